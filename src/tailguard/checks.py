@@ -1,0 +1,120 @@
+"""Parameter checks, and the exceptions they raise.
+
+One clear sentence names the parameter, what was given and what is allowed. Only public facts are
+ever named: options, shapes and dtypes, never the values of records.
+"""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import TypeVar
+
+__all__ = [
+    "BudgetError",
+    "InputError",
+    "TailguardError",
+    "check_choice",
+    "check_finite",
+    "check_integer",
+    "check_open_unit",
+    "check_positive",
+]
+
+
+T = TypeVar("T")
+
+
+class TailguardError(ValueError):
+    """Base of every error that tailguard raises on purpose."""
+
+
+class InputError(TailguardError):
+    """A parameter, a shape or a dtype that is not allowed."""
+
+
+class BudgetError(TailguardError):
+    """A release that the reserved privacy budget does not cover; nothing was drawn."""
+
+
+def _number(name: str, value: object, allowed: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(float(value)):
+        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+    return float(value)
+
+
+def check_finite(name: str, value: object) -> float:
+    """Return ``value`` as a float, refusing anything that is not a finite number.
+
+    Examples
+    --------
+    >>> check_finite("start", 2)
+    2.0
+    """
+    allowed = "a finite number"
+    number = _number(name, value, allowed)
+    if math.isinf(number):
+        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+    return number
+
+
+def check_positive(name: str, value: object, *, infinite: bool = False) -> float:
+    """Return ``value`` as a float above zero; infinity only where ``infinite`` allows it.
+
+    Examples
+    --------
+    >>> check_positive("epsilon", 1)
+    1.0
+    """
+    allowed = "a number above 0" if infinite else "a finite number above 0"
+    number = _number(name, value, allowed)
+    if number <= 0 or (math.isinf(number) and not infinite):
+        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+    return number
+
+
+def check_open_unit(name: str, value: object) -> float:
+    """Return ``value`` as a float strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> check_open_unit("delta", 1e-6)
+    1e-06
+    """
+    allowed = "a number strictly between 0 and 1"
+    number = _number(name, value, allowed)
+    if not 0 < number < 1:
+        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+    return number
+
+
+def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
+    """Return ``value`` as an int within ``[minimum, maximum]``.
+
+    Examples
+    --------
+    >>> check_integer("n_steps", 40, minimum=1)
+    40
+    """
+    allowed = f"a whole number of at least {minimum}"
+    if maximum is not None:
+        allowed = f"a whole number from {minimum} to {maximum}"
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
+        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+    return number
+
+
+def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
+    """Return ``value`` if it is one of ``allowed``.
+
+    Examples
+    --------
+    >>> check_choice("iterate", "last", ("last", "average"))
+    'last'
+    """
+    if value not in allowed:
+        listed = ", ".join(repr(choice) for choice in allowed)
+        raise InputError(f"{name} must be one of {listed}; got {value!r}.")
+    return value
