@@ -1,0 +1,32 @@
+"""Convex losses of a score, with the constants that privacy and step sizes need; one loss a file.
+
+``slope`` is all that a private method needs: a record's gradient is its slope times its features.
+``registry`` lists the losses by name; ``base`` says what a loss must offer.
+"""
+
+from .base import Loss, RecordLoss
+from .huber import Huber
+from .logistic import Logistic
+from .lp_loss import LpLoss
+from .multinomial import Multinomial
+from .poisson import Poisson
+from .pseudo_huber import PseudoHuber
+from .quantile import Quantile
+from .record_gradient import RecordGradient
+from .registry import make_loss
+from .squared import Squared
+
+__all__ = [
+    "Huber",
+    "Logistic",
+    "Loss",
+    "LpLoss",
+    "Multinomial",
+    "Poisson",
+    "PseudoHuber",
+    "Quantile",
+    "RecordGradient",
+    "RecordLoss",
+    "Squared",
+    "make_loss",
+]

@@ -1,0 +1,92 @@
+"""Logistic loss."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import BoolArray, FloatArray, SlopeScalar, TargetUnits
+from .compiled import compile_slope
+
+__all__ = ["Logistic"]
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Log-loss of a yes-or-no target: ``log(1 + exp(score)) - target * score``.
+
+    Targets are 0 and 1, nothing else. A score is the log-odds of 1.
+
+    Examples
+    --------
+    >>> loss = Logistic()
+    >>> loss.slope([0.0, 1000.0], [1.0, 0.0])
+    array([-0.5,  1. ])
+    >>> loss.valid_target([0.0, 1.0, -1.0])
+    array([ True,  True, False])
+    """
+
+    name: ClassVar[str] = "logistic"
+    target_units: ClassVar[TargetUnits] = "none"
+
+    @property
+    def shape(self) -> FloatArray:
+        """One unused zero: the loss has no parameter."""
+        return np.zeros(1)
+
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_slope)
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Log-loss, accurate however sure the score is."""
+        scores = np.asarray(score, dtype=np.float64)
+        linear: FloatArray = np.maximum(scores, 0.0) - np.multiply(target, scores)
+        return linear + np.log1p(np.exp(-np.abs(scores)))
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Predicted probability less the target."""
+        slope: FloatArray = np.subtract(self.mean(score), target)
+        return slope
+
+    def slope_bound(self) -> float:
+        """One: the worst is to be sure and wrong."""
+        return 1.0
+
+    def curvature_bound(self) -> float:
+        """One quarter, at even odds."""
+        return 0.25
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Curvature that remains where the gradient is not clipped.
+
+        With error ``a = |slope|`` and row length ``b``, the curvature is ``a * (1 - a)`` and the
+        gradient is not clipped while ``a * b <= clip_norm``. While ``b <= 2 * clip_norm`` even odds
+        are within reach and the supremum is ``b**2 / 4``; for longer rows it is attained at
+        ``a = clip_norm / b`` and equals ``clip_norm * (b - clip_norm)``. Both grow with ``b``.
+        """
+        if row_bound <= 2 * clip_norm:
+            return row_bound**2 / 4
+        return clip_norm * (row_bound - clip_norm)
+
+    def valid_target(self, target: ArrayLike) -> BoolArray:
+        """Whether each target is 0 or 1."""
+        targets = np.asarray(target, dtype=np.float64)
+        valid: BoolArray = (targets == 0) | (targets == 1)
+        return valid
+
+    @np.errstate(all="ignore")
+    def mean(self, score: ArrayLike) -> FloatArray:
+        """Probability of 1."""
+        # Far below zero exp overflows to infinity and the probability is 0, as it should be.
+        probability: FloatArray = 1.0 / (1.0 + np.exp(np.negative(score)))
+        return probability
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    return 1.0 / (1.0 + math.exp(-score)) - target

@@ -1,0 +1,102 @@
+"""Loss that grows with a power of the residual."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import InputError, check_finite
+
+from .base import FloatArray, SlopeScalar
+from .compiled import compile_slope
+from .residual import ResidualLoss
+
+__all__ = ["LpLoss"]
+
+
+@dataclass(frozen=True)
+class LpLoss(ResidualLoss):
+    """Power of the residual, ``|score - target|**p``.
+
+    Parameters
+    ----------
+    p
+        The power, at least 2. At 2 the loss is twice ``Squared``.
+
+    Edge cases
+    ----------
+    A power beyond the largest float is infinite; its sign is kept in the slope.
+
+    Reference
+    ---------
+    Xu et al., "Beyond ordinary Lipschitz constraints: differentially private stochastic
+    optimization with Tsybakov noise condition", section 7, uses ``p = 4``.
+
+    Examples
+    --------
+    >>> loss = LpLoss(p=4)
+    >>> loss.value([3.0], [1.0]), loss.slope([3.0], [1.0])
+    (array([16.]), array([32.]))
+    """
+
+    name: ClassVar[str] = "lp"
+    p: float = 4.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", check_finite("p", self.p))
+        if self.p < 2:
+            raise InputError(f"p must be a number of at least 2; got {self.p!r}.")
+
+    @property
+    def shape(self) -> FloatArray:
+        """The power."""
+        return np.array([self.p])
+
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_slope)
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Power of the absolute residual."""
+        size: FloatArray = np.abs(np.subtract(score, target))
+        return size**self.p
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Return ``p * |residual|**(p - 1)`` with the sign of the residual."""
+        residual: FloatArray = np.subtract(score, target)
+        return np.copysign(self.p * np.abs(residual) ** (self.p - 1), residual)
+
+    def slope_bound(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def curvature_bound(self) -> float:
+        """Two for the squared residual, infinite for higher powers."""
+        return 2.0 if self.p == 2 else math.inf
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Curvature that remains where the gradient is not clipped; finite for every ``p``.
+
+        With residual ``r`` and row length ``b``, the gradient is not clipped while
+        ``p * |r|**(p - 1) * b <= clip_norm``. There the curvature ``p * (p - 1) * |r|**(p - 2)``,
+        times ``b**2``, is at most
+        ``p * (p - 1) * (clip_norm / p)**((p - 2) / (p - 1)) * b**(p / (p - 1))``,
+        which grows with ``b``. For ``p = 4`` and the longest row this is
+        ``12 * (clip_norm / 4)**(2/3) * row_bound**(4/3)``; no bound on targets is needed.
+        """
+        curvature = self.p * (self.p - 1)
+        of_clip: float = (clip_norm / self.p) ** ((self.p - 2) / (self.p - 1))
+        of_row: float = row_bound ** (self.p / (self.p - 1))
+        return curvature * of_clip * of_row
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    p: float = shape[0]
+    power: float = abs(residual) ** (p - 1.0)
+    return math.copysign(p * power, residual)

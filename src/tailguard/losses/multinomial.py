@@ -1,0 +1,106 @@
+"""Logistic loss for several classes."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import check_integer
+
+from .base import BoolArray, FloatArray, Gradient
+from .compiled import compile_gradient
+
+__all__ = ["Multinomial"]
+
+
+@dataclass(frozen=True)
+class Multinomial:
+    """Log-loss of a target that is one of several classes, with one score a class.
+
+    The weights are a matrix of shape ``(n_classes, n_features)``, flattened row by row. The
+    gradient of one record is ``outer(softmax(scores) - one_hot(target), features)``.
+
+    Parameters
+    ----------
+    n_classes
+        How many classes; a target is one of 0, 1, ..., ``n_classes - 1``.
+
+    Edge cases
+    ----------
+    A target that is no class, and scores beyond the largest float, give a gradient of NaNs, which
+    makes the record void. Output perturbation refuses this loss: clipping a whole gradient, unlike
+    clipping the slope of one score, does not leave the gradient of a convex function.
+
+    Examples
+    --------
+    >>> loss = Multinomial(n_classes=2)
+    >>> loss.record_gradient(np.zeros(4), np.array([1.0, 6.0]), 0.0)
+    array([-0.5, -3. ,  0.5,  3. ])
+    """
+
+    name: ClassVar[str] = "multinomial"
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_classes", check_integer("n_classes", self.n_classes, minimum=2))
+
+    @property
+    def record_gradient(self) -> Gradient:
+        """Compiled gradient of one record."""
+        return compile_gradient(_gradient)
+
+    def size(self, n_features: int) -> int:
+        """Count the weights: one a class and feature."""
+        return self.n_classes * n_features
+
+    @np.errstate(all="ignore")
+    def value(self, scores: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Log-loss of scores of shape ``(..., n_classes)``; NaN for a target that is no class."""
+        scores = np.asarray(scores, dtype=np.float64)
+        valid = self.valid_target(target)
+        labels = np.where(valid, target, 0).astype(np.intp)
+        own_score = np.take_along_axis(scores, labels[..., np.newaxis], axis=-1)[..., 0]
+        # Subtracting the largest score first keeps the exponentials within (0, 1].
+        largest = scores.max(axis=-1)
+        rest = np.log(np.exp(scores - largest[..., np.newaxis]).sum(axis=-1))
+        return np.where(valid, (largest - own_score) + rest, np.nan)
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Infinite: the clipped gradients are not monotone."""
+        return math.inf
+
+    def valid_target(self, target: ArrayLike) -> BoolArray:
+        """Whether each target is a class."""
+        targets = np.asarray(target, dtype=np.float64)
+        whole: BoolArray = targets == np.floor(targets)
+        return whole & (targets >= 0) & (targets < self.n_classes)
+
+    @np.errstate(all="ignore")
+    def mean(self, scores: ArrayLike) -> FloatArray:
+        """Probability of each class, from scores of shape ``(..., n_classes)``."""
+        scores = np.asarray(scores, dtype=np.float64)
+        odds = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        probability: FloatArray = odds / odds.sum(axis=-1, keepdims=True)
+        return probability
+
+
+def _gradient(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:
+    n_features = features.size
+    n_classes = weights.size // n_features
+    gradient = np.full(weights.size, np.nan)
+    if not 0 <= target < n_classes or target != math.floor(target):
+        return gradient
+    # Plain loops: a library's matrix product may round differently on another machine.
+    scores = np.zeros(n_classes)
+    for k in range(n_classes):
+        for j in range(n_features):
+            scores[k] += weights[k * n_features + j] * features[j]
+    errors = np.exp(scores - scores.max())
+    errors /= errors.sum()
+    errors[int(target)] -= 1.0
+    for k in range(n_classes):
+        for j in range(n_features):
+            gradient[k * n_features + j] = errors[k] * features[j]
+    return gradient

@@ -1,0 +1,91 @@
+"""Poisson loss."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import BoolArray, FloatArray, SlopeScalar, TargetUnits
+from .compiled import compile_slope
+
+__all__ = ["Poisson"]
+
+# exp(709.8) is beyond the largest float; exp(700) leaves room to multiply by a row.
+LARGEST_EXPONENT = 700.0
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Negative Poisson log-likelihood of a count, ``exp(score) - target * score``.
+
+    A score is the logarithm of the expected target. Targets are any non-negative numbers, not only
+    whole ones. An exposure enters as the offset ``log(exposure)``, added to the score elsewhere.
+    Dividing all targets by a constant moves the intercept by its logarithm and nothing else.
+
+    Edge cases
+    ----------
+    Above score 700 the loss goes on along its tangent, so that nothing overflows in the slope.
+    Targets are unbounded, hence so is the curvature of the clipped loss: output perturbation
+    refuses this loss.
+
+    Examples
+    --------
+    >>> Poisson().slope([0.0, 0.0], [1.0, 3.0])
+    array([ 0., -2.])
+    """
+
+    name: ClassVar[str] = "poisson"
+    target_units: ClassVar[TargetUnits] = "scale"
+
+    @property
+    def shape(self) -> FloatArray:
+        """One unused zero: the loss has no parameter."""
+        return np.zeros(1)
+
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_slope)
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Negative log-likelihood, up to a term of the target alone."""
+        scores = np.asarray(score, dtype=np.float64)
+        beyond: FloatArray = np.maximum(scores - LARGEST_EXPONENT, 0.0)
+        return self.mean(scores) * (1 + beyond) - np.multiply(target, scores)
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Difference of the expected target and the target."""
+        slope: FloatArray = np.subtract(self.mean(score), target)
+        return slope
+
+    def slope_bound(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def curvature_bound(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Infinite: the curvature where the gradient is not clipped grows with the target."""
+        return math.inf
+
+    def valid_target(self, target: ArrayLike) -> BoolArray:
+        """Whether each target is finite and not negative."""
+        targets = np.asarray(target, dtype=np.float64)
+        return np.isfinite(targets) & (targets >= 0)
+
+    def mean(self, score: ArrayLike) -> FloatArray:
+        """Return the expected target."""
+        mean: FloatArray = np.exp(np.minimum(score, LARGEST_EXPONENT))
+        return mean
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    # Not min(): it may turn a NaN into a number.
+    exponent = LARGEST_EXPONENT if score > LARGEST_EXPONENT else score
+    return math.exp(exponent) - target

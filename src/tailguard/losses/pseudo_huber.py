@@ -1,0 +1,94 @@
+"""A smooth relative of Huber's loss."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import check_positive
+
+from .base import FloatArray, SlopeScalar
+from .compiled import compile_slope
+from .residual import ResidualLoss
+
+__all__ = ["PseudoHuber"]
+
+
+@dataclass(frozen=True)
+class PseudoHuber(ResidualLoss):
+    """Smooth passage from squared to absolute loss: ``h**2 * (sqrt(1 + (r / h)**2) - 1)``.
+
+    Here ``r`` is the residual and ``h`` the threshold. Every derivative is continuous, unlike that
+    of Huber's loss.
+
+    Parameters
+    ----------
+    threshold
+        The supremum of the slope, in units of the target that the loss is given.
+
+    Reference
+    ---------
+    Charbonnier, Blanc-Feraud, Aubert and Barlaud (1997), "Deterministic edge-preserving
+    regularization in computed imaging".
+
+    Examples
+    --------
+    >>> PseudoHuber(threshold=3.0).slope([4.0, 1e300], 0.0)
+    array([2.4, 3. ])
+    """
+
+    name: ClassVar[str] = "pseudo_huber"
+    threshold: float = 1.345
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", check_positive("threshold", self.threshold))
+
+    @property
+    def shape(self) -> FloatArray:
+        """The threshold."""
+        return np.array([self.threshold])
+
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_slope)
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Nearly quadratic up to the threshold, nearly linear beyond."""
+        residual: FloatArray = np.subtract(score, target)
+        # sqrt(h^2 + r^2) - h, without the cancellation near r = 0.
+        rise = residual / (np.hypot(self.threshold, residual) + self.threshold) * residual
+        return self.threshold * rise
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Residual, bent so that it never reaches the threshold."""
+        residual: FloatArray = np.subtract(score, target)
+        # Beyond the largest float the ratio would be inf / inf.
+        ratio = np.where(
+            np.isinf(residual), np.sign(residual), residual / np.hypot(self.threshold, residual)
+        )
+        return self.threshold * ratio
+
+    def slope_bound(self) -> float:
+        """Return the threshold."""
+        return self.threshold
+
+    def curvature_bound(self) -> float:
+        """One, at residual zero."""
+        return 1.0
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
+        return row_bound**2
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    threshold: float = shape[0]
+    if math.isinf(residual):
+        return math.copysign(threshold, residual)
+    return threshold * (residual / math.hypot(threshold, residual))

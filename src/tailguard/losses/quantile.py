@@ -1,0 +1,104 @@
+"""Smoothed pinball loss."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import check_open_unit, check_positive
+
+from .base import FloatArray, SlopeScalar
+from .compiled import compile_slope
+from .residual import ResidualLoss
+
+__all__ = ["Quantile"]
+
+
+@dataclass(frozen=True)
+class Quantile(ResidualLoss):
+    """Pinball loss, averaged over a window of half-width ``width`` so that it has a curvature.
+
+    The pinball loss of the residual ``r = score - target`` is ``-level * r`` below zero and
+    ``(1 - level) * r`` above. Its average over ``[r - width, r + width]`` has the slope
+    ``clip(r / (2 * width) + 1/2, 0, 1) - level``: within ``[-level, 1 - level]``, rising at the
+    rate ``1 / (2 * width)`` inside the window. Outside the window the loss is unchanged.
+
+    The best score for a sample whose distribution is spread evenly by ``width`` to either side is
+    exactly its quantile, so the smoothing biases the answer by a term of order ``width**2`` only.
+    The best score for one record is ``target + (2 * level - 1) * width``.
+
+    Parameters
+    ----------
+    level
+        Which quantile: 0.5 is the median.
+    width
+        Half the width of the window, in units of the target that the loss is given. At 0.2 standard
+        deviations the smoothing moves the 0.9-quantile of a Gaussian by less than 0.01.
+
+    Reference
+    ---------
+    Koenker and Bassett (1978) for the loss; Fernandes, Guerre and Horta (2021), "Smoothing quantile
+    regressions", for averaging it, here with the uniform kernel.
+
+    Examples
+    --------
+    >>> Quantile(level=0.75, width=0.5).slope([-9.0, 0.0, 0.25, 9.0], 0.0)
+    array([-0.75, -0.25,  0.  ,  0.25])
+    """
+
+    name: ClassVar[str] = "quantile"
+    level: float = 0.5
+    width: float = 0.2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", check_open_unit("level", self.level))
+        object.__setattr__(self, "width", check_positive("width", self.width))
+
+    @property
+    def shape(self) -> FloatArray:
+        """The level and the width."""
+        return np.array([self.level, self.width])
+
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_slope)
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Average of the pinball loss over the window."""
+        residual: FloatArray = np.subtract(score, target)
+        # The average of max(r, 0): a parabola inside the window, r itself above it.
+        height = np.clip(residual / (2 * self.width) + 0.5, 0.0, 1.0)
+        positive_part = self.width * height**2 + np.maximum(residual - self.width, 0.0)
+        return positive_part - self.level * residual
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Share of the window above the target, less the level."""
+        residual: FloatArray = np.subtract(score, target)
+        return np.clip(residual / (2 * self.width) + 0.5, 0.0, 1.0) - self.level
+
+    def slope_bound(self) -> float:
+        """Return the steeper of the two sides."""
+        return max(self.level, 1 - self.level)
+
+    def curvature_bound(self) -> float:
+        """Return ``1 / (2 * width)``, attained inside the window."""
+        return 0.5 / self.width
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Return ``curvature_bound() * row_bound**2``: slope zero, never clipped, attains it."""
+        return self.curvature_bound() * row_bound**2
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    level: float = shape[0]
+    width: float = shape[1]
+    if residual >= width:
+        return 1.0 - level
+    if residual <= -width:
+        return -level
+    return residual / (2.0 * width) + 0.5 - level

@@ -1,0 +1,79 @@
+"""A user's own loss, known by the gradient of one record."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import check_integer
+
+from .base import BoolArray, FloatArray, Gradient
+
+__all__ = ["RecordGradient"]
+
+
+@dataclass(frozen=True, init=False)
+class RecordGradient:
+    """Any loss at all, through ``function(weights, features, target) -> gradient`` of ONE record.
+
+    Guarantee
+    ---------
+    Every record's gradient is bounded before it is summed, whatever the function returns, so
+    privacy asks only that the function be a pure function of its three arguments: no state, no
+    randomness, no side effects, no exceptions. Accuracy asks that it be the gradient of a convex
+    loss.
+
+    Parameters
+    ----------
+    function
+        A Python function, or one compiled by ``numba.njit``, which is much faster.
+    size
+        How many weights there are; as many as features when left out.
+
+    Edge cases
+    ----------
+    A gradient with an entry that is not finite makes the record void. Output perturbation refuses
+    the loss.
+
+    Examples
+    --------
+    >>> def gradient(weights, features, target):
+    ...     return (features @ weights - target) * features
+    >>> loss = RecordGradient(gradient)
+    >>> loss.size(n_features=2)
+    2
+    >>> loss.record_gradient(np.zeros(2), np.array([1.0, 2.0]), 3.0)
+    array([-3., -6.])
+    """
+
+    name: ClassVar[str] = "record_gradient"
+    function: Gradient
+    n_weights: int | None
+
+    def __init__(self, function: Gradient, size: int | None = None) -> None:
+        n_weights = None if size is None else check_integer("size", size, minimum=1)
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "n_weights", n_weights)
+
+    @property
+    def record_gradient(self) -> Gradient:
+        """The function itself."""
+        return self.function
+
+    def size(self, n_features: int) -> int:
+        """Count the weights: as stated, or one a feature."""
+        return n_features if self.n_weights is None else self.n_weights
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Infinite: nothing is known about the function."""
+        return math.inf
+
+    def valid_target(self, target: ArrayLike) -> BoolArray:
+        """Whether each target is finite."""
+        return np.isfinite(np.asarray(target, dtype=np.float64))
+
+    def mean(self, score: ArrayLike) -> FloatArray:
+        """Return the score itself: what it predicts is not known."""
+        return np.asarray(score, dtype=np.float64)

@@ -1,0 +1,41 @@
+"""The losses by name. A new loss is one file and one line here, which buys the contract tests."""
+
+from importlib import import_module
+from typing import Any
+
+from tailguard.checks import check_choice
+
+from .base import Loss, RecordLoss
+
+__all__ = ["LOSSES", "RECORD_LOSSES", "make_loss"]
+
+LOSSES = {
+    "huber": "tailguard.losses.huber:Huber",
+    "logistic": "tailguard.losses.logistic:Logistic",
+    "lp": "tailguard.losses.lp_loss:LpLoss",
+    "poisson": "tailguard.losses.poisson:Poisson",
+    "pseudo_huber": "tailguard.losses.pseudo_huber:PseudoHuber",
+    "quantile": "tailguard.losses.quantile:Quantile",
+    "squared": "tailguard.losses.squared:Squared",
+}
+"""Losses of one score."""
+
+RECORD_LOSSES = {
+    "multinomial": "tailguard.losses.multinomial:Multinomial",
+    "record_gradient": "tailguard.losses.record_gradient:RecordGradient",
+}
+"""Losses known by the gradient of one record."""
+
+
+def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:
+    """Make the loss called ``name``.
+
+    Examples
+    --------
+    >>> make_loss("huber", threshold=2.0)
+    Huber(threshold=2.0)
+    """
+    places = LOSSES | RECORD_LOSSES
+    module, _, attribute = places[check_choice("name", name, places.keys())].partition(":")
+    loss: Loss | RecordLoss = getattr(import_module(module), attribute)(**parameters)
+    return loss

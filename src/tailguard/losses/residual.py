@@ -1,0 +1,33 @@
+"""What losses of the residual ``score - target`` have in common."""
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import BoolArray, FloatArray, TargetUnits
+
+__all__ = ["ResidualLoss"]
+
+
+class ResidualLoss:
+    """Base of losses of ``score - target``: targets are any finite numbers, scores predict them.
+
+    Such a loss keeps its form when targets are shifted and scaled. A parameter with units
+    (a threshold, a width) is then in units of the scaled target.
+
+    Examples
+    --------
+    >>> ResidualLoss().valid_target([1.5, float("inf")])
+    array([ True, False])
+    """
+
+    target_units: ClassVar[TargetUnits] = "location-scale"
+
+    def valid_target(self, target: ArrayLike) -> BoolArray:
+        """Whether each target is finite."""
+        return np.isfinite(np.asarray(target, dtype=np.float64))
+
+    def mean(self, score: ArrayLike) -> FloatArray:
+        """Return the score itself: it predicts the target."""
+        return np.asarray(score, dtype=np.float64)

@@ -1,0 +1,69 @@
+"""Squared loss."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import FloatArray, SlopeScalar
+from .compiled import compile_slope
+from .residual import ResidualLoss
+
+__all__ = ["Squared"]
+
+
+@dataclass(frozen=True)
+class Squared(ResidualLoss):
+    """Half the squared residual, ``(score - target)**2 / 2``: least squares.
+
+    Edge cases
+    ----------
+    A residual beyond the largest float is infinite, as is its slope.
+
+    Examples
+    --------
+    >>> loss = Squared()
+    >>> loss.value([3.0], [1.0]), loss.slope([3.0], [1.0])
+    (array([2.]), array([2.]))
+    """
+
+    name: ClassVar[str] = "squared"
+
+    @property
+    def shape(self) -> FloatArray:
+        """One unused zero: the loss has no parameter."""
+        return np.zeros(1)
+
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_slope)
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Half the squared residual."""
+        residual: FloatArray = np.subtract(score, target)
+        return residual * residual / 2
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Return the residual itself."""
+        residual: FloatArray = np.subtract(score, target)
+        return residual
+
+    def slope_bound(self) -> float:
+        """Infinite."""
+        return np.inf
+
+    def curvature_bound(self) -> float:
+        """One, everywhere."""
+        return 1.0
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
+        return row_bound**2
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    return score - target

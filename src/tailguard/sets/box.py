@@ -1,0 +1,98 @@
+"""An interval for each coordinate."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import InputError
+
+from .base import FloatArray
+from .points import as_point, length
+
+__all__ = ["Box"]
+
+
+@dataclass(frozen=True)
+class Box:
+    """Points with every coordinate between ``low`` and ``high``.
+
+    Parameters
+    ----------
+    low, high
+        Vectors, or one number for all coordinates. Infinite bounds are allowed:
+        ``Box(0, float("inf"))`` holds the vectors without negative entries.
+
+    Edge cases
+    ----------
+    A box given by two numbers does not know how many coordinates it has, so its diameter is
+    infinite. Linear functions are minimised over bounded boxes only.
+
+    Examples
+    --------
+    >>> Box([0.0, 0.0], [1.0, 2.0]).project([-1.0, 5.0])
+    array([0., 2.])
+    """
+
+    name: ClassVar[str] = "box"
+    convex: ClassVar[bool] = True
+    low: ArrayLike
+    high: ArrayLike
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", _bounds("low", self.low))
+        object.__setattr__(self, "high", _bounds("high", self.high))
+        shapes = {bound.shape for bound in self._sides if bound.ndim == 1}
+        if len(shapes) > 1:
+            raise InputError(
+                f"low and high must have one length; got {self.low!r} and {self.high!r}."
+            )
+        low, high = self._sides
+        if not ((low <= high) & (low < np.inf) & (high > -np.inf)).all():
+            raise InputError(f"low must not be above high; got {self.low!r} and {self.high!r}.")
+
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Move each coordinate to the nearer end of its interval if it is outside."""
+        return np.clip(as_point(point, self._size), *self._sides)
+
+    @np.errstate(over="ignore")
+    def diameter(self) -> float:
+        """Distance of two opposite corners."""
+        low, high = self._sides
+        widths = high - low
+        if self._size is None or np.isinf(widths).any():
+            return math.inf
+        return length(widths)
+
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether no bound is passed by more than ``tolerance``."""
+        low, high = self._sides
+        entries = np.asarray(point, dtype=np.float64)
+        inside = (entries >= low - tolerance) & (entries <= high + tolerance)
+        return bool((inside & np.isfinite(entries)).all())
+
+    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
+        """Take the low end where ``direction`` is not negative and the high end elsewhere."""
+        if not all(np.isfinite(side).all() for side in self._sides):
+            raise InputError("minimise_linear needs a bounded box; got one with infinite bounds.")
+        return np.where(as_point(direction, self._size) >= 0, *self._sides)
+
+    @cached_property
+    def _sides(self) -> tuple[FloatArray, FloatArray]:
+        return np.asarray(self.low), np.asarray(self.high)
+
+    @property
+    def _size(self) -> int | None:
+        """Number of coordinates; None for a box given by two numbers."""
+        return next((side.size for side in self._sides if side.ndim == 1), None)
+
+
+def _bounds(name: str, bounds: ArrayLike) -> float | tuple[float, ...]:
+    """Return a number or a vector by value; infinities are allowed."""
+    array = np.asarray(bounds, dtype=np.float64)
+    if array.ndim > 1 or np.isnan(array).any():
+        raise InputError(f"{name} must be a number or a vector of numbers; got {bounds!r}.")
+    return float(array) if array.ndim == 0 else tuple(array.tolist())

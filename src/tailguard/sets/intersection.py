@@ -1,0 +1,81 @@
+"""What two sets have in common."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import InputError, check_integer
+
+from .base import ConstraintSet, FloatArray
+from .points import as_point
+
+__all__ = ["Intersection"]
+
+
+@dataclass(frozen=True)
+class Intersection:
+    """Points of both ``first`` and ``second``, found by Dykstra's alternating projections.
+
+    Parameters
+    ----------
+    first, second
+        Convex sets that have a point in common; this is not checked.
+    n_sweeps
+        How many times each set is projected onto, at most. A point near the intersection needs
+        few; a distant one may need as many as its distance is longer than the sets' features. For
+        a ball and any other set use ``IntersectionWithBall``, which is exact.
+
+    Edge cases
+    ----------
+    The answer is always a point of ``second``; of ``first`` up to the error.
+
+    Reference
+    ---------
+    Boyle and Dykstra (1986), "A method for finding projections onto the intersection of convex
+    sets in Hilbert spaces", Theorem 2.
+
+    Examples
+    --------
+    >>> from tailguard.sets import Box, Simplex
+    >>> Intersection(Simplex(), Box(0.0, 0.5)).project([2.0, 0.3, 0.1]).round(9)
+    array([0.5 , 0.35, 0.15])
+    """
+
+    name: ClassVar[str] = "intersection"
+    convex: ClassVar[bool] = True
+    first: ConstraintSet
+    second: ConstraintSet
+    n_sweeps: int = 1000
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_sweeps", check_integer("n_sweeps", self.n_sweeps, minimum=1))
+        for name, part in (("first", self.first), ("second", self.second)):
+            if not part.convex:
+                raise InputError(f"{name} must be a convex set; got {part!r}.")
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Project onto the sets in turn, each time undoing what the same set did before."""
+        current = as_point(point)
+        by_first = np.zeros_like(current)
+        by_second = np.zeros_like(current)
+        for _ in range(self.n_sweeps):
+            before = np.concatenate([current, by_first, by_second])
+            in_first = self.first.project(current + by_first)
+            by_first = current + by_first - in_first
+            current = self.second.project(in_first + by_second)
+            by_second = in_first + by_second - current
+            # The point alone may rest while the corrections still build up.
+            if np.array_equal(before, np.concatenate([current, by_first, by_second])):
+                break
+        return current
+
+    def diameter(self) -> float:
+        """Return an upper bound: the smaller of the two diameters."""
+        return min(self.first.diameter(), self.second.diameter())
+
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether both sets contain the point."""
+        return self.first.contains(point, tolerance) and self.second.contains(point, tolerance)

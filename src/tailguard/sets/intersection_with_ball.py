@@ -1,0 +1,119 @@
+"""Part of a set that is close to a point."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import InputError, check_positive
+
+from .base import ConstraintSet, FloatArray
+from .points import as_point, as_vector, length
+
+__all__ = ["IntersectionWithBall"]
+
+# Halvings of an interval of floats: 10 bring its ends within a factor 4 of one another (their
+# logarithms are halved first), 54 more reach neighbouring floats.
+N_HALVINGS = 80
+
+
+@dataclass(frozen=True)
+class IntersectionWithBall:
+    """Points of ``base`` within ``radius`` of ``center``, in Euclidean distance.
+
+    Localised methods search there. The center is first projected onto the base, so the
+    intersection is never empty.
+
+    With ``c`` the center, the optimality conditions put the projection of ``z`` on the path
+    ``t -> base.project(c + t * (z - c))`` for ``t`` from 0 to 1. The distance from ``c`` never
+    falls along the path, and bisection finds the last point within the ball. What is returned is
+    always a point of the base and within the ball.
+
+    Parameters
+    ----------
+    base
+        A convex set.
+    center
+        Where the ball is; moved to the nearest point of the base.
+    radius
+        The largest distance from the center.
+
+    Edge cases
+    ----------
+    A point that is not finite goes to the center.
+
+    Reference
+    ---------
+    The path is that of the multiplier of the ball, ``t = 1 / (1 + multiplier)``: Boyd and
+    Vandenberghe (2004), "Convex Optimization", section 5.5.3.
+
+    Examples
+    --------
+    >>> from tailguard.sets import L1Ball
+    >>> nearby = IntersectionWithBall(L1Ball(1.0), center=[0.5, 0.0], radius=0.3)
+    >>> nearby.project([3.0, 1.0]).round(6)
+    array([0.778543, 0.111417])
+    """
+
+    name: ClassVar[str] = "intersection_with_ball"
+    convex: ClassVar[bool] = True
+    base: ConstraintSet
+    center: ArrayLike
+    radius: float
+
+    def __post_init__(self) -> None:
+        if not self.base.convex:
+            raise InputError(f"base must be a convex set; got {self.base!r}.")
+        center = self.base.project(as_vector("center", self.center))
+        object.__setattr__(self, "center", as_vector("center", center))
+        object.__setattr__(self, "radius", check_positive("radius", self.radius))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Follow the path from the center towards the point while it stays in the ball."""
+        if not np.isfinite(point).all():
+            return self._middle.copy()
+        target = as_point(point, self._middle.size)
+        nearest = self.base.project(target)
+        if self._distance(nearest) <= self.radius:
+            return nearest
+        return self._last_within_ball(target - self._middle)
+
+    def diameter(self) -> float:
+        """Return an upper bound: the smaller of the diameters of base and ball."""
+        return min(self.base.diameter(), 2 * self.radius)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether both base and ball contain the point."""
+        if not self.base.contains(point, tolerance):
+            return False
+        return self._distance(np.asarray(point)) <= self.radius * (1 + tolerance)
+
+    @cached_property
+    def _middle(self) -> FloatArray:
+        return np.asarray(self.center)
+
+    def _distance(self, point: FloatArray) -> float:
+        """Distance from the center."""
+        return length(point - self._middle)
+
+    def _last_within_ball(self, direction: FloatArray) -> FloatArray:
+        """Bisect for the last point of the path that is within the ball."""
+        # Projection shortens distances, so at ``radius / length`` the path is still inside; half
+        # of that leaves room for rounding.
+        inside, outside = self.radius / length(direction) / 2, 1.0
+        last = self._middle.copy()
+        for _ in range(N_HALVINGS):
+            middle = (inside + outside) / 2
+            if outside > 4 * inside > 0:
+                middle = math.sqrt(inside) * math.sqrt(outside)
+            candidate = self.base.project(self._middle + middle * direction)
+            if self._distance(candidate) <= self.radius:
+                inside, last = middle, candidate
+            else:
+                outside = middle
+        return last

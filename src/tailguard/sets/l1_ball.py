@@ -1,0 +1,72 @@
+"""Ball of the sum of absolute values."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import check_positive
+
+from .base import FloatArray
+from .points import as_point
+from .simplex import nearest_shares
+
+__all__ = ["L1Ball"]
+
+
+@dataclass(frozen=True)
+class L1Ball:
+    """Points whose absolute values sum to at most ``radius``: favours sparse weights.
+
+    Parameters
+    ----------
+    radius
+        The largest sum.
+
+    Reference
+    ---------
+    Duchi, Shalev-Shwartz, Singer and Chandra (2008), "Efficient projections onto the l1-ball for
+    learning in high dimensions", section 4.
+
+    Examples
+    --------
+    >>> L1Ball(1.0).project([1.0, -0.5, 0.25])
+    array([ 0.75, -0.25,  0.  ])
+    """
+
+    name: ClassVar[str] = "l1_ball"
+    convex: ClassVar[bool] = True
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", check_positive("radius", self.radius))
+
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Shrink all entries alike towards zero until their sum fits."""
+        inside = as_point(point)
+        sizes = np.abs(inside)
+        if _total(sizes) <= self.radius:
+            return inside
+        return np.copysign(nearest_shares(sizes, self.radius), inside)
+
+    def diameter(self) -> float:
+        """Distance of two opposite corners."""
+        return 2 * self.radius
+
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether the sum is at most ``radius * (1 + tolerance)``."""
+        return _total(np.abs(np.asarray(point))) <= self.radius * (1 + tolerance)
+
+    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
+        """Return the corner against the largest entry of ``direction``."""
+        costs = as_point(direction)
+        corner = np.zeros_like(costs)
+        largest = np.argmax(np.abs(costs))
+        corner[largest] = -np.copysign(self.radius, costs[largest])
+        return corner
+
+
+@np.errstate(over="ignore")
+def _total(sizes: FloatArray) -> float:
+    return float(sizes.sum())

@@ -1,0 +1,69 @@
+"""Points and lengths that stay right at the ends of the float range."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tailguard.checks import InputError
+
+__all__ = ["as_point", "as_vector", "length", "unit_vector"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
+    """Copy a point; one with an entry that is not finite becomes the origin.
+
+    Examples
+    --------
+    >>> as_point([1, 2]), as_point([1.0, float("nan")])
+    (array([1., 2.]), array([0., 0.]))
+    """
+    copy = np.array(point, dtype=np.float64)
+    if size is not None and copy.shape != (size,):
+        raise InputError(f"point must have shape ({size},), as the set does; got {copy.shape}.")
+    return copy if np.isfinite(copy).all() else np.zeros_like(copy)
+
+
+def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
+    """Return the parameter called ``name`` as a tuple, which compares and hashes by value.
+
+    Examples
+    --------
+    >>> as_vector("center", [1, 2])
+    (1.0, 2.0)
+    """
+    vector = np.asarray(numbers, dtype=np.float64)
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise InputError(f"{name} must be a vector of finite numbers; got {numbers!r}.")
+    return tuple(vector.tolist())
+
+
+def length(vector: FloatArray) -> float:
+    """Euclidean length; squares never overflow or vanish on the way.
+
+    Examples
+    --------
+    >>> length(np.array([3e-200, 4e-200]))
+    5e-200
+    """
+    largest = float(np.abs(vector).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    return largest * float(np.linalg.norm(vector / largest))
+
+
+def unit_vector(vector: FloatArray) -> FloatArray:
+    """Scale to length one; the zero vector stays zero.
+
+    Examples
+    --------
+    >>> unit_vector(np.array([3e300, 4e300]))
+    array([0.6, 0.8])
+    """
+    largest = np.abs(vector).max(initial=0.0)
+    if largest == 0.0:
+        return np.zeros_like(vector)
+    scaled: FloatArray = vector / largest
+    return scaled / np.linalg.norm(scaled)

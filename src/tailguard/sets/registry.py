@@ -1,0 +1,34 @@
+"""The sets by name. A new set is one file and one line here, which buys the contract tests."""
+
+from importlib import import_module
+from typing import Any
+
+from tailguard.checks import check_choice
+
+from .base import ConstraintSet
+
+__all__ = ["SETS", "make_set"]
+
+SETS = {
+    "box": "tailguard.sets.box:Box",
+    "intersection": "tailguard.sets.intersection:Intersection",
+    "intersection_with_ball": "tailguard.sets.intersection_with_ball:IntersectionWithBall",
+    "l1_ball": "tailguard.sets.l1_ball:L1Ball",
+    "l2_ball": "tailguard.sets.l2_ball:L2Ball",
+    "simplex": "tailguard.sets.simplex:Simplex",
+    "sparse_ball": "tailguard.sets.sparse_ball:SparseBall",
+    "whole_space": "tailguard.sets.whole_space:WholeSpace",
+}
+
+
+def make_set(name: str, **parameters: Any) -> ConstraintSet:
+    """Make the set called ``name``.
+
+    Examples
+    --------
+    >>> make_set("l1_ball", radius=2.0)
+    L1Ball(radius=2.0)
+    """
+    module, _, attribute = SETS[check_choice("name", name, SETS.keys())].partition(":")
+    constraint: ConstraintSet = getattr(import_module(module), attribute)(**parameters)
+    return constraint

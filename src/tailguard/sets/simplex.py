@@ -1,0 +1,86 @@
+"""Weights that are shares of a whole."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import check_positive
+
+from .base import FloatArray
+from .points import as_point
+
+__all__ = ["Simplex", "nearest_shares"]
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """Points with non-negative entries that sum to ``total``.
+
+    Parameters
+    ----------
+    total
+        What the entries sum to.
+
+    Reference
+    ---------
+    Duchi, Shalev-Shwartz, Singer and Chandra (2008), "Efficient projections onto the l1-ball for
+    learning in high dimensions", Algorithm 1.
+
+    Examples
+    --------
+    >>> Simplex().project([0.5, 1.5, -3.0])
+    array([0., 1., 0.])
+    """
+
+    name: ClassVar[str] = "simplex"
+    convex: ClassVar[bool] = True
+    total: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", check_positive("total", self.total))
+
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Lower all entries alike, and stop each at zero, so that the sum is right."""
+        return nearest_shares(as_point(point), self.total)
+
+    def diameter(self) -> float:
+        """Distance of two corners."""
+        return math.sqrt(2) * self.total
+
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether entries and sum are right, up to ``tolerance * total``."""
+        entries = np.asarray(point, dtype=np.float64) / self.total
+        if not np.isfinite(entries).all():
+            return False
+        return bool((entries >= -tolerance).all() and abs(math.fsum(entries) - 1) <= tolerance)
+
+    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
+        """Return the corner at the smallest entry of ``direction``."""
+        costs = as_point(direction)
+        corner = np.zeros_like(costs)
+        corner[np.argmin(costs)] = self.total
+        return corner
+
+
+@np.errstate(over="ignore")
+def nearest_shares(point: FloatArray, total: float) -> FloatArray:
+    """Project onto the simplex, exactly, by sorting (Duchi et al. 2008, Algorithm 1).
+
+    Only differences from the largest entry matter, and entries ``total`` or more below it end at
+    zero: so entries are measured from the largest, in units of ``total``, and nothing overflows.
+
+    Examples
+    --------
+    >>> nearest_shares(np.array([1e308, 1.0]), 2.0)
+    array([2., 0.])
+    """
+    below = np.maximum((point - point.max()) / total, -1.0)
+    descending = np.sort(below)[::-1]
+    counts = np.arange(1, below.size + 1)
+    levels = (np.cumsum(descending) - 1.0) / counts
+    last_positive = np.flatnonzero(descending > levels)[-1]
+    shares: FloatArray = np.maximum(below - levels[last_positive], 0.0)
+    return total * shares

@@ -1,0 +1,73 @@
+"""Vectors with few entries that are not zero."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.checks import check_integer, check_positive
+
+from .base import FloatArray
+from .points import as_point, length, unit_vector
+
+__all__ = ["SparseBall"]
+
+
+@dataclass(frozen=True)
+class SparseBall:
+    """Points with at most ``n_nonzero`` entries other than zero, within ``radius`` of the origin.
+
+    The set is not convex: only methods made for sparse weights accept it.
+
+    Parameters
+    ----------
+    n_nonzero
+        How many entries may differ from zero.
+    radius
+        The largest Euclidean length; no limit when left out.
+
+    Edge cases
+    ----------
+    Of entries with equal magnitude the earlier ones are kept.
+
+    Reference
+    ---------
+    Blumensath and Davies (2009), "Iterative hard thresholding for compressed sensing".
+
+    Examples
+    --------
+    >>> SparseBall(n_nonzero=1).project([1.0, -3.0, 2.0])
+    array([ 0., -3.,  0.])
+    """
+
+    name: ClassVar[str] = "sparse_ball"
+    convex: ClassVar[bool] = False
+    n_nonzero: int
+    radius: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_nonzero", check_integer("n_nonzero", self.n_nonzero, minimum=1))
+        if self.radius is not None:
+            object.__setattr__(self, "radius", check_positive("radius", self.radius))
+
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Keep the largest entries, then shorten what is left to the radius."""
+        sparse = as_point(point)
+        by_size = np.argsort(-np.abs(sparse), kind="stable")
+        sparse[by_size[self.n_nonzero :]] = 0.0
+        if self.radius is not None and length(sparse) > self.radius:
+            return self.radius * unit_vector(sparse)
+        return sparse
+
+    def diameter(self) -> float:
+        """Twice the radius."""
+        return math.inf if self.radius is None else 2 * self.radius
+
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether entries and length are right; ``tolerance`` is for the length alone."""
+        entries = np.asarray(point, dtype=np.float64)
+        if not np.isfinite(entries).all() or np.count_nonzero(entries) > self.n_nonzero:
+            return False
+        return self.radius is None or length(entries) <= self.radius * (1 + tolerance)

@@ -1,0 +1,39 @@
+"""No constraint at all."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import FloatArray
+from .points import as_point
+
+__all__ = ["WholeSpace"]
+
+
+@dataclass(frozen=True)
+class WholeSpace:
+    """All vectors.
+
+    Examples
+    --------
+    >>> WholeSpace().project([1.0, -2.0])
+    array([ 1., -2.])
+    """
+
+    name: ClassVar[str] = "whole_space"
+    convex: ClassVar[bool] = True
+
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Return the point itself; the origin if it is not finite."""
+        return as_point(point)
+
+    def diameter(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether the point is finite."""
+        return bool(np.isfinite(point).all())

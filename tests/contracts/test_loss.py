@@ -1,0 +1,254 @@
+"""What every loss promises, checked for every line of the registries."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tailguard.losses import (
+    Huber,
+    Logistic,
+    Loss,
+    LpLoss,
+    Multinomial,
+    Poisson,
+    PseudoHuber,
+    Quantile,
+    RecordGradient,
+    RecordLoss,
+    Squared,
+    make_loss,
+)
+from tailguard.losses.registry import LOSSES, RECORD_LOSSES
+
+
+def least_squares_gradient(weights, features, target):
+    """Gradient of half the squared residual, as a user would write it."""
+    return (features @ weights - target) * features
+
+
+SCORE_EXAMPLES = {
+    "huber": [Huber(), Huber(threshold=0.3)],
+    "logistic": [Logistic()],
+    "lp": [LpLoss(), LpLoss(p=2), LpLoss(p=2.5)],
+    "poisson": [Poisson()],
+    "pseudo_huber": [PseudoHuber(), PseudoHuber(threshold=4.0)],
+    "quantile": [Quantile(), Quantile(level=0.9, width=0.05), Quantile(level=0.2, width=2.0)],
+    "squared": [Squared()],
+}
+RECORD_EXAMPLES = {
+    "multinomial": [Multinomial(3)],
+    "record_gradient": [RecordGradient(least_squares_gradient)],
+}
+SCORE_LOSSES = [loss for losses in SCORE_EXAMPLES.values() for loss in losses]
+RECORD_LOSS_LIST = [loss for losses in RECORD_EXAMPLES.values() for loss in losses]
+
+TARGETS = {"logistic": [0.0, 1.0], "poisson": [0.0, 0.5, 1.0, 7.0]}
+EXTREMES = [0.0, 5e-324, 1e-300, 1.0, 709.0, 711.0, 1e10, 1e154, 1e200, 1e308, 1.7e308]
+GRID = np.linspace(-6, 6, 1201)
+
+
+def targets_of(loss):
+    return TARGETS.get(loss.name, [-2.0, 0.0, 0.7, 3.0])
+
+
+PERFECT_SCORES = {
+    "logistic": lambda loss, target: np.copysign(800.0, target - 0.5),
+    "poisson": lambda loss, target: math.log(target) if target else -800.0,
+    "quantile": lambda loss, target: target + (2 * loss.level - 1) * loss.width,
+}
+
+
+def perfect_score(loss, target):
+    return PERFECT_SCORES.get(loss.name, lambda _, y: y)(loss, target)
+
+
+def extreme_cases(loss):
+    """Pairs of a huge or tiny score and a valid target, as two arrays."""
+    numbers = np.array([sign * size for size in EXTREMES for sign in (-1, 1)])
+    score, target = (a.ravel() for a in np.meshgrid(numbers, numbers))
+    valid = loss.valid_target(target)
+    return score[valid], target[valid]
+
+
+each_loss = pytest.mark.parametrize("loss", SCORE_LOSSES, ids=repr)
+each_record_loss = pytest.mark.parametrize("loss", RECORD_LOSS_LIST, ids=lambda loss: loss.name)
+
+
+def test_every_registered_loss_has_an_example():
+    assert SCORE_EXAMPLES.keys() == LOSSES.keys()
+    assert RECORD_EXAMPLES.keys() == RECORD_LOSSES.keys()
+
+
+@each_loss
+def test_registry_name_leads_to_the_class(loss):
+    assert isinstance(loss, Loss)
+    assert type(make_loss(loss.name)) is type(loss)
+
+
+@each_loss
+def test_slope_is_the_derivative_of_the_value(loss):
+    step = 1e-6
+    for target in targets_of(loss):
+        rise = loss.value(GRID + step, target) - loss.value(GRID - step, target)
+        tolerance = 1e-5 * (1 + np.abs(loss.slope(GRID, target)))
+        assert (np.abs(rise / (2 * step) - loss.slope(GRID, target)) <= tolerance).all()
+
+
+@each_loss
+def test_compiled_slope_agrees_with_numpy(loss):
+    score, target = extreme_cases(loss)
+    score = np.concatenate([score, GRID])
+    target = np.concatenate([target, np.full_like(GRID, targets_of(loss)[1])])
+    compiled = [loss.slope_scalar(s, y, loss.shape) for s, y in zip(score, target, strict=True)]
+    assert_allclose(compiled, loss.slope(score, target), rtol=1e-13, atol=1e-15)
+
+
+@each_loss
+def test_slope_never_falls(loss):
+    grid = np.concatenate([GRID, np.linspace(-800, 800, 1001), [-1e308, 1e308]])
+    for target in targets_of(loss):
+        slopes = loss.slope(np.sort(grid), target)
+        assert (np.diff(slopes) >= -1e-12 * (1 + np.abs(slopes[1:]))).all()
+
+
+@each_loss
+def test_slope_bound_holds_and_is_approached(loss):
+    score, target = extreme_cases(loss)
+    steepest = np.abs(loss.slope(score, target)).max()
+    assert steepest <= loss.slope_bound() * (1 + 1e-15)
+    assert steepest >= min(0.999 * loss.slope_bound(), 1e200)
+
+
+@each_loss
+def test_curvature_bound_holds_and_is_approached(loss):
+    grid = np.linspace(-40, 40, 80001)
+    rates = [np.diff(loss.slope(grid, target)) / np.diff(grid) for target in targets_of(loss)]
+    steepest = max(rate.max() for rate in rates)
+    assert steepest <= loss.curvature_bound() * (1 + 1e-9)
+    assert steepest >= min(0.99 * loss.curvature_bound(), 20.0)
+
+
+@pytest.mark.parametrize("row_bound", [0.1, 1.0, 12.0, 100.0])
+@pytest.mark.parametrize("clip_norm", [0.01, 1.0, 30.0])
+@each_loss
+def test_clipped_curvature_bound_holds_and_is_attained(loss, clip_norm, row_bound):
+    """The gradient of a clipped record, as a function of the weight along its row."""
+    bound = loss.clipped_curvature_bound(clip_norm, row_bound)
+    if math.isinf(bound):
+        assert loss.name == "poisson"
+        return
+    steepest = max(
+        steepest_clipped_gradient(loss, target, clip_norm, row_length)
+        for target in targets_of(loss)
+        for row_length in row_bound * np.array([0.01, 0.3, 0.7, 0.9, 1.0])
+    )
+    assert 0.97 * bound <= steepest <= bound * (1 + 1e-6)
+
+
+def steepest_clipped_gradient(loss, target, clip_norm, row_length):
+    # Fine around the best score and around 0 (where the logistic curves most), and further out.
+    around = np.sinh(np.linspace(-12, 12, 8001)) * 1e-3
+    best = perfect_score(loss, target)
+    score = np.unique(np.concatenate([around, around + best, np.linspace(-40, 40, 20001)]))
+    gradient = np.clip(row_length * loss.slope(score, target), -clip_norm, clip_norm)
+    # Steps that are lost in the rounding of the target say nothing about the curvature.
+    apart = np.diff(score) > 1e-6
+    return (np.diff(gradient)[apart] / (np.diff(score)[apart] / row_length)).max()
+
+
+def test_only_an_unbounded_target_refuses_output_perturbation():
+    refused = {loss.name for loss in SCORE_LOSSES if math.isinf(loss.clipped_curvature_bound(1, 1))}
+    assert refused == {"poisson"}
+
+
+@each_loss
+def test_perfect_prediction_is_the_minimum(loss):
+    for target in targets_of(loss):
+        score = perfect_score(loss, target)
+        assert_allclose(loss.slope(score, target), 0.0, atol=1e-12)
+        assert loss.value(score, target) <= loss.value(GRID, target).min() + 1e-12
+        if loss.name != "quantile":
+            assert_allclose(loss.mean(score), target, atol=1e-12)
+
+
+@each_loss
+def test_perfect_prediction_holds_for_every_pair(loss):
+    """A convex function lies above each of its tangents."""
+
+    @settings(deadline=None, derandomize=True, database=None)
+    @given(st.floats(-50, 50), st.floats(-50, 50), st.sampled_from(targets_of(loss)))
+    def above_tangent(there, here, target):
+        tangent = loss.value(here, target) + loss.slope(here, target) * (there - here)
+        scale = 1 + abs(loss.value(here, target)) + abs(tangent)
+        assert loss.value(there, target) >= tangent - 1e-12 * scale
+
+    above_tangent()
+
+
+@each_loss
+def test_finite_input_gives_a_slope_that_is_not_nan(loss):
+    score, target = extreme_cases(loss)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        slopes = loss.slope(score, target)
+        loss.value(score, target)
+    assert not np.isnan(slopes).any()
+
+
+@each_loss
+def test_nan_in_gives_nan_out_in_silence(loss):
+    score, target = np.array([math.nan, 0.0, math.nan]), np.array([1.0, math.nan, math.nan])
+    assert np.isnan(loss.slope(score, target)).all()
+    assert np.isnan(loss.value(score, target)).all()
+    for pair in zip(score, target, strict=True):
+        assert math.isnan(loss.slope_scalar(*pair, loss.shape))
+
+
+@each_loss
+def test_valid_targets_are_finite(loss):
+    assert loss.valid_target(np.array(targets_of(loss))).all()
+    assert not loss.valid_target([math.nan, math.inf, -math.inf]).any()
+
+
+@each_loss
+def test_shape_is_never_empty(loss):
+    assert loss.shape.dtype == np.float64
+    assert loss.shape.ndim == 1
+    assert loss.shape.size >= 1
+
+
+@pytest.mark.parametrize("loss", SCORE_LOSSES + RECORD_LOSS_LIST, ids=repr)
+def test_loss_survives_pickling_and_compares_by_parameters(loss):
+    twin = pickle.loads(pickle.dumps(loss))
+    assert twin == loss
+    assert hash(twin) == hash(loss)
+    others = [other for other in SCORE_LOSSES + RECORD_LOSS_LIST if other is not loss]
+    assert loss not in others
+
+
+@each_record_loss
+def test_record_loss_refuses_output_perturbation(loss):
+    assert isinstance(loss, RecordLoss)
+    assert loss.clipped_curvature_bound(1.0, 1.0) == math.inf
+
+
+@each_record_loss
+def test_record_gradient_has_one_entry_a_weight(loss):
+    size = loss.size(n_features=4)
+    gradient = loss.record_gradient(np.zeros(size), np.ones(4), 1.0)
+    assert gradient.shape == (size,)
+
+
+@each_record_loss
+def test_record_gradient_of_a_nan_is_not_finite(loss):
+    weights = np.zeros(loss.size(n_features=2))
+    for features, target in [((math.nan, 1.0), 1.0), ((1.0, 1.0), math.nan)]:
+        gradient = loss.record_gradient(weights, np.array(features), target)
+        assert not np.isfinite(gradient).all()
+    assert_array_equal(loss.valid_target([1.0, math.nan, math.inf]), [True, False, False])

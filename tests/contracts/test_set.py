@@ -1,0 +1,218 @@
+"""What every set promises, checked for every line of the registry."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tailguard.sets import (
+    BoundedSet,
+    Box,
+    ConstraintSet,
+    Intersection,
+    IntersectionWithBall,
+    L1Ball,
+    L2Ball,
+    Simplex,
+    SparseBall,
+    WholeSpace,
+    make_set,
+)
+from tailguard.sets.registry import SETS
+
+SIZE = 3
+EXAMPLES = {
+    "box": [Box([-1, 0, 2], [1, 5, 2]), Box(-0.5, 1.0), Box(0.0, math.inf)],
+    "intersection": [
+        Intersection(Simplex(), Box(0.0, 0.5)),
+        Intersection(L1Ball(1.0), L2Ball(0.8, center=[0.3, 0.3, 0.0])),
+    ],
+    "intersection_with_ball": [
+        IntersectionWithBall(L1Ball(1.0), [0.5, 0.0, 0.2], 0.3),
+        IntersectionWithBall(Simplex(2.0), [3.0, 0.0, 0.0], 0.7),
+        IntersectionWithBall(WholeSpace(), [1.0, 2.0, 3.0], 2.0),
+    ],
+    "l1_ball": [L1Ball(1.0), L1Ball(1e-6), L1Ball(1e3)],
+    "l2_ball": [L2Ball(1.0), L2Ball(0.5, center=[1.0, -2.0, 0.25])],
+    "simplex": [Simplex(), Simplex(total=40.0)],
+    "sparse_ball": [SparseBall(1), SparseBall(2, radius=1.5)],
+    "whole_space": [WholeSpace()],
+}
+ALL = [example for examples in EXAMPLES.values() for example in examples]
+CONVEX = [example for example in ALL if example.convex]
+BOUNDED = [
+    example for example in ALL if isinstance(example, BoundedSet) and example != EXAMPLES["box"][2]
+]
+# Alternating projections reach the first set only up to an error that grows with the distance.
+APPROXIMATE = "intersection"
+DIAMETER_IS_A_BOUND = ("intersection", "intersection_with_ball")
+
+each_set = pytest.mark.parametrize("constraint", ALL, ids=repr)
+each_convex_set = pytest.mark.parametrize("constraint", CONVEX, ids=repr)
+each_bounded_set = pytest.mark.parametrize("constraint", BOUNDED, ids=repr)
+
+points = arrays(np.float64, SIZE, elements=st.floats(-10, 10, allow_subnormal=False))
+any_finite = arrays(np.float64, SIZE, elements=st.floats(allow_nan=False, allow_infinity=False))
+thorough = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+
+def members(constraint, n_points=200):
+    """Points of the set, many of them on its boundary."""
+    draws = np.random.default_rng(7).standard_normal((n_points, SIZE))
+    sizes = np.geomspace(1e-3, 30.0 if constraint.name == APPROXIMATE else 1e4, n_points)
+    return np.array([constraint.project(z) for z in draws * sizes[:, None]])
+
+
+def test_every_registered_set_has_an_example():
+    assert EXAMPLES.keys() == SETS.keys()
+    for name, examples in EXAMPLES.items():
+        assert {example.name for example in examples} == {name}
+
+
+def test_registry_name_leads_to_the_class():
+    assert make_set("sparse_ball", n_nonzero=2, radius=1.5) == SparseBall(2, 1.5)
+
+
+@each_set
+def test_follows_the_protocol(constraint):
+    assert isinstance(constraint, ConstraintSet)
+
+
+@each_set
+def test_projection_is_inside_and_idempotent(constraint):
+    @thorough
+    @given(points)
+    def check(point):
+        projected = constraint.project(point)
+        assert constraint.contains(projected)
+        again = constraint.project(projected)
+        assert_allclose(again, projected, rtol=1e-12, atol=1e-12)
+
+    check()
+
+
+@each_set
+def test_points_inside_stay(constraint):
+    for member in members(constraint, n_points=50):
+        assert_allclose(constraint.project(member), member, rtol=1e-12, atol=1e-12)
+
+
+@each_set
+def test_points_moved_far_out_are_outside(constraint):
+    if constraint.name == "whole_space":
+        assert constraint.contains([1e300, 0.0, 0.0])
+        return
+    assert not constraint.contains([-1e9, -2e9, -3e9])
+
+
+@each_convex_set
+def test_projection_never_stretches_a_distance(constraint):
+    @thorough
+    @given(points, points)
+    def check(one, other):
+        moved = np.linalg.norm(constraint.project(one) - constraint.project(other))
+        assert moved <= np.linalg.norm(one - other) * (1 + 1e-12) + 1e-9
+
+    check()
+
+
+@each_convex_set
+def test_projection_is_the_nearest_point(constraint):
+    """Variational inequality: seen from the projection, the set lies away from the point."""
+    others = members(constraint)
+
+    @thorough
+    @given(points)
+    def check(point):
+        projected = constraint.project(point)
+        offset = point - projected
+        scale = (1 + np.linalg.norm(offset)) * (1 + np.abs(others).max())
+        assert ((others - projected) @ offset).max() <= 1e-9 * scale
+
+    check()
+
+
+@each_set
+def test_no_member_is_nearer_than_the_projection(constraint):
+    others = members(constraint)
+    for point in np.random.default_rng(3).standard_normal((50, SIZE)) * 3:
+        distance = np.linalg.norm(point - constraint.project(point))
+        assert (np.linalg.norm(others - point, axis=1) >= distance - 1e-9).all()
+
+
+@each_set
+def test_every_finite_point_has_a_finite_projection(constraint):
+    @thorough
+    @given(any_finite)
+    def check(point):
+        projected = constraint.project(point)
+        assert np.isfinite(projected).all()
+        whole = constraint.second if constraint.name == APPROXIMATE else constraint
+        assert whole.contains(projected)
+
+    check()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@each_set
+def test_a_point_that_is_not_finite_gives_a_point_of_the_set(constraint, bad):
+    projected = constraint.project([1.0, bad, 0.0])
+    assert projected.shape == (SIZE,)
+    assert np.isfinite(projected).all()
+    assert constraint.contains(projected)
+    assert not constraint.contains([1.0, bad, 0.0])
+
+
+@each_set
+def test_projection_leaves_its_argument_alone(constraint):
+    point = np.array([3.0, -4.0, 0.1])
+    constraint.project(point)[:] = 9.0
+    assert_array_equal(point, [3.0, -4.0, 0.1])
+
+
+@each_set
+def test_diameter_holds_and_is_attained(constraint):
+    found = members(constraint)
+    corners = [constraint.project(1e4 * np.array(c)) for c in np.ndindex(*(3,) * SIZE)]
+    centred = [constraint.project(1e4 * (np.array(c) - 1)) for c in np.ndindex(*(3,) * SIZE)]
+    everything = np.concatenate([found, corners, centred])
+    apart = np.linalg.norm(everything[:, None] - everything[None], axis=2).max()
+    diameter = constraint.diameter()
+    assert apart <= diameter * (1 + 1e-9)
+    if math.isfinite(diameter) and constraint.name not in DIAMETER_IS_A_BOUND:
+        assert apart >= 0.99 * diameter
+
+
+@each_bounded_set
+def test_linear_minimiser_is_a_member_that_minimises(constraint):
+    others = members(constraint)
+
+    @thorough
+    @given(points)
+    def check(direction):
+        best = constraint.minimise_linear(direction)
+        assert constraint.contains(best)
+        costs = others @ direction
+        assert best @ direction <= costs.min() + 1e-9 * (1 + np.abs(costs).max())
+
+    check()
+
+
+@each_bounded_set
+def test_linear_minimiser_is_finite_for_any_direction(constraint):
+    for direction in ([0.0, 0.0, 0.0], [1e308, -1e308, 1e308], [math.nan, 1.0, 0.0]):
+        assert constraint.contains(constraint.minimise_linear(direction))
+
+
+@each_set
+def test_set_survives_pickling_and_compares_by_parameters(constraint):
+    constraint.project(np.ones(SIZE))
+    twin = pickle.loads(pickle.dumps(constraint))
+    assert twin == constraint
+    assert hash(twin) == hash(constraint)
+    assert constraint not in [other for other in ALL if other is not constraint]
