@@ -1,0 +1,106 @@
+"""Discrete Gaussian noise on the integers, from a table widened level by level.
+
+A first draw ``x`` from the table is widened by ``x <- 32 x + (another draw)``; five levels give a
+standard deviation of about 6.7e7 lattice steps. In each widening the finer draw has 64 / 32 = 2
+steps of standard deviation on the coarse lattice, which is above its smoothing parameter, so the
+sum is a discrete Gaussian again: the two-level probabilities are within a relative 1.2e-34 of it
+(checked in the tests), and later widenings, of a wider draw, are closer still.
+
+A discrete Gaussian of this width is a rounded continuous Gaussian up to a factor
+``1 + (z**2 - 1) / (24 * std**2)`` at ``z`` standard deviations, 1e-15 at five levels and 1e-9 at
+three even for z = 11. Rounding is post-processing, so the release is mu-GDP.
+
+Reference
+---------
+Micciancio and Walter 2017 (convolution of discrete Gaussians); Canonne, Kamath and
+Steinke 2020 (privacy of the discrete Gaussian).
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tailguard.noise.gaussian_table import (
+    BASE_STD,
+    BUCKET_BITS,
+    LARGEST,
+    GaussianTable,
+    gaussian_table,
+)
+from tailguard.noise.sources import Source, Words
+
+__all__ = ["CELL_VARIATION", "WIDENING", "discrete_gaussian", "lattice_std"]
+
+IntArray = NDArray[np.int64]
+
+WIDENING = 32
+# Total variation of one table draw: what lies beyond LARGEST (3.5e-28), the 128-digit thresholds
+# (5e-36) and the convolution (2e-34) together, with a margin of ten.
+CELL_VARIATION = 5e-27
+_BUCKET_SHIFT = np.uint64(64 - BUCKET_BITS)
+
+
+def lattice_std(levels: int) -> float:
+    """Return the standard deviation, in lattice steps, of noise of ``levels`` table draws.
+
+    Examples
+    --------
+    >>> [round(lattice_std(levels), 3) for levels in (1, 3, 5)]
+    [64.0, 65568.023, 67141656.02]
+    """
+    variance = BASE_STD**2 * sum(WIDENING ** (2 * level) for level in range(levels))
+    return math.sqrt(variance)
+
+
+def discrete_gaussian(size: int, levels: int, source: Source) -> IntArray:
+    """Draw ``size`` integers of standard deviation ``lattice_std(levels)``.
+
+    Guarantee
+    ---------
+    Within ``size * levels * CELL_VARIATION`` of the discrete Gaussian in total variation: a word
+    that ties with a threshold is settled by a further word.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import SimulationSource
+    >>> discrete_gaussian(3, 5, SimulationSource(1)).dtype
+    dtype('int64')
+    """
+    table = gaussian_table()
+    words = source.words(size * levels)
+    noise = np.empty(size, dtype=np.int64)
+    if _widened_draws(words, table.first_cell, table.upper, noise):
+        _settle_ties(words, table, noise, source)
+    return noise
+
+
+@njit(cache=True, nogil=True)
+def _widened_draws(words: Words, first_cell: IntArray, upper: Words, noise: IntArray) -> bool:
+    """Fill ``noise``, counting a tie as below its threshold; say whether there was any tie."""
+    levels = words.size // max(noise.size, 1)
+    tied = False
+    for coordinate in range(noise.size):
+        total = 0
+        for word in words[coordinate * levels : (coordinate + 1) * levels]:
+            cell = first_cell[word >> _BUCKET_SHIFT]
+            while upper[cell] < word:
+                cell += 1
+            tied |= upper[cell] == word
+            total = WIDENING * total + cell - LARGEST
+        noise[coordinate] = total
+    return tied
+
+
+def _settle_ties(words: Words, table: GaussianTable, noise: IntArray, source: Source) -> None:
+    """Move each tied draw up by the thresholds whose further 64 digits a second word reaches.
+
+    Several thresholds of the tails share their first 64 digits; all of them are compared.
+    """
+    levels = words.size // noise.size
+    for position in np.flatnonzero(np.isin(words, table.upper[:-1])):
+        coordinate, level = divmod(int(position), levels)
+        further = table.lower[:-1][table.upper[:-1] == words[position]]
+        steps = int(np.count_nonzero(further <= source.words(1)[0]))
+        noise[coordinate] += steps * WIDENING ** (levels - 1 - level)

@@ -1,0 +1,135 @@
+"""What every mechanism of the registry keeps, whatever its distribution."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from support.sources import QuietSource
+from support.statistics import (
+    gaussian_scale_power,
+    gaussian_scale_test,
+    laplace_scale_power,
+    laplace_scale_test,
+    smallest_sample,
+)
+from tailguard.checks import InputError
+from tailguard.noise.registry import MECHANISMS, make_mechanism
+from tailguard.noise.sources import SimulationSource, make_source
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.events import Event
+
+FALSE_ALARM = 1e-6
+NORMS = {"gaussian": "l2", "laplace": "l1"}
+SCALE_TESTS = {
+    "gaussian": (gaussian_scale_test, gaussian_scale_power),
+    "laplace": (laplace_scale_test, laplace_scale_power),
+}
+
+
+@pytest.fixture(params=sorted(MECHANISMS))
+def mechanism(request):
+    return make_mechanism(request.param)
+
+
+def calibrated(mechanism, *, size=3, share=0.7, integer=False):
+    sensitivity = Sensitivity(NORMS[mechanism.name], 1.0, 1.0, size, 1024.0, 1e6, integer)
+    return mechanism.calibrate(sensitivity, share)
+
+
+def test_names_agree(mechanism):
+    assert MECHANISMS[mechanism.name].endswith(f":{type(mechanism).__name__}")
+    assert calibrated(mechanism).mechanism == mechanism.name
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_the_event_holds_the_share(mechanism, integer):
+    calibration = calibrated(mechanism, integer=integer)
+    event = mechanism.event(calibration)
+    assert isinstance(event, Event)
+    assert event.to_dict()["kind"] == mechanism.name
+    assert calibration.share in dataclasses.astuple(event)
+    assert 0.7 * (1 - 1e-6) < calibration.share <= 0.7
+
+
+def test_scale_is_right_and_wrong_scales_are_rejected(mechanism):
+    test, power = SCALE_TESTS[mechanism.name]
+    size = smallest_sample(
+        lambda n: min(power(n, ratio, FALSE_ALARM) for ratio in (0.9, 1.1)), 0.999
+    )
+    calibration = calibrated(mechanism, size=size, share=50.0)
+    lattice = np.arange(size) * 10**9
+    noise = mechanism.release(lattice, calibration, SimulationSource(41)) - lattice
+    accepted = []
+    for ratio in (0.9, 1.0, 1.1):
+        verdict = test(ratio * noise, calibration.lattice_scale, false_alarm=FALSE_ALARM)
+        assert verdict.power >= 0.999
+        accepted.append(verdict.accepted)
+    assert accepted == [False, True, False]
+
+
+def test_coordinates_are_independent_of_each_other_and_of_the_answer(mechanism):
+    calibration = calibrated(mechanism, size=2000, share=5.0)
+    lattice = np.zeros(2000, dtype=np.int64)
+    noise = mechanism.release(lattice, calibration, SimulationSource(42))
+    shifted = mechanism.release(lattice + 12345, calibration, SimulationSource(42))
+    assert (shifted - noise == 12345).all()
+    assert abs(np.corrcoef(noise[:-1], noise[1:])[0, 1]) < 5 / math.sqrt(2000)
+    assert np.unique(noise).size > 1990
+
+
+def test_releases_are_fresh_and_simulations_repeat(mechanism):
+    calibration = calibrated(mechanism)
+    lattice = np.zeros(3, dtype=np.int64)
+    source = make_source(None)
+    draws = [mechanism.release(lattice, calibration, source) for _ in range(20)]
+    assert len({draw.tobytes() for draw in draws}) == 20
+    first, second = (
+        [mechanism.release(lattice, calibration, seeded).tolist() for _ in range(2)]
+        for seeded in (SimulationSource(1), SimulationSource(1))
+    )
+    assert first == second
+    assert first[0] != first[1]
+
+
+def test_a_quiet_source_returns_the_lattice_and_leaves_it_alone(mechanism):
+    lattice = np.array([-(2**60), 0, 2**60])
+    released = mechanism.release(lattice, calibrated(mechanism), QuietSource())
+    assert released.dtype == np.int64
+    assert released.tolist() == lattice.tolist()
+    released[:] = 0
+    assert lattice[0] == -(2**60)
+
+
+def test_extreme_lattices_saturate_without_wrapping(mechanism):
+    extremes = np.iinfo(np.int64)
+    lattice = np.array([extremes.min, 5, extremes.max])
+    released = mechanism.release(lattice, calibrated(mechanism), make_source(None))
+    assert released[0] < -(2**60)
+    assert released[2] > 2**60
+    assert abs(released[1]) < 2**40
+
+
+def test_total_variation_is_negligible(mechanism):
+    calibration = calibrated(mechanism, size=10**4)
+    assert 0 <= mechanism.total_variation(calibration) <= 1e-21
+
+
+def test_foreign_calibrations_and_shapes_are_refused(mechanism):
+    calibration = calibrated(mechanism)
+    lattice = np.zeros(3, dtype=np.int64)
+    (other,) = set(MECHANISMS) - {mechanism.name}
+    foreign = dataclasses.replace(calibration, mechanism=other)
+    with pytest.raises(InputError, match="mechanism"):
+        mechanism.release(lattice, foreign, QuietSource())
+    with pytest.raises(InputError, match="mechanism"):
+        mechanism.event(foreign)
+    for wrong in (lattice[:2], lattice.astype(np.float64), lattice.reshape(1, 3)):
+        with pytest.raises(InputError, match="lattice"):
+            mechanism.release(wrong, calibration, QuietSource())
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(InputError, match="mechanism"):
+        make_mechanism("uniform")

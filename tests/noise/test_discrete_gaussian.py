@@ -1,0 +1,123 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from support.sources import QuietSource, ScriptedSource
+from support.statistics import (
+    gaussian_scale_power,
+    gaussian_scale_test,
+    goodness_of_fit,
+    smallest_sample,
+)
+from tailguard.noise.discrete_gaussian import WIDENING, discrete_gaussian, lattice_std
+from tailguard.noise.gaussian_table import BASE_STD, LARGEST, gaussian_table
+from tailguard.noise.sources import SimulationSource
+
+TABLE = gaussian_table()
+
+
+@pytest.mark.parametrize("levels", [1, 3, 5])
+def test_median_words_mean_zero(levels):
+    assert not discrete_gaussian(7, levels, QuietSource()).any()
+
+
+def test_lattice_std_matches_the_widened_variance():
+    variance = BASE_STD**2
+    for levels in range(1, 7):
+        assert lattice_std(levels) == math.sqrt(variance)
+        variance = WIDENING**2 * variance + BASE_STD**2
+    assert lattice_std(5) == pytest.approx(67141656.01954792, rel=1e-15)
+
+
+def test_words_between_thresholds_find_their_cell():
+    upper = [int(word) for word in TABLE.upper[:-1]]
+    words = [word + step for word in upper for step in (-1, 1)]
+    words = [word for word in words if 0 <= word < 2**64 - 1 and word not in upper]
+    expected = [sum(threshold < word for threshold in upper) - LARGEST for word in words]
+    assert discrete_gaussian(len(words), 1, ScriptedSource(words)).tolist() == expected
+    assert len(set(expected)) > 1000
+
+
+def test_random_words_find_their_cell_at_every_level():
+    words = SimulationSource(8).words(5000)
+    cells = np.searchsorted(TABLE.upper, words, side="left").reshape(1000, 5) - LARGEST
+    expected = cells @ WIDENING ** np.arange(4, -1, -1)
+    assert discrete_gaussian(1000, 5, SimulationSource(8)).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("cell", [500, LARGEST, 900])
+@pytest.mark.parametrize("above", [False, True])
+def test_a_tie_is_settled_by_a_second_word(cell, above):
+    tied, further = int(TABLE.upper[cell]), int(TABLE.lower[cell])
+    # The tie is the third of five draws; the others are the median.
+    first_words = [2**63, 2**63, tied, 2**63, 2**63]
+    source = ScriptedSource([*first_words, further if above else further - 1])
+    expected = (cell + above - LARGEST) * WIDENING**2
+    assert discrete_gaussian(1, 5, source).tolist() == [expected]
+    assert source.exhausted
+
+
+def test_a_tie_in_the_tail_is_compared_with_every_coinciding_threshold():
+    sharing = np.flatnonzero(TABLE.upper[:-1] == TABLE.upper[0])
+    assert sharing.size > 50
+    for cell in sharing[:: sharing.size // 10]:
+        source = ScriptedSource([int(TABLE.upper[0]), int(TABLE.lower[cell])])
+        assert discrete_gaussian(1, 1, source).tolist() == [cell + 1 - LARGEST]
+    top = np.flatnonzero(TABLE.upper[:-1] == 2**64 - 1)
+    assert top.size > 50
+    source = ScriptedSource([2**64 - 1, 2**64 - 1])
+    assert discrete_gaussian(1, 1, source).tolist() == [LARGEST]
+    source = ScriptedSource([2**64 - 1, 0])
+    assert discrete_gaussian(1, 1, source).tolist() == [top[0] - LARGEST]
+
+
+def test_two_levels_are_a_discrete_gaussian():
+    def weight(value, std):
+        return mpmath.exp(-(mpmath.mpf(value) ** 2) / (2 * mpmath.mpf(std) ** 2))
+
+    with mpmath.workprec(300):
+        std = mpmath.sqrt(BASE_STD**2 * (WIDENING**2 + 1))
+        # Poisson summation; the next term is below exp(-70 * std**2).
+        total = mpmath.sqrt(2 * mpmath.pi) * std
+        base_total = mpmath.fsum(weight(value, BASE_STD) for value in range(-1600, 1601))
+        for value in (0, 1, 7, 15, 16, 17, 31, 1000, 5000, 12345, 20000):
+            coarse = value // WIDENING
+            convolution = mpmath.fsum(
+                weight(first, BASE_STD) * weight(value - WIDENING * first, BASE_STD)
+                for first in range(coarse - 80, coarse + 81)
+            )
+            ratio = convolution / base_total**2 / (weight(value, std) / total)
+            assert abs(ratio - 1) < 1.2e-34
+
+
+def test_one_level_has_the_discrete_gaussian_probabilities():
+    values = np.arange(-LARGEST, LARGEST + 1)
+    edges = np.arange(-150, 151, 10)
+
+    def cells(std):
+        weights = np.exp(-(values**2) / (2 * std**2))
+        return np.bincount(np.digitize(values, edges), weights / weights.sum())
+
+    draws = discrete_gaussian(60_000, 1, SimulationSource(23))
+    counts = np.bincount(np.digitize(draws, edges), minlength=edges.size + 1)
+    verdict = goodness_of_fit(
+        counts, cells(BASE_STD), false_alarm=1e-9, alternative=cells(0.95 * BASE_STD)
+    )
+    assert verdict.accepted
+    assert verdict.power > 0.999
+
+
+@pytest.mark.parametrize("levels", [3, 5])
+def test_scale_is_accepted_and_wrong_scales_are_rejected(levels):
+    n_draws = smallest_sample(
+        lambda size: min(gaussian_scale_power(size, ratio, 1e-6) for ratio in (0.9, 1.1)), 0.999
+    )
+    draws = discrete_gaussian(n_draws, levels, SimulationSource(21))
+    verdicts = {
+        ratio: gaussian_scale_test(ratio * draws, lattice_std(levels), false_alarm=1e-6)
+        for ratio in (0.9, 1.0, 1.1)
+    }
+    assert verdicts[1.0].power >= 0.999
+    assert [verdict.accepted for verdict in verdicts.values()] == [False, True, False]

@@ -1,0 +1,33 @@
+"""Random sources that tests control."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class QuietSource:
+    """Every word is the median, which means zero noise for every sampler."""
+
+    private = False
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.full(count, 2**63, dtype=np.uint64)
+
+
+class ScriptedSource:
+    """Hands out the given words in order, then fails; ``exhausted`` says whether all were used."""
+
+    private = False
+
+    def __init__(self, words: Iterable[int]) -> None:
+        self._remaining = list(words)
+
+    @property
+    def exhausted(self) -> bool:
+        return not self._remaining
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        assert count <= len(self._remaining), "the script is too short"
+        taken, self._remaining = self._remaining[:count], self._remaining[count:]
+        return np.array(taken, dtype=np.uint64)

@@ -1,0 +1,99 @@
+"""The statistical tests themselves: false alarms and powers are what they say."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from support.statistics import (
+    clopper_pearson_upper,
+    gaussian_scale_power,
+    gaussian_scale_test,
+    gdp_audit_power,
+    goodness_of_fit,
+    laplace_scale_power,
+    laplace_scale_test,
+    mu_lower_bound,
+    smallest_sample,
+)
+
+# Loose enough that 1000 repetitions see both rates.
+FALSE_ALARM = 0.05
+N_REPEATS = 1000
+
+
+@pytest.mark.parametrize(
+    ("draw", "test", "power"),
+    [
+        (np.random.Generator.standard_normal, gaussian_scale_test, gaussian_scale_power),
+        (
+            lambda generator, size: generator.laplace(size=size),
+            laplace_scale_test,
+            laplace_scale_power,
+        ),
+    ],
+    ids=["gaussian", "laplace"],
+)
+@pytest.mark.parametrize("ratio", [0.9, 1.0, 1.1])
+def test_scale_tests_reject_at_the_stated_rate(draw, test, power, ratio):
+    generator = np.random.default_rng(5)
+    draws = ratio * draw(generator, size=(N_REPEATS, 200))
+    rejected = np.mean([not test(row, 1.0, false_alarm=FALSE_ALARM).accepted for row in draws])
+    stated = power(200, ratio, FALSE_ALARM)
+    assert rejected == pytest.approx(stated, abs=5 * np.sqrt(stated * (1 - stated) / N_REPEATS))
+    if ratio == 1.0:
+        assert stated == pytest.approx(FALSE_ALARM)
+
+
+def test_goodness_of_fit_rejects_at_the_stated_rate():
+    generator = np.random.default_rng(6)
+    right, wrong = np.full(8, 1 / 8), np.array([1.15, 0.85] * 4) / 8
+    for truth in (right, wrong):
+        verdicts = [
+            goodness_of_fit(counts, right, false_alarm=FALSE_ALARM, alternative=truth)
+            for counts in generator.multinomial(800, truth, size=N_REPEATS)
+        ]
+        stated = verdicts[0].power
+        rejected = np.mean([not verdict.accepted for verdict in verdicts])
+        assert rejected == pytest.approx(stated, abs=0.06)
+    assert stated > 0.5
+
+
+def test_clopper_pearson_bound_solves_its_equation():
+    # P(at most 3 of 100 successes) = 0.01 at the bound; the value is from the binomial law.
+    bound = float(clopper_pearson_upper(3, 100, 0.01))
+    binomial = sum(
+        norm_comb * bound**k * (1 - bound) ** (100 - k)
+        for k, norm_comb in enumerate((1, 100, 4950, 161700))
+    )
+    assert binomial == pytest.approx(0.01)
+    assert float(clopper_pearson_upper(100, 100, 0.01)) == 1.0
+
+
+def test_mu_lower_bound_tends_to_mu():
+    n_runs = 10**9
+    errors = round(n_runs * float(norm.sf(0.5)))
+    assert mu_lower_bound(errors, errors, n_runs, 1e-6) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_gdp_audit_power_agrees_with_simulation_and_holds_its_false_alarm():
+    settings = {"threshold": 0.65, "claimed_mu": 1.0, "false_alarm": 1e-3}
+    n_runs = 900
+    generator = np.random.default_rng(7)
+    positives = generator.binomial(n_runs, norm.sf(0.65), N_REPEATS)
+    negatives = generator.binomial(n_runs, norm.cdf(0.65 - 1.3), N_REPEATS)
+    rejected = np.mean(
+        [
+            mu_lower_bound(first, second, n_runs, 1e-3) > 1.0
+            for first, second in zip(positives, negatives, strict=True)
+        ]
+    )
+    stated = gdp_audit_power(n_runs, true_mu=1.3, **settings)
+    assert 0.1 < stated < 0.9
+    assert rejected == pytest.approx(stated, abs=0.08)
+    assert gdp_audit_power(n_runs, true_mu=1.0, **settings) <= 1e-3
+
+
+def test_smallest_sample_is_close_to_the_smallest():
+    size = smallest_sample(lambda n: gaussian_scale_power(n, 1.3, 1e-6), 0.999)
+    assert gaussian_scale_power(size, 1.3, 1e-6) >= 0.999
+    assert gaussian_scale_power(int(0.97 * size), 1.3, 1e-6) < 0.999
