@@ -1,0 +1,63 @@
+"""What every simulator returns: records, their names and the truth behind them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Dataset"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Simulated records together with the coefficients they were drawn from.
+
+    Attributes
+    ----------
+    features
+        The design matrix, ``(n_rows, n_features)``, in raw units.
+    feature_names
+        One name per column.
+    target
+        What a model predicts: amounts (float64), or labels and counts (int64).
+    coefficients, intercept
+        The truth, in the raw units of ``features``: the score of a record is
+        ``features @ coefficients + intercept``.
+    description
+        One sentence: how the records were drawn.
+    exposure
+        How long each record was observed, for counts; None otherwise.
+
+    Examples
+    --------
+    >>> from tailguard.datasets import insurance_claims
+    >>> claims = insurance_claims(n_rows=500, seed=1)
+    >>> claims.features.shape, claims.feature_names[0]
+    ((500, 8), 'driver_age_years')
+    """
+
+    features: Floats
+    feature_names: tuple[str, ...]
+    target: NDArray[Any]
+    coefficients: Floats
+    intercept: float
+    description: str
+    exposure: Floats | None = None
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return name -> column, target (and exposure) included: what a table is made from.
+
+        Examples
+        --------
+        >>> from tailguard.datasets import heavy_tailed_linear
+        >>> list(heavy_tailed_linear(10, 2).columns())
+        ['x0', 'x1', 'target']
+        """
+        table: dict[str, NDArray[Any]] = dict(zip(self.feature_names, self.features.T, strict=True))
+        table["target"] = self.target
+        if self.exposure is not None:
+            table["exposure"] = self.exposure
+        return table

@@ -1,0 +1,31 @@
+"""Simulators by name; one line makes a new one available to the command line and the tests."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import cast
+
+from tailguard.checks import check_choice
+from tailguard.datasets.dataset import Dataset
+
+__all__ = ["SIMULATORS", "simulate"]
+
+SIMULATORS = {
+    "insurance-claims": "tailguard.datasets.insurance:insurance_claims",
+    "heavy-tailed-linear": "tailguard.datasets.linear:heavy_tailed_linear",
+    "heavy-tailed-logistic": "tailguard.datasets.logistic:heavy_tailed_logistic",
+    "heavy-tailed-poisson": "tailguard.datasets.poisson:heavy_tailed_poisson",
+}
+
+
+def simulate(name: str, **parameters: object) -> Dataset:
+    """Run the simulator called ``name``; its own parameters follow by keyword.
+
+    Examples
+    --------
+    >>> simulate("heavy-tailed-linear", n_rows=5, n_features=2, seed=3).features.shape
+    (5, 2)
+    """
+    check_choice("name", name, SIMULATORS)
+    module, function = SIMULATORS[name].split(":")
+    simulator = cast("Callable[..., Dataset]", getattr(import_module(module), function))
+    return simulator(**parameters)
