@@ -137,7 +137,7 @@ def _calibrate(
                 lattice_scale=lattice.scale,
                 levels=lattice.levels,
                 charged=charged,
-                share=charged / (grid * lattice.scale),
+                share=_share(charged, grid, lattice),
             )
     raise InputError(
         "n_rows must be small enough that sums stay exact: a total of up to "
@@ -148,10 +148,18 @@ def _calibrate(
 
 def _integer_grid(sensitivity: Sensitivity, lattice: _Lattice, share: float) -> tuple[float, float]:
     """Return ``1 / multiplier`` and the ideal sensitivity; nothing is rounded."""
-    multiplier = math.floor(share * lattice.scale / (sensitivity.ideal * _OUTWARD))
+    multiplier = round(share * lattice.scale / sensitivity.ideal)
+    # Compared as it is reported, so that calibrating to a reported share gives the same lattice.
+    if multiplier and _share(sensitivity.ideal, 1 / multiplier, lattice) > share:
+        multiplier -= 1
     if multiplier < 1:
         raise _too_small(sensitivity, share)
     return 1 / multiplier, sensitivity.ideal
+
+
+def _share(charged: float, grid: float, lattice: _Lattice) -> float:
+    """Return what a release spends."""
+    return charged / (grid * lattice.scale)
 
 
 def _real_grid(

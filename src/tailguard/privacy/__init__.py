@@ -1,0 +1,59 @@
+"""Guarantees, events, accountants, books and certificates; numbers only, never a record.
+
+An *event* says what a release cost, an *accountant* adds events up, a *guarantee* is what was
+promised, the *books* hold what was set aside and released, and the *certificate* shows all of it.
+"""
+
+from tailguard.privacy.accountants.smallest import EpsilonBound, smallest_epsilon, total_mu
+from tailguard.privacy.books import Books, MemoryBooks
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    Event,
+    Gaussian,
+    Laplace,
+    Nothing,
+    Parallel,
+    Pure,
+    Repeated,
+    ZeroConcentrated,
+    event_from_dict,
+)
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, resolve_guarantee
+from tailguard.privacy.releases import Release
+from tailguard.privacy.solve import calibrate, satisfies
+
+__all__ = [
+    "GDP",
+    "ZCDP",
+    "ApproxDP",
+    "Approximate",
+    "Books",
+    "BoundedRange",
+    "Calibration",
+    "Certificate",
+    "Composed",
+    "EpsilonBound",
+    "Event",
+    "Gaussian",
+    "Guarantee",
+    "Laplace",
+    "MemoryBooks",
+    "Nothing",
+    "Parallel",
+    "Pure",
+    "PureDP",
+    "Release",
+    "Repeated",
+    "Sensitivity",
+    "ZeroConcentrated",
+    "calibrate",
+    "event_from_dict",
+    "resolve_guarantee",
+    "satisfies",
+    "smallest_epsilon",
+    "total_mu",
+]

@@ -1,0 +1,111 @@
+"""The books: what is set aside before any record is read, and what was released against it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from tailguard.checks import BudgetError
+from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.releases import Release
+from tailguard.privacy.tally import Tally, tally_of
+
+__all__ = ["Books", "MemoryBooks", "Release"]
+
+
+class Books(Protocol):
+    """Where a gate writes before it draws.
+
+    Examples
+    --------
+    >>> books: Books = MemoryBooks()
+    """
+
+    @property
+    def reserved(self) -> Event:
+        """Everything that was set aside; it counts as spent for ever."""
+        ...
+
+    @property
+    def releases(self) -> Sequence[Release]:
+        """Everything that was released, in order."""
+        ...
+
+    def reserve(self, event: Event) -> None:
+        """Set a planned event aside."""
+        ...
+
+    def check(self, release: Release) -> None:
+        """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
+        ...
+
+    def record(self, release: Release) -> None:
+        """Check a release and write it down; call this before drawing its noise."""
+        ...
+
+
+class MemoryBooks:
+    """Books that last as long as the object; a ledger keeps them for ever.
+
+    *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
+
+    *Edge cases.* A refused release is not written down. Equal releases in a row share one line.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian, Repeated
+    >>> books = MemoryBooks()
+    >>> books.reserve(Repeated(Gaussian(mu=0.25), times=2))
+    >>> slope = Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0)
+    >>> books.record(slope)
+    >>> books.record(slope)
+    >>> [release.times for release in books.releases]
+    [2]
+    >>> books.record(slope)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tailguard.checks.BudgetError: release 'slope' must be covered by the reserved budget; ...
+    """
+
+    def __init__(self) -> None:
+        self._reserved: tuple[Event, ...] = ()
+        self._planned = Tally()
+        self._spent = Tally()
+        self._releases: list[Release] = []
+
+    @property
+    def reserved(self) -> Event:
+        """Everything that was set aside."""
+        return Composed(self._reserved)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Everything that was released, in order."""
+        return tuple(self._releases)
+
+    def reserve(self, event: Event) -> None:
+        """Set a planned event aside, on top of earlier ones."""
+        self._planned = Tally.total((self._planned, tally_of(event)))
+        self._reserved = (*self._reserved, event)
+
+    def check(self, release: Release) -> None:
+        """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
+        self._spent_with(release)
+
+    def record(self, release: Release) -> None:
+        """Check a release and write it down."""
+        self._spent = self._spent_with(release)
+        last = self._releases[-1] if self._releases else None
+        if last is not None and replace(last, times=release.times) == release:
+            self._releases[-1] = replace(last, times=last.times + release.times)
+        else:
+            self._releases.append(release)
+
+    def _spent_with(self, release: Release) -> Tally:
+        """Return the tally with the release on top, or refuse."""
+        spent = Tally.total((self._spent, tally_of(release.event())))
+        if not self._planned.covers(spent):
+            raise BudgetError(
+                f"release {release.name!r} must be covered by the reserved budget; with what was "
+                "spent before, it is not, and nothing was drawn."
+            )
+        return spent

@@ -1,0 +1,196 @@
+"""The certificate: what was promised, set aside, released and assumed, for a privacy officer.
+
+It holds facts only. Every total is worked out from the listed events when it is asked for, so that
+no stored total can disagree with what was released.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from tailguard.checks import check_choice, check_integer
+from tailguard.privacy.books import Books
+from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
+from tailguard.privacy.events import Composed, Event, event_from_dict
+from tailguard.privacy.guarantees import Guarantee, guarantee_from_dict
+from tailguard.privacy.ranges import check_failure
+from tailguard.privacy.releases import Release
+from tailguard.privacy.totals import Total, total_of
+from tailguard.version import __version__
+
+__all__ = ["Certificate", "Mode"]
+
+Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE"]
+MODES: tuple[Mode, ...] = ("private", "simulation: NOT PRIVATE")
+
+NEIGHBOURS = (
+    "replace-one, n public: two data sets of the same public size that differ in one record, "
+    "which may be replaced by any other, missing and infinite values included"
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was promised, set aside, released and assumed.
+
+    *Guarantee.* Speaks of replace-one neighbours with public ``n_rows``. ``total`` and ``spent``
+    are recomputed from ``planned`` and ``releases`` by the smallest valid accountant, rounded up.
+
+    *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
+    cost; the run itself promises nothing.
+
+    Attributes
+    ----------
+    guarantee
+        The promise.
+    n_rows
+        The public number of records.
+    planned
+        The event that was set aside before any record was read; it counts as spent.
+    releases
+        What was released, in order.
+    assumptions_for_accuracy
+        What the accuracy rests on, and privacy does not.
+    unused_stages
+        Planned stages that were skipped, in plain words.
+    mode
+        ``"private"`` or ``"simulation: NOT PRIVATE"``.
+    sampler_total_variation
+        Total variation between the sampled and the ideal noise, over all releases.
+    version
+        The version of tailguard that made the releases.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import ApproxDP
+    >>> certificate = Certificate(ApproxDP(5.0, 1e-6), n_rows=1000, planned=Gaussian(mu=1.0))
+    >>> round(certificate.total.epsilon, 8), certificate.spent.epsilon
+    (4.88655412, 0.0)
+    """
+
+    guarantee: Guarantee
+    n_rows: int
+    planned: Event
+    releases: tuple[Release, ...] = ()
+    assumptions_for_accuracy: tuple[str, ...] = ()
+    unused_stages: tuple[str, ...] = ()
+    mode: Mode = "private"
+    sampler_total_variation: float = 0.0
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        check_integer("n_rows", self.n_rows, minimum=1)
+        check_choice("mode", self.mode, MODES)
+        check_failure("sampler_total_variation", self.sampler_total_variation)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        guarantee: Guarantee,
+        books: Books,
+        n_rows: int,
+        private: bool,
+        assumptions_for_accuracy: tuple[str, ...] = (),
+        unused_stages: tuple[str, ...] = (),
+        sampler_total_variation: float = 0.0,
+    ) -> "Certificate":
+        """Certify what the books say."""
+        return cls(
+            guarantee,
+            n_rows,
+            planned=books.reserved,
+            releases=tuple(books.releases),
+            assumptions_for_accuracy=tuple(assumptions_for_accuracy),
+            unused_stages=tuple(unused_stages),
+            mode=MODES[0 if private else 1],
+            sampler_total_variation=sampler_total_variation,
+        )
+
+    @cached_property
+    def total(self) -> Total:
+        """What was set aside, which counts as spent."""
+        return self._total(self.planned)
+
+    @cached_property
+    def spent(self) -> Total:
+        """What the releases cost, recomputed from their sensitivities and noise."""
+        return self._total(Composed(tuple(release.event() for release in self.releases)))
+
+    @property
+    def unused(self) -> dict[str, float]:
+        """How much lower the released total is, in each currency that expresses both."""
+        pairs = {
+            name: (getattr(self.total, name), getattr(self.spent, name))
+            for name in ("epsilon", "mu", "rho")
+        }
+        return {
+            name: max(0.0, planned - spent)
+            for name, (planned, spent) in pairs.items()
+            if planned is not None and spent is not None and spent < planned < math.inf
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return facts and totals as plain data."""
+        return {
+            "mode": self.mode,
+            "promise": self.guarantee.describe(),
+            "guarantee": self.guarantee.to_dict(),
+            "neighbours": NEIGHBOURS,
+            "n_rows": self.n_rows,
+            "total": self.total.to_dict(),
+            "spent": self.spent.to_dict(),
+            "unused": self.unused,
+            "unused_stages": list(self.unused_stages),
+            "composition": f"{COMPOSITION[self.total.accountant]}; over disjoint blocks of records "
+            "that do not depend on values, the maximum counts",
+            "sampler_total_variation": self.sampler_total_variation,
+            "sampler": self._sampler(),
+            "planned": self.planned.to_dict(),
+            "releases": [release.to_dict() for release in self.releases],
+            "assumptions_for_accuracy": list(self.assumptions_for_accuracy),
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
+        """Read the facts back; totals are recomputed, never read."""
+        return cls(
+            guarantee_from_dict(data["guarantee"]),
+            data["n_rows"],
+            planned=event_from_dict(data["planned"]),
+            releases=tuple(Release(**release) for release in data["releases"]),
+            assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
+            unused_stages=tuple(data["unused_stages"]),
+            mode=data["mode"],
+            sampler_total_variation=data["sampler_total_variation"],
+            version=data["version"],
+        )
+
+    def to_json(self) -> str:
+        """Return it as JSON; ``from_dict(json.loads(text))`` reads it back."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_text(self) -> str:
+        """Return it as a page of plain text."""
+        return certificate_text(self.to_dict())
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _sampler(self) -> str:
+        """Say how far the noise is from the ideal, and where that is charged."""
+        charged = "(1 + exp(epsilon)) times that is already inside delta"
+        if self.guarantee.delta is None:
+            charged = "the promise holds up to that total variation"
+        return (
+            f"noise within total variation {self.sampler_total_variation:.3g} of ideal; {charged}"
+        )
+
+    def _total(self, event: Event) -> Total:
+        """Add an event up at the promised delta."""
+        return total_of(event, self.guarantee.delta, variation=self.sampler_total_variation)

@@ -1,0 +1,237 @@
+"""What is promised: the four ways to state a privacy guarantee.
+
+All speak of replace-one neighbours: two data sets of the same public size that differ in one
+record, which may be replaced by any other.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from tailguard.checks import InputError, check_choice, check_open_unit, check_positive
+from tailguard.privacy.gaussian import mu_of
+from tailguard.privacy.roots import down
+
+__all__ = [
+    "GDP",
+    "ZCDP",
+    "ApproxDP",
+    "Guarantee",
+    "PureDP",
+    "guarantee_from_dict",
+    "resolve_guarantee",
+]
+
+
+@dataclass(frozen=True)
+class ApproxDP:
+    """(``epsilon``, ``delta``) differential privacy.
+
+    *Guarantee.* Whatever the outcome, replacing one record multiplies its probability by at most
+    exp(epsilon), up to an extra probability of ``delta``.
+
+    *Reference.* Dwork, Kenthapadi, McSherry, Mironov and Naor 2006, Definition 1.
+
+    Examples
+    --------
+    >>> ApproxDP(epsilon=1.0, delta=1e-6).describe()
+    '(epsilon, delta)-differential privacy with epsilon = 1 and delta = 1e-06'
+    """
+
+    epsilon: float
+    delta: float
+    kind: ClassVar[str] = "approx"
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_open_unit("delta", self.delta)
+
+    def gaussian_mu(self) -> float:
+        """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
+        return mu_of(self.epsilon, self.delta)
+
+    def describe(self) -> str:
+        """Say it in plain words."""
+        return (
+            f"(epsilon, delta)-differential privacy with epsilon = {self.epsilon:g} "
+            f"and delta = {self.delta:g}"
+        )
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return it as plain data."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class PureDP:
+    """Pure ``epsilon`` differential privacy, which Gaussian noise cannot give.
+
+    *Guarantee.* Whatever the outcome, replacing one record multiplies its probability by at most
+    exp(epsilon).
+
+    *Reference.* Dwork, McSherry, Nissim and Smith 2006, Definition 1.
+
+    Examples
+    --------
+    >>> PureDP(1.0).describe()
+    'pure differential privacy with epsilon = 1'
+    """
+
+    epsilon: float
+    kind: ClassVar[str] = "pure"
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The probability with which it may fail: none."""
+        return 0.0
+
+    def gaussian_mu(self) -> float:
+        """Refuse: no Gaussian release keeps it."""
+        raise InputError(
+            "guarantee must not be PureDP here: pure DP needs a method with a pure mechanism, and "
+            "this one adds Gaussian noise; pass ApproxDP, ZCDP or GDP."
+        )
+
+    def describe(self) -> str:
+        """Say it in plain words."""
+        return f"pure differential privacy with epsilon = {self.epsilon:g}"
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return it as plain data."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class ZCDP:
+    """Zero-concentrated differential privacy with parameter ``rho``.
+
+    *Guarantee.* Replacing one record moves the outcome's distribution by a Renyi divergence of at
+    most ``rho`` times the order, for every order above 1.
+
+    *Reference.* Bun and Steinke 2016, Definition 1.1.
+
+    Examples
+    --------
+    >>> round(ZCDP(rho=0.5).gaussian_mu(), 9)
+    1.0
+    """
+
+    rho: float
+    kind: ClassVar[str] = "zcdp"
+
+    def __post_init__(self) -> None:
+        check_positive("rho", self.rho)
+
+    @property
+    def delta(self) -> None:
+        """No delta is part of it."""
+        return
+
+    def gaussian_mu(self) -> float:
+        """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
+        return down(math.sqrt(2.0 * self.rho))
+
+    def describe(self) -> str:
+        """Say it in plain words."""
+        return f"zero-concentrated differential privacy with rho = {self.rho:g}"
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return it as plain data."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class GDP:
+    """Gaussian differential privacy with parameter ``mu``.
+
+    *Guarantee.* Telling two neighbours apart is at least as hard as telling N(0, 1) from N(mu, 1).
+
+    *Reference.* Dong, Roth and Su 2022, Definition 2.6.
+
+    Examples
+    --------
+    >>> GDP(mu=1.0).describe()
+    'Gaussian differential privacy with mu = 1'
+    """
+
+    mu: float
+    kind: ClassVar[str] = "gdp"
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+
+    @property
+    def delta(self) -> None:
+        """No delta is part of it."""
+        return
+
+    def gaussian_mu(self) -> float:
+        """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
+        return down(self.mu)
+
+    def describe(self) -> str:
+        """Say it in plain words."""
+        return f"Gaussian differential privacy with mu = {self.mu:g}"
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return it as plain data."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+Guarantee: TypeAlias = ApproxDP | PureDP | ZCDP | GDP
+
+KINDS: dict[str, type[Guarantee]] = {"approx": ApproxDP, "pure": PureDP, "zcdp": ZCDP, "gdp": GDP}
+
+
+def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
+    """Read a guarantee back from its dictionary.
+
+    Examples
+    --------
+    >>> guarantee_from_dict({"kind": "gdp", "mu": 1.0})
+    GDP(mu=1.0)
+    """
+    numbers = {name: value for name, value in data.items() if name != "kind"}
+    return KINDS[check_choice("kind", str(data.get("kind")), KINDS)](**numbers)
+
+
+def resolve_guarantee(
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    guarantee: Guarantee | None = None,
+) -> Guarantee:
+    """Turn a user's arguments into a guarantee; there is no default privacy.
+
+    *Edge cases.* Exactly one way must be used: ``epsilon`` and ``delta``, or ``guarantee``.
+
+    Examples
+    --------
+    >>> resolve_guarantee(epsilon=1.0, delta=1e-6)
+    ApproxDP(epsilon=1.0, delta=1e-06)
+    """
+    if guarantee is not None:
+        if epsilon is not None or delta is not None:
+            raise InputError("Pass either guarantee=, or epsilon= and delta=; not both.")
+        if not isinstance(guarantee, Guarantee):
+            raise InputError(
+                f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {guarantee!r}."
+            )
+        return guarantee
+    if epsilon is None and delta is None:
+        raise InputError(
+            "Privacy parameters are missing: pass epsilon= and delta=, or guarantee= "
+            "(for example guarantee=tailguard.ZCDP(0.5)); there is no default privacy."
+        )
+    if delta is None:
+        raise InputError(
+            f"delta is missing beside epsilon={epsilon!r}: pass delta= (for example 1e-6), or "
+            "guarantee=tailguard.PureDP(epsilon) with a method that has a pure mechanism."
+        )
+    if epsilon is None:
+        raise InputError(f"epsilon is missing beside delta={delta!r}: pass epsilon=.")
+    return ApproxDP(epsilon, delta)

@@ -1,0 +1,162 @@
+"""An event tree laid out flat: which leaves happen how often, and to which records.
+
+Composition does not depend on the order of events, so this is all that an accountant needs. It is
+also what the books compare before a release: does what was planned cover what would be spent?
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, field
+from fractions import Fraction
+from functools import cached_property, singledispatch
+from typing import Any
+
+from tailguard.privacy.events import (
+    Composed,
+    Event,
+    Gaussian,
+    Nothing,
+    Parallel,
+    Repeated,
+    check_event,
+)
+from tailguard.privacy.roots import ROUNDING
+
+__all__ = ["Tally", "tally_of"]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often each leaf happens: to all records, and to the records of one block only.
+
+    Attributes
+    ----------
+    leaves
+        How often each leaf happens to all records.
+    blocks
+        For each block map, and each of its blocks: what happens to that block's records on top.
+
+    Examples
+    --------
+    >>> tally_of(Repeated(Gaussian(mu=0.5), times=4)).leaves
+    {Gaussian(mu=0.5): 4}
+    """
+
+    leaves: Mapping[Event, int] = field(default_factory=dict)
+    blocks: Mapping[str, Mapping[int, "Tally"]] = field(default_factory=dict)
+
+    @classmethod
+    def total(cls, tallies: Iterable["Tally"]) -> "Tally":
+        """Return the tally of all of them, one after the other."""
+        leaves: Counter[Event] = Counter()
+        blocks: dict[str, dict[int, list[Tally]]] = defaultdict(lambda: defaultdict(list))
+        for tally in tallies:
+            leaves.update(tally.leaves)
+            for block_map, inner in tally.blocks.items():
+                for block, part in inner.items():
+                    blocks[block_map][block].append(part)
+        return cls(
+            dict(leaves),
+            {
+                block_map: {b: t[0] if len(t) == 1 else cls.total(t) for b, t in parts.items()}
+                for block_map, parts in blocks.items()
+            },
+        )
+
+    def times(self, times: int) -> "Tally":
+        """Return the tally of so many repetitions."""
+        return Tally(
+            {leaf: times * count for leaf, count in self.leaves.items()},
+            {
+                block_map: {block: part.times(times) for block, part in inner.items()}
+                for block_map, inner in self.blocks.items()
+            },
+        )
+
+    @cached_property
+    def kinds(self) -> frozenset[type[Event]]:
+        """The types of all leaves, at any depth."""
+        inner = (part.kinds for parts in self.blocks.values() for part in parts.values())
+        return frozenset(type(leaf) for leaf in self.leaves).union(*inner)
+
+    def add_up(self, price: Callable[[Any], Fraction]) -> Fraction:
+        """Add up an additive price exactly, with the maximum over the blocks of each block map.
+
+        A replaced record stays in its slot, so it meets the events of one block of a map; later
+        blocks see it only through earlier outputs (McSherry 2009, Theorem 4, made adaptive).
+        """
+        everywhere = (times * price(leaf) for leaf, times in self.leaves.items())
+        worst = (max(part.add_up(price) for part in b.values()) for b in self.blocks.values())
+        return sum((*everywhere, *worst), start=Fraction(0))
+
+    def covers(self, other: "Tally") -> bool:
+        """Tell whether ``other`` costs at most as much as this, whatever the accountant.
+
+        Gaussian leaves are compared by their total mu; all others one by one, from the largest
+        down. A block may be covered by any block of the same map, because only the maximum counts.
+        """
+        return _leaves_cover(self.leaves, other.leaves) and all(
+            any(planned.covers(part) for planned in self.blocks.get(block_map, {}).values())
+            for block_map, parts in other.blocks.items()
+            for part in parts.values()
+        )
+
+
+@singledispatch
+def tally_of(event: Event) -> Tally:
+    """Lay an event out flat; an event that is no composition is a leaf.
+
+    Examples
+    --------
+    >>> tally_of(Composed((Gaussian(mu=0.5), Nothing(), Gaussian(mu=0.5)))).leaves
+    {Gaussian(mu=0.5): 2}
+    """
+    return Tally({check_event("event", event): 1})
+
+
+@tally_of.register
+def _(event: Nothing) -> Tally:
+    return Tally()
+
+
+@tally_of.register
+def _(event: Repeated) -> Tally:
+    return tally_of(event.event).times(event.times)
+
+
+@tally_of.register
+def _(event: Composed) -> Tally:
+    return Tally.total(map(tally_of, event.events))
+
+
+@tally_of.register
+def _(event: Parallel) -> Tally:
+    return Tally(blocks={event.block_map: {event.block: tally_of(event.event)}})
+
+
+def _leaves_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:
+    """Compare leaves alone; the tolerance is half of what rounding budgets down gave away."""
+    if _squared_mu(spent) > _squared_mu(planned) * (1.0 + ROUNDING):
+        return False
+    others = [_family_and_size(leaf) for leaf in spent if not isinstance(leaf, Gaussian)]
+    return all(
+        _count(planned, family, size * (1.0 - ROUNDING)) >= _count(spent, family, size)
+        for family, size in others
+    )
+
+
+def _squared_mu(leaves: Mapping[Event, int]) -> float:
+    """Add up the squares of mu."""
+    return sum(times * leaf.mu**2 for leaf, times in leaves.items() if isinstance(leaf, Gaussian))
+
+
+def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
+    """Split a leaf into what must be equal and what must not be larger, its first field."""
+    size, *rest = astuple(leaf)
+    return (type(leaf), *rest), size
+
+
+def _count(leaves: Mapping[Event, int], family: tuple[Any, ...], size: float) -> int:
+    """Count the leaves of a family that are at least as large."""
+    ranked = ((_family_and_size(leaf), times) for leaf, times in leaves.items())
+    return sum(times for (kin, own), times in ranked if kin == family and own >= size)

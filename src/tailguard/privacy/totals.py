@@ -1,0 +1,92 @@
+"""What an event costs in every currency, with the sampler's imperfection charged to delta."""
+
+import math
+from dataclasses import asdict, dataclass
+
+from tailguard.privacy.accountants.smallest import EpsilonBound, smallest_epsilon, total_mu
+from tailguard.privacy.accountants.zcdp import ZcdpAccountant
+from tailguard.privacy.events import Event
+from tailguard.privacy.ranges import check_failure
+from tailguard.privacy.roots import up
+
+__all__ = ["Total", "epsilon_with_variation", "total_of"]
+
+
+@dataclass(frozen=True)
+class Total:
+    """What an event costs; None where a currency cannot express it.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The smallest proven epsilon at the promised delta; None when no delta was promised.
+    mu
+        The exact GDP total; None unless everything is Gaussian.
+    rho
+        A zCDP total; None for events that may fail.
+    accountant
+        Which accountant proves the epsilon, or else the other numbers.
+
+    Examples
+    --------
+    >>> Total(epsilon=None, delta=None, mu=1.0, rho=0.5, accountant="gdp").to_dict()
+    {'epsilon': None, 'delta': None, 'mu': 1.0, 'rho': 0.5, 'accountant': 'gdp'}
+    """
+
+    epsilon: float | None
+    delta: float | None
+    mu: float | None
+    rho: float | None
+    accountant: str
+
+    def to_dict(self) -> dict[str, float | str | None]:
+        """Return it as plain data; an infinite cost becomes a word, as JSON has no infinity."""
+        return {
+            name: "infinite" if value == math.inf else value for name, value in asdict(self).items()
+        }
+
+
+def total_of(event: Event, delta: float | None, *, variation: float = 0.0) -> Total:
+    """Add an event up in every currency.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> total = total_of(Gaussian(mu=1.0), delta=1e-6)
+    >>> round(total.epsilon, 8), total.mu, total.rho, total.accountant
+    (4.88655412, 1.0, 0.5, 'gdp')
+    """
+    mu = total_mu(event)
+    zcdp = ZcdpAccountant()
+    rho = zcdp.compose(event).rho if zcdp.supports(event) else None
+    rho = None if rho is None or zcdp.compose(event).failure else rho
+    if delta is None:
+        return Total(None, None, mu, rho, "zcdp" if mu is None else "gdp")
+    bound = epsilon_with_variation(event, delta, variation)
+    return Total(bound.epsilon, delta, mu, rho, bound.accountant)
+
+
+def epsilon_with_variation(event: Event, delta: float, variation: float) -> EpsilonBound:
+    """Return the smallest epsilon when outputs are within ``variation`` of the event's own.
+
+    *Guarantee.* A mechanism within total variation t of an (epsilon, delta - (1 + exp(epsilon)) t)
+    one is (epsilon, delta)-DP; what is returned meets that.
+
+    *Reference.* Canonne, Kamath and Steinke 2020, Section 5 (samplers that are nearly exact).
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> round(epsilon_with_variation(Gaussian(mu=1.0), 1e-6, variation=1e-10).epsilon, 6)
+    4.889386
+    """
+    check_failure("variation", variation)
+    bound = smallest_epsilon(event, delta)
+    while variation and bound.epsilon < math.inf:
+        # Charge at a slightly larger epsilon, so that the loop ends as soon as that suffices.
+        charged_at = up(bound.epsilon)
+        left = delta - (1.0 + math.exp(min(charged_at, 700.0))) * variation
+        bound = smallest_epsilon(event, left) if left > 0 else EpsilonBound(math.inf, "none")
+        if bound.epsilon <= charged_at:
+            break
+    return bound

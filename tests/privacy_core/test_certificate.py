@@ -1,0 +1,199 @@
+"""Certificates: round trips, words, and totals against an independent recomputation."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from dp_accounting import gaussian_mechanism
+from dp_accounting.pld import privacy_loss_distribution as package
+
+from tailguard.checks import InputError
+from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
+from tailguard.privacy.gaussian import epsilon_of
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+from tailguard.privacy.releases import Release
+from tailguard.version import __version__
+
+PROMISE = ApproxDP(5.0, 1e-6)
+
+
+def gaussian(mu, **changes):
+    return Release("gradient", "ClippedGradient", "gaussian", "l2", 3.0 * mu, 3.0, **changes)
+
+
+def laplace(epsilon, **changes):
+    return Release("count", "Count", "laplace", "l1", epsilon, math.sqrt(2), **changes)
+
+
+def certify(planned, releases, guarantee=PROMISE, **facts):
+    books = MemoryBooks()
+    books.reserve(planned)
+    for release in releases:
+        books.record(release)
+    facts = {"n_rows": 1000, "private": True, **facts}
+    return Certificate.of(guarantee=guarantee, books=books, **facts)
+
+
+def example():
+    return certify(
+        Composed((Repeated(Gaussian(0.1), 50), Gaussian(0.5))),
+        [gaussian(0.1, parameters={"clip_norm": 1.5}), gaussian(0.1), gaussian(0.1)],
+        assumptions_for_accuracy=("finite fourth moments of the features",),
+        unused_stages=("refinement: the first stage was already precise",),
+        sampler_total_variation=1e-22,
+    )
+
+
+def test_totals_are_recomputed_from_the_events():
+    certificate = example()
+    assert certificate.total.mu == pytest.approx(math.sqrt(0.75))
+    assert certificate.total.epsilon == pytest.approx(epsilon_of(math.sqrt(0.75), 1e-6), rel=1e-9)
+    assert certificate.spent.mu == pytest.approx(math.sqrt(0.03))
+    assert certificate.spent.epsilon == pytest.approx(epsilon_of(math.sqrt(0.03), 1e-6), rel=1e-9)
+    assert certificate.spent.epsilon < certificate.total.epsilon <= PROMISE.epsilon
+    assert certificate.unused["epsilon"] == pytest.approx(
+        certificate.total.epsilon - certificate.spent.epsilon
+    )
+    assert set(certificate.unused) == {"epsilon", "mu", "rho"}
+
+
+def test_round_trip():
+    certificate = example()
+    text = certificate.to_json()
+    again = Certificate.from_dict(json.loads(text))
+    assert again == certificate
+    assert again.to_json() == text
+    assert again.to_text() == certificate.to_text() == str(certificate)
+    assert pickle.loads(pickle.dumps(certificate)) == certificate
+    assert certificate.version == __version__
+
+
+@pytest.mark.parametrize("guarantee", [GDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6), PureDP(1.0)])
+def test_every_promise_goes_round(guarantee):
+    event, release = (
+        (Laplace(0.5), laplace(0.5)) if guarantee.kind == "pure" else (Gaussian(0.1), gaussian(0.1))
+    )
+    certificate = certify(event, [release], guarantee)
+    assert Certificate.from_dict(json.loads(certificate.to_json())) == certificate
+    assert guarantee.describe() in " ".join(certificate.to_text().split())
+    assert certificate.total.delta == guarantee.delta
+    assert (certificate.total.epsilon is None) == (guarantee.delta is None)
+    assert ("up to that total variation" in certificate.to_text()) == (guarantee.delta is None)
+
+
+def test_a_stored_total_is_never_believed():
+    data = json.loads(example().to_json())
+    honest = data["total"]["epsilon"]
+    data["total"]["epsilon"] = data["spent"]["epsilon"] = 0.001
+    assert Certificate.from_dict(data).total.epsilon == honest
+
+
+def test_the_page_says_what_an_officer_needs():
+    page = example().to_text()
+    assert max(map(len, page.splitlines())) <= 100
+    words = " ".join(page.split())
+    for expected in (
+        "mode private",
+        "epsilon = 5 and delta = 1e-06",
+        "replace-one, n public",
+        "n = 1000",
+        "at delta = 1e-06",
+        "all of it counts as spent",
+        "refinement: the first stage was already precise",
+        "Dong, Roth and Su 2022",
+        "already inside delta",
+        "gradient (ClippedGradient)",
+        "finite fourth moments",
+    ):
+        assert expected in words
+
+
+def test_the_page_of_an_empty_run():
+    certificate = certify(Gaussian(0.1), [])
+    assert certificate.spent.epsilon == 0.0
+    assert certificate.to_text().count("nothing") == 2
+
+
+def test_blocks_show_on_the_page():
+    planned = certify(Composed(()), []).planned
+    release = gaussian(0.1, block_map="batches", block=7)
+    certificate = Certificate(PROMISE, 1000, planned=planned, releases=(release,))
+    assert "block 7 of 'batches'" in certificate.to_text()
+
+
+def test_a_simulation_is_never_private():
+    certificate = certify(Gaussian(0.1), [gaussian(0.1)], private=False)
+    assert certificate.mode == "simulation: NOT PRIVATE"
+    assert "NOT PRIVATE" in certificate.to_text()
+
+
+def test_an_impossible_total_is_said_in_words():
+    certificate = certify(Gaussian(0.1), [], guarantee=PureDP(1.0))
+    assert certificate.total.epsilon == math.inf
+    assert json.loads(certificate.to_json())["total"]["epsilon"] == "infinite"
+    assert "epsilon = infinite" in certificate.to_text()
+
+
+def test_the_sampler_is_inside_the_total():
+    ideal, sampled = (
+        certify(Gaussian(1.0), [], sampler_total_variation=variation) for variation in (0.0, 1e-9)
+    )
+    left = 1e-6 - (1 + math.exp(sampled.total.epsilon)) * 1e-9
+    assert sampled.total.epsilon > ideal.total.epsilon
+    assert sampled.total.epsilon == pytest.approx(epsilon_of(1.0, left), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "facts", [{"n_rows": 0}, {"mode": "public"}, {"sampler_total_variation": -1.0}]
+)
+def test_bad_facts_are_refused(facts):
+    with pytest.raises(InputError):
+        Certificate(**{"guarantee": PROMISE, "n_rows": 10, "planned": Gaussian(1.0), **facts})
+
+
+def test_gaussian_totals_agree_with_an_independent_recomputation():
+    generator = np.random.default_rng(20250101)
+    for _ in range(200):
+        n_lines = generator.integers(1, 6)
+        lines = list(
+            zip(
+                generator.uniform(0.01, 5.0, n_lines),
+                generator.uniform(2.0, 50.0, n_lines),
+                generator.integers(1, 40, n_lines),
+                strict=True,
+            )
+        )
+        releases = [
+            Release("r", "Q", "gaussian", "l2", sensitivity, noise_std, times=int(times))
+            for sensitivity, noise_std, times in lines
+        ]
+        delta = 10.0 ** generator.uniform(-9, -3)
+        certificate = certify(
+            Composed([release.event() for release in releases]), releases, ApproxDP(1.0, delta)
+        )
+        listed = certificate.to_dict()["releases"]
+        mu = math.sqrt(sum(r["times"] * (r["sensitivity"] / r["noise_std"]) ** 2 for r in listed))
+        theirs = gaussian_mechanism.get_epsilon_gaussian(1.0 / mu, delta)
+        assert certificate.spent.epsilon == pytest.approx(theirs, rel=1e-6)
+        assert certificate.total.epsilon == pytest.approx(certificate.spent.epsilon, rel=1e-9)
+
+
+def test_mixture_totals_agree_with_an_independent_recomputation():
+    generator = np.random.default_rng(20250102)
+    for _ in range(8):
+        times = int(generator.integers(1, 30))
+        mu, share = generator.uniform(0.2, 1.5), generator.uniform(0.02, 0.2)
+        releases = [gaussian(mu / 2, times=4), laplace(share, times=times)]
+        planned = Composed([release.event() for release in releases])
+        certificate = certify(planned, releases)
+        step = {"value_discretization_interval": 1e-4}
+        losses = package.from_gaussian_mechanism(1.0 / mu, **step).compose(
+            package.from_laplace_mechanism(1.0 / share, **step).self_compose(times)
+        )
+        theirs = losses.get_epsilon_for_delta(1e-6)
+        assert certificate.spent.epsilon == pytest.approx(theirs, rel=1e-3)
+        assert certificate.spent.accountant == "pld"

@@ -1,0 +1,86 @@
+"""Guarantees: validation, words, dictionaries, and the user's three arguments."""
+
+import math
+
+import pytest
+
+from tailguard.checks import InputError
+from tailguard.privacy.events import Gaussian
+from tailguard.privacy.guarantees import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    PureDP,
+    guarantee_from_dict,
+    resolve_guarantee,
+)
+from tailguard.privacy.solve import satisfies
+
+ALL = [ApproxDP(1.0, 1e-6), PureDP(1.0), ZCDP(0.5), GDP(1.0)]
+
+
+@pytest.mark.parametrize("guarantee", ALL)
+def test_round_trip(guarantee):
+    assert guarantee_from_dict(guarantee.to_dict()) == guarantee
+    assert "1" in guarantee.describe() or "0.5" in guarantee.describe()
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "mu"),
+    [(ApproxDP(1.0, 1e-6), 0.23670438066344), (ZCDP(0.5), 1.0), (GDP(2.0), 2.0)],
+)
+def test_gaussian_mu_is_the_largest_that_satisfies_it(guarantee, mu):
+    assert guarantee.gaussian_mu() == pytest.approx(mu, rel=1e-11)
+    assert guarantee.gaussian_mu() < mu
+    assert satisfies(Gaussian(guarantee.gaussian_mu()), guarantee)
+    assert not satisfies(Gaussian(guarantee.gaussian_mu() * (1 + 1e-11)), guarantee)
+
+
+def test_pure_dp_has_no_gaussian_mu():
+    with pytest.raises(InputError, match="pure DP needs a method with a pure mechanism"):
+        PureDP(1.0).gaussian_mu()
+
+
+def test_delta_is_part_of_two_of_them():
+    assert [guarantee.delta for guarantee in ALL] == [1e-6, 0.0, None, None]
+
+
+@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "1", True, None])
+@pytest.mark.parametrize("make", [PureDP, ZCDP, GDP, lambda bad: ApproxDP(bad, 1e-6)])
+def test_bad_parameters_are_refused(make, bad):
+    with pytest.raises(InputError, match="must be a finite number above 0"):
+        make(bad)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -1e-6, math.nan])
+def test_bad_delta_is_refused(delta):
+    with pytest.raises(InputError, match="delta must be"):
+        ApproxDP(1.0, delta)
+
+
+def test_one_way_to_state_privacy():
+    assert resolve_guarantee(epsilon=1, delta=1e-6) == ApproxDP(1, 1e-6)
+    assert all(resolve_guarantee(guarantee=guarantee) is guarantee for guarantee in ALL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "Privacy parameters are missing"),
+        ({"epsilon": 1.0}, "pass delta= .* or guarantee=tailguard.PureDP"),
+        ({"delta": 1e-6}, "epsilon is missing"),
+        ({"epsilon": 1.0, "guarantee": GDP(1.0)}, "not both"),
+        ({"delta": 1.0, "guarantee": GDP(1.0)}, "not both"),
+        ({"guarantee": 1.0}, "guarantee must be an ApproxDP"),
+        ({"guarantee": (1.0, 1e-6)}, "guarantee must be an ApproxDP"),
+    ],
+)
+def test_any_other_way_is_one_clear_error(arguments, message):
+    with pytest.raises(InputError, match=message):
+        resolve_guarantee(**arguments)
+
+
+@pytest.mark.parametrize("data", [{}, {"kind": "gaussian", "mu": 1.0}, {"kind": "gdp", "mu": -1.0}])
+def test_what_is_not_a_guarantee_is_refused(data):
+    with pytest.raises(InputError):
+        guarantee_from_dict(data)

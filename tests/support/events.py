@@ -1,0 +1,44 @@
+"""Event trees for property tests."""
+
+from hypothesis import strategies as st
+
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    Gaussian,
+    Laplace,
+    Nothing,
+    Parallel,
+    Pure,
+    Repeated,
+    ZeroConcentrated,
+)
+
+SIZES = st.floats(0.01, 1.0)
+LEAVES = st.one_of(
+    st.just(Nothing()),
+    st.builds(Gaussian, SIZES),
+    st.builds(Laplace, SIZES),
+    st.builds(Pure, SIZES),
+    st.builds(BoundedRange, SIZES),
+    st.builds(ZeroConcentrated, SIZES),
+    st.builds(Approximate, SIZES, st.floats(1e-12, 1e-3)),
+)
+
+
+def trees_of(leaves):
+    """Trees of compositions over the given leaves."""
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(Repeated, inner, st.integers(1, 5)),
+            st.builds(Composed, st.lists(inner, max_size=3).map(tuple)),
+            st.builds(Parallel, st.sampled_from(["halves", "thirds"]), st.integers(0, 2), inner),
+        ),
+        max_leaves=6,
+    )
+
+
+TREES = trees_of(LEAVES)
+GAUSSIAN_TREES = trees_of(st.builds(Gaussian, SIZES))
