@@ -1,0 +1,1 @@
+"""Queries: records in, a vector with a stated sensitivity out."""

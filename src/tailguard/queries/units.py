@@ -1,0 +1,71 @@
+"""The coordinate system in which records are read: a centre and a scale per column.
+
+The numbers are public or were released earlier, so reading a record in these units depends on that
+record alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Units"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Records are read as ``((x - center) / scale, 1)`` and ``(y - target_center) / target_scale``.
+
+    Attributes
+    ----------
+    center, scale
+        One number per feature; scales are positive.
+    intercept
+        Whether a constant coordinate 1 follows the features. It counts in the norm of a row.
+    target_center, target_scale
+        The same for the target.
+    offset_center
+        Subtracted from the offset that is added to the score.
+
+    Examples
+    --------
+    >>> units = Units.raw(n_features=2, intercept=True)
+    >>> units.size
+    3
+    """
+
+    center: FloatArray
+    scale: FloatArray
+    intercept: bool
+    target_center: float = 0.0
+    target_scale: float = 1.0
+    offset_center: float = 0.0
+
+    @classmethod
+    def raw(cls, n_features: int, *, intercept: bool) -> "Units":
+        """Units that leave every value as it is."""
+        return cls(np.zeros(n_features), np.ones(n_features), intercept)
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates of a row."""
+        return self.center.size + int(self.intercept)
+
+    def coefficients(self, weights: FloatArray, target_units: str) -> tuple[FloatArray, float]:
+        """Map weights back to coefficients and intercept in the user's units.
+
+        ``target_units`` is the loss's word for what was done to the target: ``"location-scale"``,
+        ``"scale"`` (a log link turns the scale into a shift of the intercept), or ``"none"``.
+        """
+        slopes = weights[: self.center.size]
+        constant = float(weights[-1]) if self.intercept else 0.0
+        gain = self.target_scale if target_units == "location-scale" else 1.0
+        coef = slopes * (gain / self.scale)
+        shift = constant * gain - float(coef @ self.center) - self.offset_center
+        if target_units == "location-scale":
+            shift += self.target_center
+        elif target_units == "scale":
+            shift += float(np.log(self.target_scale))
+        return coef, shift

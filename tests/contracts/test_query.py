@@ -1,0 +1,92 @@
+"""What every query promises: replacing one record moves it by no more than it states.
+
+The move is measured on the released integers, so that float errors have nowhere to hide.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.adversary import replaced
+from support.attack import MU, N_ROWS, allowed, attack, lattice, move
+from support.examples import N_FEATURES, query_examples
+from tailguard.queries.registry import QUERIES
+
+EXAMPLES = {example.name: example for example in query_examples()}
+
+every_example = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def test_the_registry_and_the_examples_name_the_same_queries():
+    assert {name.split("/")[0] for name in EXAMPLES} == set(QUERIES)
+
+
+@every_example
+def test_one_replaced_record_moves_the_lattice_by_at_most_the_charge(name):
+    assert attack(EXAMPLES[name], 1_000, seed=1) <= 1.0 + 1e-12
+
+
+@pytest.mark.audit
+@every_example
+def test_ten_thousand_replaced_records_never_exceed_the_charge(name):
+    assert attack(EXAMPLES[name], 10_000, seed=2) <= 1.0 + 1e-12
+
+
+@every_example
+def test_some_pair_attains_nine_tenths_of_the_ideal_sensitivity(name):
+    example = EXAMPLES[name]
+    data = np.zeros((N_ROWS, N_FEATURES + 1))
+    before, after = replaced(data, 4, example.old), replaced(data, 4, example.new)
+    calibration = example.query.calibrate(N_ROWS, N_FEATURES, MU)
+    moved = move(lattice(example, before), lattice(example, after)) * calibration.grid
+    assert moved >= 0.9 * calibration.sensitivity.ideal
+
+
+@every_example
+@settings(max_examples=60)
+@given(
+    old=st.lists(st.floats(), min_size=N_FEATURES + 1, max_size=N_FEATURES + 1),
+    new=st.lists(st.floats(), min_size=N_FEATURES + 1, max_size=N_FEATURES + 1),
+)
+def test_any_floats_at_all_keep_the_charge(name, old, new):
+    example = EXAMPLES[name]
+    data = np.ones((N_ROWS, N_FEATURES + 1))
+    moved = move(lattice(example, replaced(data, 7, old)), lattice(example, replaced(data, 7, new)))
+    assert moved <= allowed(example) * (1.0 + 1e-12)
+
+
+@every_example
+def test_a_record_with_one_bad_entry_contributes_zero_and_stays_counted(name):
+    example = EXAMPLES[name]
+    data = np.random.default_rng(3).standard_normal((N_ROWS, N_FEATURES + 1))
+    all_bad = lattice(example, replaced(data, 6, [np.nan] * (N_FEATURES + 1)))
+    for column in range(N_FEATURES + 1):
+        for bad in (np.nan, np.inf, -np.inf):
+            record = data[6].copy()
+            record[column] = bad
+            np.testing.assert_array_equal(lattice(example, replaced(data, 6, record)), all_bad)
+    nothing = lattice(example, np.full((N_ROWS, N_FEATURES + 1), np.nan))
+    np.testing.assert_array_equal(nothing, np.zeros_like(nothing))
+
+
+@every_example
+def test_the_number_of_threads_does_not_change_a_bit(name, monkeypatch):
+    example = EXAMPLES[name]
+    data = np.random.default_rng(4).standard_normal((5_000, N_FEATURES + 1))
+    answers = []
+    for n_threads in ("1", "2", "3"):
+        monkeypatch.setenv("TAILGUARD_NUM_THREADS", n_threads)
+        answers.append(lattice(example, data))
+    np.testing.assert_array_equal(answers[0], answers[1])
+    np.testing.assert_array_equal(answers[0], answers[2])
+
+
+@every_example
+def test_calibration_needs_no_rows_and_spends_at_most_what_was_asked(name):
+    query = EXAMPLES[name].query
+    for mu in (1e-3, 0.1, 3.0):
+        calibration = query.calibrate(100_000, N_FEATURES, mu)
+        assert calibration.share <= mu
+        assert calibration.share >= mu * (1 - 1e-3)
+        assert calibration.charged >= calibration.sensitivity.ideal

@@ -1,0 +1,135 @@
+"""One example of every registered query: how to build it, its state, and a worst pair."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tailguard as tg
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.counts import CountBelow
+from tailguard.queries.norm_counts import CountNormsBelow
+from tailguard.queries.record_gradient import MeanRecordGradient
+from tailguard.queries.units import Units
+
+N_FEATURES = 3
+
+
+@dataclass(frozen=True)
+class Example:
+    """A query with a state and a pair of neighbours (row, old record, new record) that attains.
+
+    Records are ``(features, target)`` rows of width ``N_FEATURES + 1``.
+    """
+
+    name: str
+    query: Any
+    state: Any
+    old: tuple[float, ...]
+    new: tuple[float, ...]
+    loss: Any = None
+    even_slot: bool = False
+
+
+def gradient_of_one_record(w, x, y):
+    return (x @ w - y) * x
+
+
+def _units(intercept):
+    return Units(np.array([0.5, -1.0, 0.0]), np.array([1.0, 2.0, 1e-3]), intercept, 0.25, 2.0)
+
+
+def query_examples():
+    weights = np.array([0.3, -0.2, 0.1])
+    squared, huber = tg.losses.Squared(), tg.losses.Huber(1.0)
+    poisson, logistic = tg.losses.Poisson(), tg.losses.Logistic()
+    raw = Units.raw(N_FEATURES, intercept=False)
+    zero = np.zeros(N_FEATURES)
+    gradients = [
+        ("squared", MeanClippedGradient(squared, raw, clip_norm=1.5), weights, squared),
+        ("squared-limits", MeanClippedGradient(squared, raw, 2.0, 0.75), zero, squared),
+        ("huber", MeanClippedGradient(huber, raw, row_limit=3.0, slope_limit=1.0), weights, huber),
+        ("tiny", MeanClippedGradient(squared, raw, clip_norm=1e-150), weights, squared),
+    ]
+    for name, query, state, loss in gradients:
+        yield Example(
+            f"mean-clipped-gradient/{name}", query, state, (9.0, 0, 0, 1e6), (9.0, 0, 0, -1e6), loss
+        )
+    intercept = MeanClippedGradient(squared, _units(True), 2.5, 1.0)
+    yield Example(
+        "mean-clipped-gradient/units",
+        intercept,
+        np.array([0.1, 0.1, 0.1, 0.5]),
+        (50.0, 0, 0, 1e9),
+        (50.0, 0, 0, -1e9),
+        squared,
+    )
+    yield Example(
+        "mean-clipped-gradient/logistic",
+        MeanClippedGradient(logistic, raw, row_limit=4.0, slope_limit=0.5),
+        zero,
+        (1e3, 0, 0, 1.0),
+        (1e3, 0, 0, 0.0),
+        logistic,
+    )
+    yield Example(
+        "mean-clipped-gradient/poisson",
+        MeanClippedGradient(poisson, raw, row_limit=2.0, slope_limit=4.0),
+        zero,
+        (5.0, 0, 0, 1e9),
+        (-5.0, 0, 0, 1e9),
+        poisson,
+    )
+    yield Example(
+        "mean-clipped-gradient/rows",
+        MeanClippedGradient(None, raw, row_limit=3.0, slope_limit=1.0),
+        zero,
+        (1e5, 0, 0, 0.0),
+        (-1e5, 0, 0, 0.0),
+    )
+    record_loss = tg.losses.RecordGradient(gradient_of_one_record)
+    yield Example(
+        "mean-record-gradient/python",
+        MeanRecordGradient(record_loss, clip_norm=0.5),
+        zero,
+        (1.0, 0, 0, 1e5),
+        (1.0, 0, 0, -1e5),
+        record_loss,
+    )
+    multinomial = tg.losses.Multinomial(3)
+    yield Example(
+        "mean-record-gradient/multinomial",
+        MeanRecordGradient(multinomial, clip_norm=2.0),
+        np.zeros(9),
+        (1e5, 0, 0, 0.0),
+        (-1e5, 0, 0, 0.0),
+        multinomial,
+    )
+    everywhere = np.array([0.0, 1.0, -1.0, 0.5])
+    yield Example(
+        "count-below/values", CountBelow((0, 1, 2, 3)), everywhere, (-9.0,) * 4, (9.0,) * 4
+    )
+    yield Example(
+        "count-below/pairs",
+        CountBelow((0, 1, 2, 3), paired=True),
+        np.full(4, 1.0),
+        (0.0,) * 4,
+        (1e6,) * 4,
+        even_slot=True,
+    )
+    yield Example(
+        "count-norms-below/score",
+        CountNormsBelow(squared, weights),
+        np.array([2.0]),
+        (0.0,) * 4,
+        (1e6,) * 4,
+        squared,
+    )
+    yield Example(
+        "count-norms-below/record",
+        CountNormsBelow(record_loss, weights),
+        np.array([2.0]),
+        (0.0,) * 4,
+        (1e6,) * 4,
+        record_loss,
+    )

@@ -1,0 +1,27 @@
+"""A gate that tests can look into: quiet noise, and a record of what was booked."""
+
+import math
+
+import tailguard as tg
+from support.sources import QuietSource
+from tailguard.gate import Gate
+from tailguard.noise.sources import SimulationSource
+from tailguard.rows.arrays import make_rows
+
+
+def gate_over(problem, X, y, guarantee, *, seed=None):
+    """A gate with zero noise, or with simulated noise where a seed is given, and its books."""
+    source = QuietSource() if seed is None else SimulationSource(seed)
+    rows = make_rows(X, y, loss=problem.loss)
+    gate = Gate(rows, guarantee=guarantee, source=source)
+    return gate, gate.books
+
+
+def spent_mu(books):
+    """Root of the sum of squares of what was booked, recomputed from the plain numbers."""
+    releases = books.releases
+    assert all(release.mechanism == "gaussian" for release in releases)
+    return math.sqrt(sum(r.times * (r.sensitivity / r.noise_std) ** 2 for r in releases))
+
+
+GENEROUS = tg.GDP(2_000.0)

@@ -1,0 +1,141 @@
+"""The gate: books before answers, refusals before reading, no answer without noise."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.sources import QuietSource
+from support.statistics import gaussian_scale_test
+from tailguard.checks import BudgetError
+from tailguard.gate import Gate
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.events import Gaussian, Repeated
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.counts import CountBelow
+from tailguard.queries.units import Units
+from tailguard.rows.arrays import make_rows
+
+X = np.random.default_rng(0).standard_normal((500, 2))
+COUNT = CountBelow(columns=(0, 1))
+AT_ZERO = np.zeros(2)
+
+
+class UnreadableRows:
+    """Rows that fail as soon as anybody reads them."""
+
+    n_rows, n_features = 500, 2
+
+    def reduce(self, kernel, n_threads=None):
+        raise AssertionError("a record was read")
+
+
+class LastingBooks:
+    """Books of a user's own, such as a ledger."""
+
+    def __init__(self):
+        self._books = MemoryBooks()
+        self.reserved, self.releases = self._books.reserved, self._books.releases
+
+    def reserve(self, event):
+        self._books.reserve(event)
+        self.reserved = self._books.reserved
+
+    def check(self, release):
+        self._books.check(release)
+
+    def record(self, release):
+        self._books.record(release)
+        self.releases = self._books.releases
+
+
+def gate(rows=None, *, guarantee=None, ledger=None, source=None):
+    return Gate(
+        make_rows(X) if rows is None else rows,
+        guarantee=guarantee or tg.GDP(1.0),
+        source=source or SimulationSource(1),
+        ledger=ledger,
+    )
+
+
+def test_nothing_is_answered_without_a_reserve():
+    with pytest.raises(BudgetError):
+        gate(UnreadableRows()).ask(COUNT, AT_ZERO, mu=0.1)
+
+
+def test_a_spend_beyond_the_reserve_is_refused_before_any_record_is_read():
+    closed = gate(UnreadableRows())
+    closed.reserve(Gaussian(0.5))
+    with pytest.raises(BudgetError, match="reserved budget"):
+        closed.ask(COUNT, AT_ZERO, mu=0.51)
+
+
+def test_the_books_are_written_before_the_records_are_read():
+    broken = gate(UnreadableRows())
+    broken.reserve(Gaussian(0.5))
+    with pytest.raises(AssertionError, match="a record was read"):
+        broken.ask(COUNT, AT_ZERO, mu=0.5)
+    assert len(broken.books.releases) == 1
+
+
+def test_a_reserve_above_the_guarantee_is_refused_in_one_sentence():
+    with pytest.raises(BudgetError, match="the plan must cost at most"):
+        gate().reserve(Gaussian(1.0 + 1e-6))
+
+
+def test_two_fits_against_one_guarantee_cannot_share_it_twice():
+    opened = gate()
+    opened.reserve(Gaussian(1.0))
+    with pytest.raises(BudgetError):
+        opened.reserve(Gaussian(0.5))
+
+
+def test_the_noise_is_the_one_that_the_books_state():
+    opened = gate(guarantee=tg.GDP(100.0))
+    opened.reserve(Repeated(Gaussian(1.0), 4_000))
+    answers = np.array([opened.ask(COUNT, AT_ZERO, mu=1.0) for _ in range(4_000)])
+    (release,) = opened.certificate().releases
+    exact = (X <= 0).sum(axis=0)
+    verdict = gaussian_scale_test(answers - exact, release.noise_std, false_alarm=1e-6)
+    assert verdict.accepted
+    assert verdict.power >= 0.999
+    assert release.times == 4_000
+
+
+def test_a_mean_is_the_clipped_mean_once_the_noise_is_off():
+    quiet = gate(source=QuietSource(), guarantee=tg.GDP(10.0))
+    quiet.reserve(Gaussian(10.0))
+    query = MeanClippedGradient(None, Units.raw(2, intercept=False), row_limit=1.0, slope_limit=1.0)
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    expected = (X * np.minimum(1.0, 1.0 / norms)).mean(axis=0)
+    np.testing.assert_allclose(quiet.ask(query, np.zeros(2), mu=10.0), expected, atol=1e-9)
+
+
+def test_the_certificate_lists_what_was_released_and_the_samplers_distance():
+    opened = gate()
+    opened.reserve(Gaussian(1.0))
+    opened.ask(COUNT, AT_ZERO, mu=0.5)
+    certificate = opened.certificate(assumptions=("none",))
+    (release,) = certificate.releases
+    assert release.kind == "CountBelow"
+    assert release.sensitivity == pytest.approx(2**0.5)
+    assert release.sensitivity / release.noise_std == pytest.approx(0.5, rel=1e-5)
+    assert 0 < certificate.sampler_total_variation < 1e-20
+    assert certificate.mode == "simulation: NOT PRIVATE"
+    assert certificate.unused["mu"] > 0
+
+
+def test_a_simulation_cannot_be_written_to_a_ledger():
+    with pytest.raises(BudgetError, match="random_state must be None when a ledger is given"):
+        gate(ledger=LastingBooks())
+
+
+def test_a_private_fit_is_charged_to_the_ledger_it_is_given():
+    ledger = LastingBooks()
+    y = X[:, 0]
+    fitted = tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger).fit(X, y)
+    assert ledger.releases == fitted.certificate_.releases
+    tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger).fit(X, y)
+    assert sum(r.times for r in ledger.releases) == 2 * sum(
+        r.times for r in fitted.certificate_.releases
+    )
