@@ -1,0 +1,1 @@
+"""Solvers: algorithms that see nothing but gate answers."""

@@ -1,0 +1,232 @@
+"""What a solver is: a plan made of public numbers, then a run on gate answers only.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1 (post-processing): whatever a solver does with gate answers
+costs nothing beyond the answers.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError
+from tailguard.gate import Gate
+from tailguard.losses.base import Loss, RecordLoss
+from tailguard.privacy.events import Composed, Event, Gaussian, Repeated
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.sets.base import ConstraintSet
+
+__all__ = ["Plan", "Problem", "Solution", "Solver", "Stage", "usable_mu"]
+
+FloatArray = NDArray[np.float64]
+
+# Leaves room for what is charged outside the composition of the shares: rounding of the closed
+# forms (1e-12 relative) and the sampler's total variation (1e-26 per coordinate).
+BUDGET_MARGIN = 1e-9
+
+
+def usable_mu(guarantee: Guarantee) -> float:
+    """Total mu that a plan may share out under a guarantee.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> round(usable_mu(GDP(1.0)), 6)
+    1.0
+    """
+    return guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The public facts of a fit; no record is part of it.
+
+    Attributes
+    ----------
+    loss
+        A loss of a score, or a loss known one record at a time.
+    n_rows, n_features
+        Public sizes.
+    intercept
+        Whether a constant coordinate is added.
+    constraint
+        The set of allowed weights in the user's units; None leaves the choice to the solver.
+    has_offset
+        Whether an offset is added to the score.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True).size
+    4
+    """
+
+    loss: Loss | RecordLoss
+    n_rows: int
+    n_features: int
+    intercept: bool = False
+    constraint: ConstraintSet | None = None
+    has_offset: bool = False
+
+    @property
+    def scored(self) -> Loss | None:
+        """The loss if it is one of a single score, else None."""
+        return cast(Loss, self.loss) if hasattr(self.loss, "slope") else None
+
+    @property
+    def by_record(self) -> RecordLoss | None:
+        """The loss if it is known one record at a time, else None."""
+        return None if self.scored else cast(RecordLoss, self.loss)
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        if self.by_record:
+            return self.by_record.size(self.n_features)
+        return self.n_features + int(self.intercept)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """``times`` releases that spend ``mu`` each, and what they buy in plain words.
+
+    Examples
+    --------
+    >>> Stage("descent", "gradients", mu=0.1, times=4).total_mu
+    0.2
+    """
+
+    name: str
+    purpose: str
+    mu: float
+    times: int
+
+    @property
+    def total_mu(self) -> float:
+        """What the stage spends as a whole."""
+        return self.mu * math.sqrt(self.times)
+
+    @property
+    def event(self) -> Event:
+        """The stage as a privacy event."""
+        return Repeated(Gaussian(self.mu), self.times)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a run will do, worked out before any record is read.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("descent", "gradients", 0.5, 4),))
+    >>> plan.total_mu
+    1.0
+    """
+
+    solver: str
+    problem: Problem
+    guarantee: Guarantee
+    stages: tuple[Stage, ...]
+    settings: Mapping[str, float | int | str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def total_mu(self) -> float:
+        """What all stages spend together."""
+        return math.sqrt(sum(stage.total_mu**2 for stage in self.stages))
+
+    @property
+    def event(self) -> Event:
+        """The whole plan as a privacy event."""
+        return Composed(tuple(stage.event for stage in self.stages))
+
+    def stage(self, name: str) -> Stage:
+        """Return the stage of that name."""
+        return next(stage for stage in self.stages if stage.name == name)
+
+    def explain(self) -> str:
+        """Say in plain words what the budget is spent on."""
+        problem = self.problem
+        lines = [
+            f"{self.solver}: {self.guarantee.describe()}, n = {problem.n_rows}, "
+            f"{problem.size} coefficients (intercept included)",
+            f"total mu = {self.total_mu:.6g}, shared out as",
+        ]
+        for stage in self.stages:
+            share = stage.total_mu**2 / self.total_mu**2
+            lines.append(
+                f"  {share:6.1%}  {stage.name}: {stage.purpose} "
+                f"({stage.times} releases at mu = {stage.mu:.4g})"
+            )
+        lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
+        return "\n".join(lines)
+
+
+def _plain(value: float | int | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a run found, in the user's units.
+
+    Attributes
+    ----------
+    coef, intercept
+        The released coefficients.
+    plan
+        The plan that was run.
+    coef_noise_std, intercept_noise_std
+        Predicted standard deviation that the privacy noise gives each coefficient, from public and
+        released numbers; NaN where no prediction is made.
+    trace
+        Released iterates, one a row, in the units of the descent.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> solution = tg.minimize(
+    ...     tg.losses.Squared(), [[0.0], [1.0]] * 50, [0.0, 1.0] * 50, guarantee=tg.GDP(1.0),
+    ...     constraint=tg.sets.L2Ball(2.0), random_state=0,
+    ... )
+    >>> solution.coef.shape
+    (1,)
+    """
+
+    coef: FloatArray
+    intercept: float
+    plan: Plan
+    coef_noise_std: FloatArray
+    intercept_noise_std: float
+    trace: FloatArray
+
+
+class Solver(Protocol):
+    """An algorithm: first a plan from public numbers, then a run on gate answers.
+
+    Examples
+    --------
+    >>> from tailguard.solvers.registry import make_solver
+    >>> solver: Solver = make_solver("scaled-gradient-descent")
+    """
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Work out stages, shares and step sizes; numbers only, never a record."""
+        ...
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out on gate answers."""
+        ...
+
+
+def require(condition: bool, sentence: str) -> None:
+    """Raise ``InputError`` with the sentence unless the public condition holds."""
+    if not condition:
+        raise InputError(sentence)

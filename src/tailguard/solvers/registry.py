@@ -1,0 +1,58 @@
+"""Every solver by name, and what ``"auto"`` stands for. One line here buys the contract tests.
+
+Reference
+---------
+The solvers cite their own; that any of them is private is Dwork and Roth 2014, Proposition 2.1.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from tailguard.checks import check_choice
+from tailguard.solvers.base import Problem, Solver
+
+__all__ = ["SOLVERS", "make_solver", "solver_for"]
+
+SOLVERS = {
+    "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
+    "scaled-gradient-descent": "tailguard.solvers.scaled_gradient_descent:ScaledGradientDescent",
+}
+"""Name -> ``"module:Class"``.
+
+Examples
+--------
+>>> sorted(SOLVERS)[-1]
+'scaled-gradient-descent'
+"""
+
+
+def make_solver(name: str, **options: Any) -> Solver:
+    """Build a solver by its name.
+
+    Examples
+    --------
+    >>> make_solver("noisy-gradient-descent", n_steps=10).n_steps
+    10
+    """
+    module, _, attribute = SOLVERS[check_choice("solver", name, (*SOLVERS,))].partition(":")
+    solver: Solver = getattr(import_module(module), attribute)(**options)
+    return solver
+
+
+def solver_for(choice: str | Solver, problem: Problem) -> Solver:
+    """Return the solver that the user chose; ``"auto"`` picks by the public facts.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=100, n_features=2, intercept=True)
+    >>> type(solver_for("auto", problem)).__name__
+    'ScaledGradientDescent'
+    """
+    if not isinstance(choice, str):
+        return choice
+    check_choice("solver", choice, ("auto", *SOLVERS))
+    if choice == "auto":
+        bounded = problem.constraint is not None or problem.scored is None
+        choice = "noisy-gradient-descent" if bounded else "scaled-gradient-descent"
+    return make_solver(choice)

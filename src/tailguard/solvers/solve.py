@@ -1,0 +1,78 @@
+"""From public facts and a gate to a solution with its certificate: plan, reserve, run.
+
+Reference
+---------
+Dong, Roth and Su 2022, Corollary 3.3: the reserved event bounds whatever the run asks adaptively.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.gate import Gate
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.solvers.base import Plan, Problem, Solution, Solver
+from tailguard.solvers.registry import solver_for
+
+__all__ = ["Solved", "solve"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A solution and its certificate.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> solved = tg.minimize(
+    ...     tg.losses.Squared(), [[0.0], [1.0]] * 50, [0.0, 1.0] * 50, guarantee=tg.GDP(1.0),
+    ...     constraint=tg.sets.L2Ball(2.0), random_state=0,
+    ... )
+    >>> solved.certificate.mode
+    'simulation: NOT PRIVATE'
+    """
+
+    solution: Solution
+    certificate: Certificate
+
+    @property
+    def coef(self) -> FloatArray:
+        """The released coefficients."""
+        return self.solution.coef
+
+    @property
+    def intercept(self) -> float:
+        """The released intercept."""
+        return self.solution.intercept
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was run."""
+        return self.solution.plan
+
+
+def solve(
+    problem: Problem, gate: Gate, *, guarantee: Guarantee, solver: str | Solver = "auto"
+) -> Solved:
+    """Plan, set the whole planned spend aside, run, certify.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> X, y = np.eye(4), np.ones(4)
+    >>> problem = Problem(tg.losses.Squared(), n_rows=4, n_features=4)
+    >>> gate = Gate.over(X, y, guarantee=tg.GDP(1.0), loss=problem.loss, random_state=0)
+    >>> solve(problem, gate, guarantee=tg.GDP(1.0)).solution.coef.shape
+    (4,)
+    """
+    chosen = solver_for(solver, problem)
+    plan = chosen.plan(problem, guarantee)
+    gate.reserve(plan.event)
+    with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+        solution = chosen.run(plan, gate)
+    return Solved(solution, gate.certificate(assumptions=plan.assumptions))

@@ -1,0 +1,164 @@
+"""What every solver promises: plans need no records, spent is planned, answers are in the set."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.spy import GENEROUS, gate_over, spent_mu
+from tailguard.checks import BudgetError
+from tailguard.solvers.base import Problem, Stage
+from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
+
+N_ROWS = 300
+every_solver = pytest.mark.parametrize("name", SOLVERS)
+
+
+def regression(seed=0, n_rows=N_ROWS, n_features=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_features))
+    return X, X @ np.array([0.5, -0.25, 0.1]) + 0.1 * rng.standard_normal(n_rows)
+
+
+def problem_for(name, loss=None):
+    """A problem that the solver takes, with its constraint."""
+    constraint = tg.sets.L2Ball(1.0) if name == "noisy-gradient-descent" else None
+    intercept = name == "scaled-gradient-descent"
+    return Problem(loss or tg.losses.Squared(), N_ROWS, 3, intercept, constraint)
+
+
+@every_solver
+def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
+    problem = problem_for(name)
+    for guarantee in (tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.01), tg.GDP(0.3)):
+        plan = make_solver(name).plan(problem, guarantee)
+        assert plan.total_mu <= guarantee.gaussian_mu()
+        assert plan.total_mu >= 0.999 * guarantee.gaussian_mu()
+        assert guarantee.describe() in plan.explain()
+        for stage in plan.stages:
+            assert stage.purpose in plan.explain()
+
+
+@every_solver
+def test_what_is_spent_is_what_was_planned(name):
+    X, y = regression()
+    problem = problem_for(name)
+    plan = make_solver(name).plan(problem, tg.ApproxDP(1.0, 1e-6))
+    gate, books = gate_over(problem, X, y, tg.ApproxDP(1.0, 1e-6), seed=1)
+    gate.reserve(plan.event)
+    make_solver(name).run(plan, gate)
+    assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
+    assert sum(r.times for r in books.releases) == sum(stage.times for stage in plan.stages)
+
+
+@every_solver
+def test_pure_privacy_is_refused_in_one_sentence(name):
+    with pytest.raises(tg.InputError, match="pure"):
+        make_solver(name).plan(problem_for(name), tg.PureDP(1.0))
+
+
+@every_solver
+def test_a_run_beyond_its_reserve_is_stopped_before_it_reads(name):
+    X, y = regression()
+    problem = problem_for(name)
+    plan = make_solver(name).plan(problem, tg.GDP(1.0))
+    gate, _ = gate_over(problem, X, y, tg.GDP(1.0), seed=1)
+    gate.reserve(
+        dataclasses.replace(plan, stages=plan.stages[:-1] or (Stage("", "", 0.1, 1),)).event
+    )
+    with pytest.raises(BudgetError):
+        make_solver(name).run(plan, gate)
+
+
+@every_solver
+def test_a_plan_above_the_guarantee_is_not_reserved(name):
+    X, y = regression()
+    problem = problem_for(name)
+    plan = make_solver(name).plan(problem, tg.GDP(1.0))
+    gate, _ = gate_over(problem, X, y, tg.GDP(0.999), seed=1)
+    with pytest.raises(BudgetError, match=r"mu = 0[.]999"):
+        gate.reserve(plan.event)
+
+
+def solve(name, X, y, *, seed=None, guarantee=GENEROUS, loss=None, **options):
+    problem = problem_for(name, loss)
+    solver = make_solver(name, **options)
+    plan = solver.plan(problem, guarantee)
+    gate, _ = gate_over(problem, X, y, guarantee, seed=seed)
+    gate.reserve(plan.event)
+    return solver.run(plan, gate)
+
+
+@every_solver
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(name):
+    X, y = regression()
+    runs = [solve(name, X, y, seed=seed, guarantee=tg.GDP(1.0)) for seed in (5, 5, 6)]
+    np.testing.assert_array_equal(runs[0].coef, runs[1].coef)
+    assert (runs[0].coef != runs[2].coef).any()
+
+
+@every_solver
+def test_the_answer_is_finite_and_in_the_set_whatever_the_records_are(name):
+    X, y = regression()
+    for spoiled in (np.nan, 1e308, 5e-324):
+        bad_X, bad_y = X.copy(), y.copy()
+        bad_X[:50], bad_y[50:100] = spoiled, spoiled
+        solution = solve(name, bad_X, bad_y, seed=3, guarantee=tg.GDP(0.5))
+        assert np.isfinite(solution.coef).all()
+        assert np.isfinite(solution.intercept)
+        constraint = problem_for(name).constraint
+        if constraint is not None:
+            assert constraint.contains(solution.coef)
+
+
+OVERRIDES = {
+    "noisy-gradient-descent": {
+        "n_steps": 400,
+        "clip_norm": 1e3,
+        "step_size": 0.5,
+        "iterate": "last",
+    },
+    "scaled-gradient-descent": {
+        "n_steps": 4_000,
+        "row_limit": 10.0,
+        "slope_limit": 1e3,
+        "iterate": "last",
+    },
+}
+
+
+@every_solver
+def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
+    X, y = regression()
+    design = np.column_stack([X, np.ones(N_ROWS)]) if name == "scaled-gradient-descent" else X
+    optimum = np.linalg.lstsq(design, y, rcond=None)[0]
+    solution = solve(name, X, y, **OVERRIDES[name])
+    np.testing.assert_allclose(solution.coef, optimum[:3], atol=1e-6)
+    if name == "scaled-gradient-descent":
+        assert solution.intercept == pytest.approx(optimum[3], abs=1e-6)
+
+
+@every_solver
+def test_averages_are_inside_the_set_and_differ_from_the_last_point(name):
+    X, y = regression()
+    last, tail, average = (
+        solve(name, X, y, seed=4, guarantee=tg.GDP(1.0), iterate=iterate)
+        for iterate in ("last", "tail", "average")
+    )
+    assert (last.coef != tail.coef).any()
+    assert (tail.coef != average.coef).any()
+
+
+def test_auto_stands_for_the_scaled_method_unless_a_set_or_a_record_loss_asks_otherwise():
+    squared = tg.losses.Squared()
+    free = Problem(squared, N_ROWS, 3, intercept=True)
+    bounded = Problem(squared, N_ROWS, 3, constraint=tg.sets.L1Ball(1.0))
+    own = Problem(tg.losses.RecordGradient(lambda w, x, y: w), N_ROWS, 3)
+    names = [type(solver_for("auto", problem)).__name__ for problem in (free, bounded, own)]
+    assert names == ["ScaledGradientDescent", "NoisyGradientDescent", "NoisyGradientDescent"]
+
+
+def test_an_unknown_solver_is_one_sentence_with_the_known_ones():
+    with pytest.raises(tg.InputError, match="solver must be one of 'auto'"):
+        solver_for("newton", problem_for("scaled-gradient-descent"))

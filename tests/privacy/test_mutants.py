@@ -1,0 +1,66 @@
+"""Each known way to break the promise is caught by the suite that guards it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from privacy.mutants.add_remove import AddRemoveSensitivity
+from privacy.mutants.halved_noise import HalvedNoise
+from privacy.mutants.no_clip import ForgottenClip
+from privacy.mutants.uncharged import UnchargedCounts
+from support.attack import attack
+from support.examples import query_examples
+from support.spy import spent_mu
+from support.statistics import gaussian_scale_test
+from tailguard.noise.mechanisms import Gaussian
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.rows.arrays import make_rows
+from tailguard.solvers.base import Problem
+from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
+
+SQUARED = next(e for e in query_examples() if e.name == "mean-clipped-gradient/squared")
+N_DRAWS = 6_000
+
+
+def mutated(mutant):
+    query = SQUARED.query
+    return dataclasses.replace(
+        SQUARED, query=mutant(query.loss, query.units, clip_norm=query.clip_norm)
+    )
+
+
+@pytest.mark.parametrize("mutant", [AddRemoveSensitivity, ForgottenClip])
+def test_a_query_that_understates_its_sensitivity_is_caught(mutant):
+    assert attack(SQUARED, 200, seed=1) <= 1.0
+    assert attack(mutated(mutant), 200, seed=1) > 1.5
+
+
+def noise_of(mechanism):
+    sensitivity = Sensitivity("l2", 2.0, 2.0, N_DRAWS, 1e3, 1e6)
+    calibration = mechanism.calibrate(sensitivity, 1.0)
+    zero = np.zeros(N_DRAWS, dtype=np.int64)
+    draws = mechanism.release(zero, calibration, SimulationSource(8)) * calibration.grid
+    return draws, calibration.noise_std
+
+
+def test_halved_noise_is_caught():
+    for mechanism, accepted in ((Gaussian(), True), (HalvedNoise(), False)):
+        verdict = gaussian_scale_test(*noise_of(mechanism), false_alarm=1e-6)
+        assert verdict.accepted is accepted
+        assert verdict.power >= 0.999
+
+
+def test_an_uncharged_release_is_caught_by_comparing_spent_with_planned():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    problem = Problem(tg.losses.Squared(), 200, 2, intercept=True)
+    guarantee = tg.GDP(1.0)
+    plan = ScaledGradientDescent().plan(problem, guarantee)
+    rows = make_rows(X, X[:, 0], loss=problem.loss)
+    gate = UnchargedCounts(rows, guarantee=guarantee, source=SimulationSource(1))
+    gate.reserve(plan.event)
+    ScaledGradientDescent().run(plan, gate)
+    assert spent_mu(gate.books) < 0.99 * plan.total_mu
