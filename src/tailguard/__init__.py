@@ -1,0 +1,47 @@
+"""tailguard: differentially private convex optimisation for heavy-tailed data.
+
+Examples
+--------
+>>> import tailguard as tg
+>>> claims = tg.datasets.insurance_claims(n_rows=2000, seed=0)
+>>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(claims.features, claims.target)
+>>> model.certificate_.mode
+'private'
+"""
+
+from tailguard import datasets, losses, sets
+from tailguard.checks import BudgetError, InputError, TailguardError
+from tailguard.estimators import (
+    HuberRegression,
+    LinearRegression,
+    LogisticRegression,
+    LpRegression,
+    PoissonRegression,
+    QuantileRegression,
+)
+from tailguard.estimators.minimize import minimize
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+from tailguard.version import __version__
+
+__all__ = [
+    "GDP",
+    "ZCDP",
+    "ApproxDP",
+    "BudgetError",
+    "Certificate",
+    "HuberRegression",
+    "InputError",
+    "LinearRegression",
+    "LogisticRegression",
+    "LpRegression",
+    "PoissonRegression",
+    "PureDP",
+    "QuantileRegression",
+    "TailguardError",
+    "__version__",
+    "datasets",
+    "losses",
+    "minimize",
+    "sets",
+]

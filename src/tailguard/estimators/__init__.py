@@ -1,0 +1,17 @@
+"""Estimators in scikit-learn's shape: arguments in, coefficients and a certificate out."""
+
+from tailguard.estimators.huber import HuberRegression
+from tailguard.estimators.linear import LinearRegression
+from tailguard.estimators.logistic import LogisticRegression
+from tailguard.estimators.lp import LpRegression
+from tailguard.estimators.poisson import PoissonRegression
+from tailguard.estimators.quantile import QuantileRegression
+
+__all__ = [
+    "HuberRegression",
+    "LinearRegression",
+    "LogisticRegression",
+    "LpRegression",
+    "PoissonRegression",
+    "QuantileRegression",
+]

@@ -1,0 +1,159 @@
+"""What all estimators share: from arguments to a plan, a certificate and coefficients."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tailguard.checks import InputError
+from tailguard.estimators.summary import summary_table
+from tailguard.gate import Gate
+from tailguard.losses.base import Loss
+from tailguard.privacy.books import Books
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.solvers.base import Plan, Problem, Solver
+from tailguard.solvers.solve import solve
+from tailguard.tables import to_matrix
+
+__all__ = ["PrivateLinearModel", "PrivateRegression"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateLinearModel(BaseEstimator):
+    """Base of the estimators of a linear score.
+
+    A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as
+    scikit-learn's ``get_params`` and ``clone`` expect them of a constructor. No values of
+    records are ever checked, warned about or raised: a record with a missing or infinite value is
+    void, contributes nothing and stays counted.
+
+    Examples
+    --------
+    >>> from tailguard import LinearRegression
+    >>> issubclass(LinearRegression, PrivateLinearModel)
+    True
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    guarantee: Guarantee | None = None
+    fit_intercept: bool = True
+    solver: str | Solver = "auto"
+    ledger: Books | None = None
+    random_state: int | None = None
+
+    def _loss(self) -> Loss:
+        """Return the loss that the estimator minimises."""
+        raise TypeError(f"{type(self).__name__} must say which loss it minimises.")
+
+    def _fit(self, X: Any, y: Any, *, exposure: Any = None, classes: Any = None) -> Self:
+        guarantee = resolve_guarantee(
+            epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
+        )
+        loss = self._loss()
+        _check_target(self, y)
+        gate = Gate.over(
+            X,
+            y,
+            guarantee=guarantee,
+            exposure=exposure,
+            loss=loss,
+            classes=classes,
+            ledger=self.ledger,
+            random_state=self.random_state,
+        )
+        validate_data(self, X, skip_check_array=True)
+        problem = Problem(
+            loss,
+            n_rows=gate.n_rows,
+            n_features=gate.n_features,
+            intercept=bool(self.fit_intercept),
+            has_offset=exposure is not None,
+        )
+        solved = solve(problem, gate, guarantee=guarantee, solver=self.solver)
+        self.coef_: FloatArray = solved.coef
+        self.intercept_: float = solved.intercept
+        self.plan_: Plan = solved.plan
+        self.certificate_: Certificate = solved.certificate
+        self.coef_noise_std_ = solved.solution.coef_noise_std
+        self.intercept_noise_std_ = solved.solution.intercept_noise_std
+        return self
+
+    def _score_of(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        matrix = to_matrix(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        with np.errstate(all="ignore"):
+            score: FloatArray = matrix.astype(np.float64) @ self.coef_ + self.intercept_
+        return score
+
+    def summary(self) -> str:
+        """Return coefficients in the user's units with their privacy noise, as a text table."""
+        check_is_fitted(self)
+        return summary_table(self)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say what scikit-learn's tools should expect: random answers, VOID instead of errors."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = False
+        tags.target_tags.required = True
+        return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateRegression(RegressorMixin, PrivateLinearModel):
+    """Base of the estimators whose prediction is the loss's mean of a linear score.
+
+    Examples
+    --------
+    >>> from tailguard import HuberRegression
+    >>> issubclass(HuberRegression, PrivateRegression)
+    True
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit privately; see the class for the guarantee.
+
+        Parameters
+        ----------
+        X
+            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
+        y
+            One number per row.
+        """
+        return self._fit(X, y)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict from the released coefficients; a row with a missing value predicts NaN."""
+        return self._loss().mean(self._score_of(X))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Add that a fit with a small budget on few rows need not score well."""
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def _check_target(model: BaseEstimator, y: Any) -> None:
+    """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public."""
+    if y is None:
+        raise InputError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None."
+        )
+    if len(getattr(y, "shape", ())) == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=4,
+        )

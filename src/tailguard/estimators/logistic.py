@@ -1,0 +1,91 @@
+"""Binary logistic regression with declared classes."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+
+from tailguard.checks import InputError
+from tailguard.estimators.base import PrivateLinearModel
+from tailguard.losses.base import Loss
+from tailguard.losses.logistic import Logistic
+
+__all__ = ["LogisticRegression"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogisticRegression(ClassifierMixin, PrivateLinearModel):
+    """Private binary logistic regression.
+
+    Parameters
+    ----------
+    classes
+        The two labels, declared by the user: discovering them in the data would be a release.
+    epsilon, delta, guarantee, fit_intercept, solver, ledger, random_state
+        As for ``LinearRegression``.
+
+    Attributes
+    ----------
+    classes_
+        The declared labels as an array.
+
+    Notes
+    -----
+    *Guarantee.* As for ``LinearRegression``.
+
+    *Edge cases.* A record whose label is not declared is void, and nothing is said about it.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> data = tg.datasets.heavy_tailed_logistic(n_rows=2000, n_features=3, seed=0)
+    >>> model = tg.LogisticRegression(epsilon=1.0, delta=1e-6).fit(data.features, data.target)
+    >>> model.predict_proba(data.features).shape
+    (2000, 2)
+    """
+
+    classes: tuple[Any, Any] = (0, 1)
+
+    def _loss(self) -> Loss:
+        return Logistic()
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit privately; targets are one of the two declared classes."""
+        try:
+            declared = tuple(self.classes)
+        except TypeError:
+            declared = ()
+        if len(declared) != 2 or declared[0] == declared[1]:
+            raise InputError(
+                f"classes must be two different labels, such as (0, 1); got {self.classes!r}."
+            )
+        self._fit(X, y, classes=declared)
+        self.classes_ = np.array(declared)
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of each row: the log-odds of the second class."""
+        return self._score_of(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, one row per record."""
+        second = self._loss().mean(self._score_of(X))
+        return np.column_stack([1.0 - second, second])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more probable class of each row; a row with a missing value gets the first."""
+        chosen = (self._score_of(X) > 0).astype(int)
+        labels: NDArray[Any] = self.classes_[chosen]
+        return labels
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that there are two classes and that a small budget need not score well."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags

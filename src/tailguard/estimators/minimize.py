@@ -1,0 +1,108 @@
+"""Private minimisation of any loss over any set: the general form of the estimators."""
+
+from typing import Any, cast
+
+from tailguard.gate import Gate
+from tailguard.losses.base import Gradient, Loss, RecordLoss
+from tailguard.losses.record_gradient import RecordGradient
+from tailguard.privacy.books import Books
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.sets.base import ConstraintSet
+from tailguard.solvers.base import Problem, Solver
+from tailguard.solvers.solve import Solved, solve
+
+__all__ = ["minimize"]
+
+
+def minimize(
+    loss: Loss | RecordLoss | Gradient,
+    X: Any,
+    y: Any = None,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    guarantee: Guarantee | None = None,
+    constraint: ConstraintSet | None = None,
+    intercept: bool = False,
+    exposure: Any = None,
+    classes: Any = None,
+    solver: str | Solver = "auto",
+    ledger: Books | None = None,
+    random_state: int | None = None,
+) -> Solved:
+    """Minimise the mean loss over the records, privately.
+
+    Parameters
+    ----------
+    loss
+        A loss of ``tg.losses``, or your own gradient of ONE record ``(w, x, y) -> array``, in
+        plain Python or compiled with ``numba.njit``. It must keep nothing between calls.
+    X, y
+        Numeric columns and, where the loss has one, a target.
+    epsilon, delta, guarantee
+        The privacy parameters. There is no default.
+    constraint
+        The set of allowed weights, in the user's units. With a loss of a score and no constraint
+        the method of the estimators is used, in privately bought units.
+    intercept
+        Whether a constant is fitted; the constraint then covers it as the last weight.
+    exposure, classes
+        As for ``PoissonRegression`` and ``LogisticRegression``.
+    solver, ledger, random_state
+        As for ``LinearRegression``.
+
+    Returns
+    -------
+    Solved
+        With ``coef``, ``intercept``, ``plan`` and ``certificate``.
+
+    Guarantee
+    ---------
+    The result is private at the stated guarantee for replace-one neighbours with public ``n``, for
+    every input.
+
+    Edge cases
+    ----------
+    Your gradient sees a copy of one record. An exception or a wrong shape makes that record void.
+    There is no vectorised form, since it could mix records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> data = tg.datasets.heavy_tailed_linear(n_rows=2000, n_features=3, seed=0)
+    >>> solved = tg.minimize(
+    ...     tg.losses.Huber(1.0), data.features, data.target,
+    ...     guarantee=tg.ApproxDP(1.0, 1e-6), constraint=tg.sets.L2Ball(2.0),
+    ... )
+    >>> bool(np.linalg.norm(solved.coef) <= 2.0 + 1e-9)
+    True
+    """
+    promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    stated = _stated(loss)
+    gate = Gate.over(
+        X,
+        y,
+        guarantee=promise,
+        exposure=exposure,
+        loss=stated,
+        classes=classes,
+        ledger=ledger,
+        random_state=random_state,
+    )
+    problem = Problem(
+        stated,
+        n_rows=gate.n_rows,
+        n_features=gate.n_features,
+        intercept=intercept,
+        constraint=constraint,
+        has_offset=exposure is not None,
+    )
+    return solve(problem, gate, guarantee=promise, solver=solver)
+
+
+def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:
+    """Wrap a bare gradient; a loss says itself which targets are valid."""
+    if hasattr(loss, "valid_target"):
+        return cast(Loss | RecordLoss, loss)
+    return RecordGradient(loss)

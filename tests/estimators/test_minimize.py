@@ -1,0 +1,116 @@
+"""The general form: any loss, any set, and users' own gradients of one record."""
+
+import numba
+import numpy as np
+import pytest
+
+import tailguard as tg
+
+N_ROWS = 4_000
+BALL = tg.sets.L2Ball(2.0)
+
+
+def regression(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N_ROWS, 3))
+    return X, X @ np.array([1.0, -0.5, 0.25]) + 0.1 * rng.standard_normal(N_ROWS)
+
+
+def own_gradient(w, x, y):
+    return (x @ w - y) * x
+
+
+compiled_gradient = numba.njit(own_gradient)
+
+
+def fit(loss, X, y, **options):
+    options = {"guarantee": tg.GDP(50.0), "constraint": BALL, "random_state": 0} | options
+    return tg.minimize(loss, X, y, **options)
+
+
+def test_a_loss_of_a_score_over_a_ball_is_minimised():
+    X, y = regression()
+    np.testing.assert_allclose(fit(tg.losses.Squared(), X, y).coef, [1.0, -0.5, 0.25], atol=0.15)
+
+
+@pytest.mark.parametrize("gradient", [own_gradient, compiled_gradient])
+def test_an_own_gradient_is_as_good_as_the_built_in_one(gradient):
+    X, y = regression()
+    built_in = fit(tg.losses.Squared(), X, y)
+    own = fit(gradient, X, y)
+    np.testing.assert_allclose(own.coef, built_in.coef, atol=1e-5)
+
+
+def test_a_gradient_that_fails_makes_its_record_void():
+    X, y = regression()
+
+    def fails_on_some(w, x, y):
+        if x[0] > 1.5:
+            raise RuntimeError("not this record")
+        return np.zeros(7) if x[0] < -1.5 else (x @ w - y) * x
+
+    void_X = X.copy()
+    void_X[np.abs(X[:, 0]) > 1.5] = np.nan
+    np.testing.assert_array_equal(fit(fails_on_some, X, y).coef, fit(own_gradient, void_X, y).coef)
+
+
+def test_a_gradient_cannot_change_the_records_or_the_weights():
+    X, y = regression()
+
+    def vandal(w, x, y):
+        gradient = (x @ w - y) * x
+        x[:] = 1e9
+        w[:] = 1e9
+        return gradient
+
+    before = X.copy()
+    np.testing.assert_array_equal(fit(vandal, X, y).coef, fit(own_gradient, X, y).coef)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_multinomial_weights_separate_three_classes():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, N_ROWS)
+    X = np.eye(3)[y] + 0.3 * rng.standard_normal((N_ROWS, 3))
+    solved = fit(tg.losses.Multinomial(3), X, y, constraint=tg.sets.L2Ball(5.0))
+    predicted = (X @ solved.coef.reshape(3, 3).T).argmax(axis=1)
+    assert (predicted == y).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        tg.sets.L1Ball(1.0),
+        tg.sets.Box([-0.5] * 3, [0.5] * 3),
+        tg.sets.Simplex(1.0),
+        tg.sets.L2Ball(0.5),
+    ],
+)
+def test_the_answer_lies_in_the_set(constraint):
+    X, y = regression()
+    assert constraint.contains(fit(tg.losses.Squared(), X, y, constraint=constraint).coef)
+
+
+def test_the_clip_level_is_bought_where_none_is_stated():
+    X, y = regression()
+    names = [stage.name for stage in fit(tg.losses.Squared(), X, y).plan.stages]
+    assert names == ["clip level", "descent"]
+
+
+def test_units_do_not_matter_to_the_bought_clip_level():
+    X, y = regression()
+    first = fit(tg.losses.Squared(), X, y)
+    scaled = fit(tg.losses.Squared(), 2.0**40 * X, y, constraint=tg.sets.L2Ball(2.0**-39))
+    np.testing.assert_allclose(scaled.coef * 2.0**40, first.coef, atol=0.05)
+
+
+def test_an_unbounded_set_without_a_step_is_refused():
+    X, y = regression()
+    with pytest.raises(tg.InputError, match="constraint must be a bounded set"):
+        tg.minimize(own_gradient, X, y, guarantee=tg.GDP(1.0))
+
+
+def test_there_is_no_default_privacy():
+    X, y = regression()
+    with pytest.raises(tg.InputError, match="epsilon"):
+        tg.minimize(tg.losses.Squared(), X, y)

@@ -1,0 +1,174 @@
+"""Estimators live in scikit-learn's world: clone, pickle, pipelines, names, tables."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import tailguard as tg
+from tailguard import estimators
+
+MODELS = [getattr(estimators, name) for name in estimators.__all__]
+every_model = pytest.mark.parametrize("model", MODELS)
+BUDGET = {"epsilon": 5.0, "delta": 1e-5}
+
+
+def data(model, n_rows=500):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 3))
+    y = X[:, 0] + rng.standard_normal(n_rows)
+    if is_classifier(model()):
+        y = (y > 0).astype(int)
+    elif model is tg.PoissonRegression:
+        y = rng.poisson(np.exp(0.3 * X[:, 0]))
+    return X, y
+
+
+@every_model
+def test_parameters_are_keyword_only_and_survive_a_clone(model):
+    built = model(**BUDGET, fit_intercept=False)
+    copied = clone(built)
+    assert copied.get_params() == built.get_params()
+    assert copied.set_params(epsilon=2.0).epsilon == 2.0
+    with pytest.raises(TypeError):
+        model(1.0)
+
+
+@every_model
+@pytest.mark.parametrize("random_state", [None, 0])
+def test_a_pickled_model_predicts_the_same(model, random_state):
+    X, y = data(model)
+    fitted = model(**BUDGET, random_state=random_state).fit(X, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(fitted.predict(X), again.predict(X))
+    assert again.certificate_.to_json() == fitted.certificate_.to_json()
+
+
+@every_model
+def test_a_fitted_model_holds_no_record(model):
+    X, y = data(model)
+    X[3] = [1234.56789012345, -9876.54321098765, 5555.12121212121]
+    stored = pickle.dumps(model(**BUDGET).fit(X, y))
+    for value in X[3]:
+        assert np.float64(value).tobytes() not in stored
+        assert np.float64(value).tobytes()[::-1] not in stored
+
+
+@every_model
+def test_every_kind_of_table_gives_the_same_coefficients_and_the_names(model):
+    X, y = data(model)
+    names = ["age", "cost", "visits"]
+    frame = pd.DataFrame(X, columns=names)
+    tables = [frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)]
+    expected = model(**BUDGET, random_state=1).fit(X, y)
+    for table in tables:
+        fitted = model(**BUDGET, random_state=1).fit(table, y)
+        np.testing.assert_array_equal(fitted.coef_, expected.coef_)
+        np.testing.assert_array_equal(fitted.predict(table), expected.predict(X))
+        assert "cost" in fitted.summary()
+    assert fitted.n_features_in_ == 3
+    fitted = model(**BUDGET).fit(frame, y)
+    assert list(fitted.feature_names_in_) == names
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame[names[::-1]])
+
+
+@every_model
+def test_it_works_at_the_end_of_a_pipeline_with_table_output(model):
+    X, y = data(model)
+    pipeline = make_pipeline(FunctionTransformer(np.log1p, inverse_func=np.expm1), model(**BUDGET))
+    pipeline.set_output(transform="pandas")
+    frame = pd.DataFrame(np.abs(X), columns=["a", "b", "c"])
+    fitted = pipeline.fit(frame, y)
+    assert fitted.predict(frame).shape == (500,)
+    assert list(fitted[-1].feature_names_in_) == ["a", "b", "c"]
+
+
+@every_model
+def test_cross_validation_scores_it(model):
+    X, y = data(model)
+    scores = cross_val_score(model(**BUDGET), X, y, cv=3)
+    assert np.isfinite(scores).all()
+
+
+@every_model
+def test_it_has_a_picture_and_a_kind(model):
+    assert "epsilon" in model(**BUDGET)._repr_html_()
+    assert is_classifier(model()) != is_regressor(model())
+
+
+@every_model
+def test_a_missing_promise_is_one_clear_sentence_at_fit(model):
+    X, y = data(model)
+    with pytest.raises(tg.InputError, match=r"epsilon.*delta|guarantee"):
+        model().fit(X, y)
+    with pytest.raises(tg.InputError, match="pure"):
+        model(guarantee=tg.PureDP(1.0)).fit(X, y)
+    with pytest.raises(tg.InputError, match="epsilon"):
+        model(epsilon=-1.0, delta=1e-6).fit(X, y)
+
+
+@every_model
+def test_nothing_depends_on_what_the_records_hold(model, recwarn):
+    """Adversarial records give the same releases, no exception and no warning."""
+    X, y = data(model)
+    expected = model(**BUDGET).fit(X, y).certificate_
+    for spoiled in (np.nan, np.inf, 1e308, -1e308, 5e-324):
+        bad_X, bad_y = X.copy(), y.astype(float)
+        bad_X[:250], bad_y[200:] = spoiled, spoiled
+        certificate = model(**BUDGET).fit(bad_X, bad_y).certificate_
+        assert [r.name for r in certificate.releases] == [r.name for r in expected.releases]
+        assert certificate.to_dict()["total"] == expected.to_dict()["total"]
+    assert not recwarn.list
+
+
+def test_records_with_undeclared_labels_are_void():
+    X, y = data(tg.LogisticRegression)
+    strange, void = y.astype(float), X.copy()
+    strange[:50] = 7
+    void[:50] = np.nan
+    fits = [
+        tg.LogisticRegression(**BUDGET, random_state=2).fit(X, strange),
+        tg.LogisticRegression(**BUDGET, random_state=2).fit(void, y),
+    ]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+def test_classes_can_be_words():
+    X, y = data(tg.LogisticRegression)
+    words = np.array(["no", "yes"])[y]
+    fitted = tg.LogisticRegression(**BUDGET, classes=("no", "yes"), random_state=3).fit(X, words)
+    numbers = tg.LogisticRegression(**BUDGET, random_state=3).fit(X, y)
+    np.testing.assert_array_equal(fitted.coef_, numbers.coef_)
+    assert set(fitted.predict(X)) <= {"no", "yes"}
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("classes", [(0,), (0, 0), (0, 1, 2), 3])
+def test_classes_must_be_two_different_labels(classes):
+    X, y = data(tg.LogisticRegression)
+    with pytest.raises(tg.InputError, match="classes must be two different labels"):
+        tg.LogisticRegression(**BUDGET, classes=classes).fit(X, y)
+
+
+def test_a_simulation_says_so_everywhere():
+    X, y = data(tg.LinearRegression)
+    fitted = tg.LinearRegression(**BUDGET, random_state=0).fit(X, y)
+    assert fitted.certificate_.mode == "simulation: NOT PRIVATE"
+    assert "NOT PRIVATE" in fitted.summary()
+    assert "NOT PRIVATE" in fitted.certificate_.to_text()
+
+
+def test_private_fits_differ_and_simulations_repeat():
+    X, y = data(tg.LinearRegression)
+    private = [tg.LinearRegression(**BUDGET).fit(X, y).coef_ for _ in range(2)]
+    assert (private[0] != private[1]).any()
+    simulated = [tg.LinearRegression(**BUDGET, random_state=9).fit(X, y).coef_ for _ in range(2)]
+    np.testing.assert_array_equal(*simulated)
