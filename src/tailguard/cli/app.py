@@ -1,0 +1,122 @@
+"""The application: its commands, and what a bad input ends in.
+
+Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
+sentence that names the parameter, what was given and what is allowed. Nothing that is printed to
+stderr depends on the values of records.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+from typer.main import get_command
+
+from tailguard.checks import TailguardError
+from tailguard.cli import certificate, demo, fit, predict
+from tailguard.version import __version__
+
+__all__ = ["app", "main", "run"]
+
+HELP = """
+Differentially private regression for heavy-tailed data.
+
+A fit needs a file, a target and a privacy budget; no bounds, no tuning.
+
+[bold]Start here[/bold]
+
+\b
+  tailguard demo
+  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \\
+      --out model.json
+  tailguard certificate model.json
+  tailguard predict model.json new_claims.csv --out predictions.csv
+
+Every command explains itself: tailguard fit --help
+"""
+INTERNAL_ERROR = (
+    "tailguard stopped on an internal error; TAILGUARD_DEBUG=1 shows the traceback, "
+    "which may show records."
+)
+
+app = typer.Typer(
+    help=HELP,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+    add_completion=False,
+    suggest_commands=False,  # its suggestion is a second sentence
+    pretty_exceptions_enable=False,  # its tracebacks print local variables, hence records
+)
+app.command(help=demo.HELP)(demo.demo)
+app.command(help=fit.HELP)(fit.fit)
+app.command(help=predict.HELP)(predict.predict)
+app.command(help=certificate.HELP)(certificate.certificate)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tailguard {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code.
+
+    Examples
+    --------
+    >>> run(["--version"]) == 0  # doctest: +ELLIPSIS
+    tailguard ...
+    True
+    """
+    try:
+        # What comes back is the code of typer.Exit, 130 after an interruption among them, or None.
+        code = get_command(app).main(
+            list(arguments) or ["--help"], prog_name="tailguard", standalone_mode=False
+        )
+    except typer.TyperException as error:
+        return _complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}", code=2)
+    except TailguardError as error:
+        return _complain(str(error), code=2)
+    except Exception:
+        if os.environ.get("TAILGUARD_DEBUG") == "1":
+            raise
+        return _complain(INTERNAL_ERROR, code=1)
+    return int(code or 0)
+
+
+def _help_of(error: typer.TyperException) -> str:
+    """Name the help page of the command that was misused."""
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'tailguard'} --help"
+
+
+def _complain(message: str, *, code: int) -> int:
+    """Print one sentence on one line."""
+    sentence = " ".join(message.split())
+    typer.echo(f"Error: {sentence.rstrip('.')}.", err=True)
+    return code
+
+
+def main() -> NoReturn:
+    """Run the command that the shell was given.
+
+    Examples
+    --------
+    >>> from unittest.mock import patch
+    >>> with patch("sys.argv", ["tailguard", "--version"]):
+    ...     main()
+    Traceback (most recent call last):
+    SystemExit: 0
+    """
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,126 @@
+"""Reading what the user typed: numbers, lists of names, declared levels, places to write to."""
+
+import csv
+import os
+from pathlib import Path
+
+import typer
+
+from tailguard.checks import InputError
+
+__all__ = [
+    "destination",
+    "labels_of",
+    "levels_of",
+    "names_of",
+    "number",
+    "whole_number",
+    "write_text",
+]
+
+
+def number(text: str) -> float:
+    """Read a number; its range is for the library to check.
+
+    Examples
+    --------
+    >>> number("1e-6")
+    1e-06
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"it must be a number; got {text!r}") from None
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number.
+
+    Examples
+    --------
+    >>> whole_number("7")
+    7
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"it must be a whole number; got {text!r}") from None
+
+
+def names_of(option: str, text: str) -> tuple[str, ...]:
+    """Read different names separated by commas; quotes protect a comma inside a name.
+
+    Examples
+    --------
+    >>> names_of("--features", 'age, "cost, net"')
+    ('age', 'cost, net')
+    """
+    names = tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+    if not names or "" in names or len(set(names)) < len(names):
+        raise InputError(
+            f"{option} must be different names separated by commas, such as a,b; got {text!r}."
+        )
+    return names
+
+
+def labels_of(text: str) -> tuple[float, ...] | tuple[str, ...]:
+    """Read two labels: numbers if both are numbers, else text.
+
+    Examples
+    --------
+    >>> labels_of("no,yes"), labels_of("0,1")
+    (('no', 'yes'), (0.0, 1.0))
+    """
+    labels = names_of("--classes", text)
+    if len(labels) != 2:
+        raise InputError(f"--classes must be two different labels, such as no,yes; got {text!r}.")
+    try:
+        return tuple(float(label) for label in labels)
+    except ValueError:
+        return labels
+
+
+def levels_of(declarations: list[str]) -> dict[str, tuple[str, ...]]:
+    """Read declarations of the form ``column=first,second``.
+
+    Examples
+    --------
+    >>> levels_of(["region=north,south"])
+    {'region': ('north', 'south')}
+    """
+    declared: dict[str, tuple[str, ...]] = {}
+    for text in declarations:
+        column, equals, levels = text.partition("=")
+        if not (column and equals) or column in declared:
+            raise InputError(
+                "--categorical must declare each column once, such as region=north,south; "
+                f"got {text!r}."
+            )
+        declared[column] = names_of("--categorical", levels)
+    return declared
+
+
+def destination(path: Path) -> Path:
+    """Return ``path`` if a file can be written there; asked before any budget is spent.
+
+    Examples
+    --------
+    >>> destination(Path("model.json"))
+    PosixPath('model.json')
+    """
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, in one sentence if that fails.
+
+    Examples
+    --------
+    >>> write_text(Path("note.txt"), "checked")
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--out could not be written: {error.strerror}.") from None

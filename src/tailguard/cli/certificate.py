@@ -1,0 +1,46 @@
+"""``tailguard certificate``: what a model file promises, spent and assumed."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tailguard.cli import options
+from tailguard.cli.model_file import load_model
+from tailguard.cli.tables import print_plain
+
+__all__ = ["HELP", "certificate"]
+
+HELP = """
+Show the certificate of a model file, for whoever answers for privacy.
+
+It states the promise and whom it protects, what was released and what that
+costs in total, and what was assumed for accuracy only. With --json it is the
+record from which anyone can work out the total again.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard certificate model.json
+  tailguard certificate model.json --json > certificate.json
+"""
+
+
+def certificate(
+    model: options.ModelPath,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Print the certificate.
+
+    Examples
+    --------
+    >>> from tailguard.cli.app import run
+    >>> run(["certificate", "--help"])  # doctest: +ELLIPSIS
+    <BLANKLINE>
+     Usage: tailguard certificate [OPTIONS] ...
+    """
+    stated = load_model(model).estimator.certificate_
+    if json:
+        typer.echo(stated.to_json())
+    else:
+        print_plain(Console(), stated.to_text())

@@ -1,0 +1,52 @@
+"""The models that ``fit`` offers by name, and the option that belongs to each."""
+
+from typing import Any
+
+import tailguard as tg
+from tailguard.checks import InputError, check_choice
+
+__all__ = ["MODELS", "make_estimator"]
+
+MODELS: dict[str, Any] = {
+    "linear": tg.LinearRegression,
+    "logistic": tg.LogisticRegression,
+    "huber": tg.HuberRegression,
+    "poisson": tg.PoissonRegression,
+    "quantile": tg.QuantileRegression,
+    "lp": tg.LpRegression,
+}
+"""Name -> estimator.
+
+Examples
+--------
+>>> sorted(MODELS)
+['huber', 'linear', 'logistic', 'lp', 'poisson', 'quantile']
+"""
+
+# Option -> the one model it belongs to, and the estimator's parameter that it sets, if any.
+OWN_OPTIONS = {
+    "--classes": ("logistic", "classes"),
+    "--exposure": ("poisson", None),
+    "--level": ("quantile", "level"),
+    "--power": ("lp", "p"),
+    "--threshold": ("huber", "threshold"),
+}
+
+
+def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[str, Any]) -> Any:
+    """Build an estimator, refusing an option of another model; None stands for not given.
+
+    Examples
+    --------
+    >>> make_estimator("quantile", {"epsilon": 1.0}, own_options={"--level": 0.9}).level
+    0.9
+    """
+    estimator = MODELS[check_choice("--model", model, MODELS)]
+    chosen = dict(parameters)
+    for option, value in own_options.items():
+        owner, parameter = OWN_OPTIONS[option]
+        if value is not None and model != owner:
+            raise InputError(f"{option} belongs to --model {owner}; got --model {model}.")
+        if value is not None and parameter is not None:
+            chosen[parameter] = value
+    return estimator(**chosen)

@@ -1,0 +1,103 @@
+"""``tailguard predict``: from a model file and a file of rows to predictions."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError
+from tailguard.cli import options
+from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.model_file import ModelFile, load_model
+from tailguard.rows.files import read_columns
+
+__all__ = ["HELP", "predict"]
+
+FloatArray = NDArray[np.float64]
+
+HELP = """
+Predict with a model file for every row of a CSV or Parquet file.
+
+FILE needs the model's columns, in any order. Predictions are written as CSV,
+one line a row, in order; a row with an empty or unreadable cell gets an
+empty one. A logistic model adds the probability of the second class, a
+poisson model predicts for an exposure of 1.
+
+The model is private for the rows that it was fitted on. Predictions show
+the rows that they are made for: guard them as you guard FILE.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard predict model.json new_claims.csv
+  tailguard predict model.json new_claims.parquet --out predictions.csv
+  tailguard predict counts.json new_claims.csv --exposure years
+"""
+
+
+def predict(
+    model: options.ModelPath,
+    file: options.File,
+    exposure: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="poisson: predict for this exposure instead of 1."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Where to write them (CSV); the screen by default."),
+    ] = None,
+) -> None:
+    """Write one prediction per row.
+
+    Examples
+    --------
+    >>> from tailguard.cli.app import run
+    >>> run(["predict", "--help"])  # doctest: +ELLIPSIS
+    <BLANKLINE>
+     Usage: tailguard predict [OPTIONS] ...
+    """
+    fitted = load_model(model)
+    if exposure is not None and fitted.model != "poisson":
+        raise InputError(f"--exposure belongs to a poisson model; got a {fitted.model} one.")
+    if out is not None:
+        destination(out)
+    features = fitted.design.read(file)
+    observed = {} if exposure is None else {"exposure": read_columns(file, [exposure])[:, 0]}
+    text = _csv_text(_predicted_columns(fitted, features, observed))
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_text(out, text)
+        typer.echo(f"Wrote {len(features)} predictions to {out}.")
+
+
+def _predicted_columns(
+    fitted: ModelFile, features: FloatArray, observed: dict[str, FloatArray]
+) -> dict[str, list[Any]]:
+    """Return header -> cells; None where there is nothing to predict from."""
+    estimator = fitted.estimator
+    predictions = estimator.predict(features, **observed)
+    if fitted.model != "logistic":
+        return {"prediction": _blanked(predictions, np.isfinite(predictions))}
+    chances = estimator.predict_proba(features)[:, 1]
+    known = np.isfinite(chances)
+    return {
+        "prediction": _blanked(predictions, known),
+        "probability": _blanked(chances, known),
+    }
+
+
+def _blanked(values: NDArray[Any], known: NDArray[np.bool_]) -> list[Any]:
+    return [value if seen else None for value, seen in zip(values.tolist(), known, strict=True)]
+
+
+def _csv_text(columns: dict[str, list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()

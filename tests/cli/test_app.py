@@ -1,0 +1,51 @@
+"""The application itself: help that teaches, the version, and internal errors that say nothing."""
+
+import pytest
+
+import tailguard as tg
+from tailguard.cli import app
+from tailguard.cli.app import main
+
+
+@pytest.mark.parametrize("command", ["demo", "fit", "predict", "certificate"])
+def test_every_help_shows_examples(command, call):
+    answer = call(command, "--help")
+    assert (answer.code, answer.err) == (0, "")
+    assert f"\n   tailguard {command}" in answer.out
+
+
+def test_the_bare_command_is_help(call):
+    assert call() == call("--help") == call("-h")
+    assert "tailguard demo" in call().out
+
+
+def test_the_version_is_the_package_s(call):
+    assert call("--version").out == f"tailguard {tg.__version__}\n"
+
+
+def test_an_internal_error_is_constant(call, monkeypatch, model_file):
+    def fail(path):
+        raise RuntimeError(f"record 7 of {path} is 42")
+
+    monkeypatch.setattr("tailguard.cli.certificate.load_model", fail)
+    answer = call("certificate", model_file)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err == f"Error: {app.INTERNAL_ERROR}\n"
+    monkeypatch.setenv("TAILGUARD_DEBUG", "1")
+    with pytest.raises(RuntimeError, match="record 7"):
+        call("certificate", model_file)
+
+
+def test_an_interruption_is_no_error_of_ours(call, monkeypatch, model_file):
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tailguard.cli.certificate.load_model", interrupt)
+    assert call("certificate", model_file).code == 130
+
+
+def test_main_exits_with_the_code(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["tailguard", "--nonsense"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2

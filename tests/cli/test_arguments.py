@@ -1,0 +1,31 @@
+"""What the user typed, read the one way it can be meant."""
+
+import pytest
+
+from tailguard.checks import InputError
+from tailguard.cli.arguments import destination, labels_of, levels_of, names_of
+
+
+def test_quotes_protect_commas():
+    assert names_of("--features", '"cost, net",age') == ("cost, net", "age")
+
+
+def test_numeric_labels_are_numbers():
+    assert labels_of("0,1.0") == (0.0, 1.0)
+    assert labels_of("0,one") == ("0", "one")
+
+
+def test_the_first_equals_sign_ends_the_column():
+    assert levels_of(["size=<=3,>3", "region=a"]) == {"size": ("<=3", ">3"), "region": ("a",)}
+
+
+@pytest.mark.parametrize("text", ["", ",", "a,,b", "a,a", " "])
+def test_names_are_different_and_not_empty(text):
+    with pytest.raises(InputError, match="--features must be different names"):
+        names_of("--features", text)
+
+
+def test_an_existing_file_may_be_replaced(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text("old")
+    assert destination(path) == path

@@ -1,0 +1,18 @@
+"""``tailguard certificate``: the words for people, the record for programs."""
+
+import json
+
+import tailguard as tg
+
+
+def test_the_words_are_the_certificate_s(model_file, call):
+    answer = call("certificate", model_file)
+    stated = tg.Certificate.from_dict(json.loads(model_file.read_text())["certificate"])
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == stated.to_text().rstrip("\n") + "\n"
+
+
+def test_the_record_can_be_read_back(model_file, call):
+    record = json.loads(call("certificate", model_file, "--json").out)
+    assert record == json.loads(model_file.read_text())["certificate"]
+    assert tg.Certificate.from_dict(record).to_dict() == record

@@ -1,0 +1,157 @@
+"""Bad inputs: one sentence on stderr, exit code 2, nothing else, and no budget is spent."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+CALLS = {
+    # calling
+    "unknown command": "fix {csv}",
+    "misspelt command": "fti {csv}",
+    "unknown option": "fit {csv} {linear} --bounds 3",
+    "option without its value": "fit {csv} {linear} --level",
+    "one argument too many": "fit {csv} {csv} {linear}",
+    "no file": "fit {linear}",
+    "no target": "fit {csv} {privacy} --out {out}",
+    "no place to write": "fit {csv} --target cost {privacy}",
+    # privacy
+    "epsilon missing": "fit {csv} --target cost --delta 1e-6 --out {out}",
+    "epsilon negative": "fit {csv} --target cost --epsilon -1 --delta 1e-6 --out {out}",
+    "epsilon zero": "fit {csv} --target cost --epsilon 0 --delta 1e-6 --out {out}",
+    "epsilon infinite": "fit {csv} --target cost --epsilon inf --delta 1e-6 --out {out}",
+    "epsilon not a number": "fit {csv} --target cost --epsilon much --delta 1e-6 --out {out}",
+    "epsilon nan": "fit {csv} --target cost --epsilon nan --delta 1e-6 --out {out}",
+    "delta missing": "fit {csv} --target cost --epsilon 1 --out {out}",
+    "delta above 1": "fit {csv} --target cost --epsilon 1 --delta 2 --out {out}",
+    "delta zero": "fit {csv} --target cost --epsilon 1 --delta 0 --out {out}",
+    "seed not whole": "fit {csv} {linear} --random-state 1.5",
+    "seed negative": "fit {csv} {linear} --random-state -1",
+    # files
+    "missing file": "fit {folder}/nowhere.csv {linear}",
+    "directory as file": "fit {folder} {linear}",
+    "unknown kind of file": "fit {folder}/claims.xlsx {linear}",
+    "empty file": "fit {folder}/empty.csv {linear}",
+    "header only": "fit {folder}/header.csv --target b {privacy} --out {out}",
+    "one row": "fit {folder}/one.csv --target b {privacy} --out {out}",
+    "header with a name twice": "fit {folder}/twice.csv --target b {privacy} --out {out}",
+    "not really Parquet": "fit {folder}/text.parquet --target b {privacy} --out {out}",
+    "empty Parquet": "fit {folder}/empty.parquet --target b {privacy} --out {out}",
+    # columns
+    "unknown target": "fit {csv} --target price {privacy} --out {out}",
+    "unknown feature": "fit {csv} {linear} --features age,height",
+    "unknown exposure": "fit {csv} {counts} --exposure days",
+    "target among features": "fit {csv} {linear} --features age,cost",
+    "exposure among features": "fit {csv} {counts} --exposure years --features age,years",
+    "exposure is the target": "fit {csv} {counts} --exposure claims",
+    "a feature twice": "fit {csv} {linear} --features age,age",
+    "an empty feature": "fit {csv} {linear} --features age,,power",
+    "no feature": "fit {csv} {linear} --features ,",
+    "no column left": "fit {folder}/target.csv --target b {privacy} --out {out}",
+    "text column of Parquet": "fit {parquet} {linear} --features age,region",
+    "text columns of Parquet by default": "fit {parquet} {linear}",
+    "text target of Parquet": "fit {parquet} --target ill {privacy} --out {out} --features age",
+    "null column of Parquet": "fit {parquet} {linear} --features age,nothing",
+    "categorical of an unknown column": "fit {csv} {linear} --categorical colour=red,blue",
+    "categorical of the target": "fit {csv} {linear} --categorical cost=1,2",
+    "categorical without levels": "fit {csv} {linear} --categorical region",
+    "categorical with an empty level": "fit {csv} {linear} --categorical region=north,",
+    "a level twice": "fit {csv} {linear} --categorical region=north,north",
+    "the level other": "fit {csv} {linear} --categorical region=north,other",
+    "categorical twice": "fit {csv} {linear} --categorical region=a,b --categorical region=c,d",
+    # models
+    "unknown model": "fit {csv} {linear} --model forest",
+    "one class": "fit {csv} {label} --classes yes",
+    "the same class twice": "fit {csv} {label} --classes yes,yes",
+    "the same number twice": "fit {csv} {label} --classes 1,1.0",
+    "three classes": "fit {csv} {label} --classes no,yes,maybe",
+    "classes without logistic": "fit {csv} {linear} --classes no,yes",
+    "exposure without poisson": "fit {csv} {linear} --exposure years",
+    "level above 1": "fit {csv} {linear} --model quantile --features age --level 1.5",
+    "level without quantile": "fit {csv} {linear} --level 0.5",
+    "threshold negative": "fit {csv} {linear} --model huber --features age --threshold -1",
+    "power below 2": "fit {csv} {linear} --model lp --features age --power 1",
+    "power not a number": "fit {csv} {linear} --model lp --power four",
+    # writing
+    "out in no directory": "fit {csv} --target cost {privacy} --out {folder}/no/model.json",
+    "out is a directory": "fit {csv} --target cost {privacy} --out {folder}",
+    "predictions in no directory": "predict {model} {csv} --out {folder}/no/predictions.csv",
+    # model files
+    "missing model": "predict {folder}/nowhere.json {csv}",
+    "model is no JSON": "predict {csv} {csv}",
+    "model is other JSON": "certificate {folder}/list.json",
+    "model of another format": "certificate {folder}/newer.json",
+    "model with a coefficient too few": "predict {folder}/short.json {csv}",
+    "model without certificate": "certificate {folder}/bare.json",
+    "rows lack a column": "predict {model} {folder}/one.csv",
+    "rows missing": "predict {model}",
+    "exposure for a linear model": "predict {model} {csv} --exposure years",
+    "certificate of a directory": "certificate {folder}",
+    # demonstration
+    "demo with epsilon -1": "demo --epsilon -1",
+    "demo with few rows": "demo --rows 3",
+}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory, model_file):
+    """Files with something wrong about each."""
+    path = tmp_path_factory.mktemp("malformed")
+    content = {
+        **{"empty.csv": "", "header.csv": "a,b\n", "one.csv": "a,b\n1,2\n", "claims.xlsx": "?"},
+        **{"twice.csv": "a,a,b\n1,2,3\n4,5,6\n", "target.csv": "b\n1\n2\n", "list.json": "[1]"},
+        **{"text.parquet": "a,b\n1,2\n", "empty.parquet": ""},
+    }
+    model = json.loads(model_file.read_text())
+    content["newer.json"] = json.dumps(model | {"format": "tailguard-model-99"})
+    content["short.json"] = json.dumps(model | {"coef": model["coef"][1:]})
+    content["bare.json"] = json.dumps(model | {"certificate": {}})
+    for name, text in content.items():
+        (path / name).write_text(text)
+    return path
+
+
+@pytest.fixture
+def arguments_of(folder, csv_file, parquet_file, model_file, tmp_path):
+    def split(line):
+        privacy, out = "--epsilon 1 --delta 1e-6", tmp_path / "model.json"
+        fitting = f"{privacy} --out {out}"
+        return line.format(
+            folder=folder,
+            csv=csv_file,
+            parquet=parquet_file,
+            model=model_file,
+            privacy=privacy,
+            out=out,
+            linear=f"--target cost {fitting}",
+            counts=f"--target claims --model poisson {fitting}",
+            label=f"--target ill --model logistic --features age {fitting}",
+        ).split(" ")
+
+    return split
+
+
+def assert_one_sentence(stderr):
+    sentence = stderr.removesuffix("\n")
+    assert re.fullmatch(r"Error: [^\n]*[^.\n]\.", sentence), stderr
+    assert not re.search(r"[.!?]\s+[A-Z]", sentence)
+    assert "Traceback" not in stderr
+
+
+@pytest.mark.parametrize("line", CALLS.values(), ids=CALLS)
+def test_a_bad_input_gets_one_sentence(line, call, arguments_of, tmp_path):
+    answer = call(*arguments_of(line))
+    assert (answer.code, answer.out) == (2, "")
+    assert_one_sentence(answer.err)
+    assert not (tmp_path / "model.json").exists()
+
+
+@pytest.mark.parametrize("line", ["fit {csv} {linear} --epsilon -1", "certificate {folder}", "fti"])
+def test_the_shell_sees_the_same(line, arguments_of):
+    program = "from tailguard.cli.app import main; main()"
+    command = [sys.executable, "-c", program, *arguments_of(line)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert_one_sentence(answer.stderr)
