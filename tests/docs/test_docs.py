@@ -1,0 +1,91 @@
+"""The pages tell the truth: their Python runs, their links lead somewhere, their commands exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+FENCE = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?P<target>[^)\s]+)\)")
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def python_blocks(text):
+    """Line number and source of every fenced block tagged exactly ``python``."""
+    return [
+        (text.count("\n", 0, block.start("body")), block["body"])
+        for block in FENCE.finditer(text)
+        if block["tag"].strip() == "python"
+    ]
+
+
+def run_blocks(text, path):
+    """Run a page's blocks one after another in one namespace, as a reader would."""
+    namespace = {"__name__": "page"}
+    for line, body in python_blocks(text):
+        # The empty lines make a traceback point at the line of the page.
+        exec(compile("\n" * line + body, str(path), "exec"), namespace)
+
+
+def anchors(text):
+    """The names that headings get on a rendered page."""
+    prose = FENCE.sub("", text)
+    titles = re.findall(r"^#+ +(.+?) *$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken_links(text, page):
+    """The links of a page to files or headings that do not exist."""
+    broken = []
+    for link in LINK.finditer(FENCE.sub("", text)):
+        path, _, anchor = link["target"].partition("#")
+        if re.match(r"[a-z]+:", path):
+            continue  # the web and mail: no test reads the network
+        goal = (page.parent / path).resolve() if path else page
+        here = text if goal == page else goal.read_text() if goal.suffix == ".md" else ""
+        if not goal.exists() or (anchor and anchor not in anchors(here)):
+            broken.append(link["target"])
+    return broken
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if python_blocks(page.read_text())], ids=lambda page: page.name
+)
+def test_python_on_the_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks(page.read_text(), page)
+
+
+@every_page
+def test_links_lead_somewhere(page):
+    assert broken_links(page.read_text(), page) == []
+
+
+@every_page
+def test_make_targets_exist(page):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z]+)", page.read_text())) <= targets
+
+
+def test_public_names_are_listed_and_exist():
+    import tailguard
+
+    listed = set(re.findall(r"`tg\.(\w+)", (ROOT / "docs" / "api.md").read_text()))
+    assert listed == {name for name in tailguard.__all__ if not name.startswith("__")}
+
+
+def test_a_failing_block_is_seen_with_its_line():
+    text = "# A page\n\n```python\nx = 1\nassert x == 2\n```\n"
+    with pytest.raises(AssertionError) as caught:
+        run_blocks(text, "page.md")
+    assert caught.traceback[-1].lineno + 1 == 5
+
+
+def test_a_broken_link_is_seen(tmp_path):
+    text = "# A page\n[good](#a-page) [bad](#b-page) [gone](gone.py) [far](https://example.org)"
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    assert broken_links(text, page) == ["#b-page", "gone.py"]

@@ -1,0 +1,151 @@
+"""The house rules as functions: modules in, complaints out. Standard library only."""
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+LEVELS = {
+    **{"version": 0, "checks": 1, "privacy": 2, "sets": 2, "losses": 2, "noise": 3, "kernels": 3},
+    **{"ledger": 3, "report": 3, "rows": 4, "queries": 5, "gate": 6, "solvers": 7, "papers": 8},
+    **{"tables": 2, "planning": 9, "estimators": 10, "datasets": 10, "cli": 11, "audit": 11},
+}
+LEANS_ONLY_ON = {"datasets": {"checks"}}
+BEHIND_THE_WALL = {"solvers", "papers", "planning", "estimators"}
+PAST_THE_WALL = {"rows", "kernels", "noise"}
+DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
+PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")
+FUNCTION, BRANDED = (ast.FunctionDef, ast.AsyncFunctionDef), r"tailguard\.(losses|sets|solvers)\b"
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    text: str
+    package: bool = False
+
+    @cached_property
+    def tree(self):
+        return ast.parse(self.text)
+
+    @property
+    def room(self):
+        return f"{self.name}..".split(".")[1]
+
+    @cached_property
+    def imports(self):
+        """Local name -> full dotted name, for every import anywhere in the file."""
+        found = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.asname or alias.name: alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                parts = self.name.split(".")
+                above = parts[: len(parts) - node.level + self.package] if node.level else []
+                base = ".".join([*above, *filter(None, [node.module])])
+                found |= {a.asname or a.name: f"{base}.{a.name}" for a in node.names}
+        return found
+
+    @cached_property
+    def rooms_used(self):
+        names = [full.split(".") for full in self.imports.values()]
+        return {parts[1] if parts[1:] else "" for parts in names if parts[0] == "tailguard"}
+
+    @cached_property
+    def definitions(self):
+        return {n.name: n for n in self.tree.body if isinstance(n, (*FUNCTION, ast.ClassDef))}
+
+    def dotted(self, node):
+        """The full name behind ``np.random.normal`` and the like; empty if not imported."""
+        if isinstance(node, ast.Attribute):
+            return f"{self.dotted(node.value)}.{node.attr}"
+        return self.imports.get(node.id, "") if isinstance(node, ast.Name) else ""
+
+
+def arrows(modules):
+    for m in modules:
+        for room in m.rooms_used - {m.room} if m.room else ():
+            down = LEVELS.get(room, 99 if room else 10) < LEVELS.get(m.room, -1)
+            if not down or room not in LEANS_ONLY_ON.get(m.room, {room}):
+                yield f"{m.name} leans on {room or 'the whole package'}"
+
+
+def cycles(modules):
+    names, graph = {m.name for m in modules}, {}
+    for m in modules:
+        graph[m.name] = {f if f in names else f.rpartition(".")[0] for f in m.imports.values()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        yield "cycle: " + " -> ".join(error.args[1])
+
+
+def wall(modules):
+    for m in modules:
+        if m.room in BEHIND_THE_WALL and (seen := m.rooms_used & PAST_THE_WALL):
+            yield f"{m.name} reaches past the wall to {seen}"
+
+
+def randomness(modules):
+    for m in modules:
+        used = {*m.imports.values(), *(m.dotted(node) for node in ast.walk(m.tree))}
+        if m.room not in {"noise", "datasets"} and (drawn := list(filter(DRAWS.match, used))):
+            yield f"{m.name} may not draw: {drawn}"
+
+
+def lengths(modules):
+    for m in modules:
+        if (n_lines := m.text.count("\n")) > 400:
+            yield f"{m.name} has {n_lines} lines"
+        for node in ast.walk(m.tree):
+            if isinstance(node, FUNCTION):
+                words = str(ast.get_docstring(node)).count("\n")  # the docstring is free
+                if (n_lines := node.end_lineno - node.lineno + 1 - words) > 60:
+                    yield f"{m.name}.{node.name} has {n_lines} lines"
+
+
+def empty_inits(modules):
+    for m in modules:
+        for node in m.tree.body if m.package else ():
+            words = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            names = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("__")
+            if not (words or names or isinstance(node, ast.Import | ast.ImportFrom)):
+                yield f"{m.name}/__init__.py implements something on line {node.lineno}"
+
+
+def class_ladders(modules):
+    for m in modules:
+        for node in ast.walk(m.tree) if m.room in {"solvers", "estimators"} else ():
+            asked = [node.cls] if isinstance(node, ast.MatchClass) else []
+            if isinstance(node, ast.Call) and "isinstance" in ast.unparse(node.func):
+                asked = list(ast.walk(node.args[1]))
+            if any(re.match(BRANDED, m.dotted(part)) for part in asked):
+                yield f"{m.name} line {node.lineno} asks for the class of a loss, set or solver"
+
+
+def examples(modules):
+    """Every public function and class shows itself at work; an exception has nothing to show."""
+    for m in modules:
+        listed = re.search(r"^__all__ = (\[.*?\])", m.text, re.M | re.S)
+        for name, node in m.definitions.items():
+            public = name in ast.literal_eval(listed[1]) if listed else name[0] != "_"
+            if public and not name.endswith("Error") and ">>> " not in str(ast.get_docstring(node)):
+                yield f"{m.name}.{name} has no runnable example"
+
+
+def papers(modules):
+    for m in modules:
+        kind = re.search(r"\.(queries|solvers|papers|accountants)\.(?!base$|registry$)", m.name)
+        doer = re.search(r"def (calibrate|plan|compose)\(|^class \w+\(", m.text, re.M)
+        if kind and doer and not PAPER.search(str(ast.get_docstring(m.tree))):
+            yield f"{m.name} names no paper"
+
+
+def registries(modules):
+    defined = {f"{m.name}:{name}" for m in modules for name in m.definitions}
+    for m in modules:
+        if m.name.endswith(".registry"):
+            entries = set(re.findall(r'"(tailguard[\w.]*:\w+)"', m.text))
+            if not entries or entries - defined:
+                yield f"{m.name} lists nothing, or what does not exist: {entries - defined}"

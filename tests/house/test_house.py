@@ -1,0 +1,48 @@
+"""The house keeps its rules; and each rule, shown a breach, speaks up."""
+
+from pathlib import Path
+
+import pytest
+
+from house import checkers
+from house.checkers import Module
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def read(path):
+    name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    return Module(name.removesuffix(".__init__"), path.read_text(), path.stem == "__init__")
+
+
+HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
+BREACHES = [
+    ("arrows", "privacy.a", "from tailguard.gate import Gate"),
+    ("arrows", "losses.a", "def f():\n    from ..sets import box"),
+    ("arrows", "datasets.a", "from tailguard.privacy import gaussian"),
+    ("arrows", "gate", "import tailguard"),
+    ("cycles", "sets.a", "from tailguard.sets.a import Box"),
+    ("wall", "solvers.a", "from tailguard.rows import arrays"),
+    ("randomness", "solvers.a", "import numpy as np\nnp.random.default_rng()"),
+    ("randomness", "rows.a", "from os import urandom"),
+    ("lengths", "sets.a", "def f():\n" + "    pass\n" * 60),
+    ("lengths", "sets.a", "\n" * 401),
+    ("empty_inits", "sets", "if True:\n    pass"),
+    ("class_ladders", "solvers.a", "from tailguard.sets import Box\nisinstance(0, (int, Box))"),
+    ("examples", "sets.a", '__all__ = ["f"]\ndef f():\n    """Do."""'),
+    ("examples", "sets.a", "class Box: ..."),
+    ("papers", "queries.a", '"""A good idea."""\nclass Mean(Query): ...'),
+    ("registries", "sets.registry", 'SETS = {"box": "tailguard.sets.box:Box"}'),
+]
+
+
+@pytest.mark.parametrize("rule", dict.fromkeys(rule for rule, _, _ in BREACHES))
+def test_the_house_keeps_the_rule(rule):
+    assert len(HOUSE) > 5
+    assert list(getattr(checkers, rule)(HOUSE)) == []
+
+
+@pytest.mark.parametrize(("rule", "name", "text"), BREACHES)
+def test_a_breach_is_seen(rule, name, text):
+    breach = Module(f"tailguard.{name}", text, package="." not in name and rule == "empty_inits")
+    assert len(list(getattr(checkers, rule)([breach]))) == 1
