@@ -1,0 +1,151 @@
+"""The laws of hard instances: records that are nearly all zero, nearly Gaussian, nearly fair coins.
+
+Each knows its mean and its moments exactly, and draws records from a seed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError, check_finite, check_integer, check_positive
+
+__all__ = ["GaussianLaw", "SignLaw", "SpikeLaw", "check_moment_order", "spike"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SpikeLaw:
+    """Zero, but for one point that comes with a small chance.
+
+    As heavy a tail as a moment allows, in a place where clipping hides it and noise hides the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = SpikeLaw(point=np.array([100.0, 0.0]), chance=0.0001)
+    >>> law.mean, law.raw_moment(2.0), round(law.central_moment(2.0), 6)
+    (array([0.01, 0.  ]), 1.0, 0.9999)
+    """
+
+    point: Floats
+    chance: float
+
+    @property
+    def mean(self) -> Floats:
+        """Expectation of a record."""
+        mean: Floats = self.chance * self.point
+        return mean
+
+    def raw_moment(self, order: float) -> float:
+        """Largest ``E|x_j|^order`` of a coordinate."""
+        return float(self.chance * np.abs(self.point).max() ** order)
+
+    def central_moment(self, order: float) -> float:
+        """Largest ``E|x_j - E x_j|^order`` of a coordinate."""
+        chance, rest = self.chance, 1.0 - self.chance
+        spread = rest**order * chance + chance**order * rest
+        return float(spread * np.abs(self.point).max() ** order)
+
+    def directional_moment(self, order: float) -> float:
+        """Largest ``E|<x, u>|^order`` over unit vectors u: along the point."""
+        return float(self.chance * np.linalg.norm(self.point) ** order)
+
+    def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
+        """Draw records."""
+        hits = _generator(n_rows, seed).random(n_rows) < self.chance
+        rows: Floats = hits[:, None] * self.point
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianLaw:
+    """Independent Gaussian coordinates of one standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> GaussianLaw(mean=np.zeros(3)).sample(5, seed=1).shape
+    (5, 3)
+    """
+
+    mean: Floats
+    std: float = 1.0
+
+    def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
+        """Draw records."""
+        drawn = _generator(n_rows, seed).standard_normal((n_rows, self.mean.size))
+        rows: Floats = self.mean + self.std * drawn
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class SignLaw:
+    """Independent coordinates of fixed size, whose signs are those of a word a little too often.
+
+    The sign is the word's with chance ``(1 + bias) / 2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = SignLaw(word=np.array([1, -1, 1], dtype=np.int8), size=2.0, bias=0.01)
+    >>> law.mean
+    array([ 0.02, -0.02,  0.02])
+    """
+
+    word: NDArray[np.int8]
+    size: float
+    bias: float
+
+    @property
+    def mean(self) -> Floats:
+        """Expectation of a record."""
+        mean: Floats = self.bias * self.size * self.word.astype(np.float64)
+        return mean
+
+    def divergence(self, n_differing: int) -> float:
+        """Kullback-Leibler divergence of one record from that of a word with other signs there.
+
+        ``bias log((1 + bias) / (1 - bias))`` for each differing place, about ``2 bias^2``.
+        """
+        return float(n_differing * self.bias * 2.0 * np.arctanh(self.bias))
+
+    def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
+        """Draw records."""
+        agree = _generator(n_rows, seed).random((n_rows, self.word.size)) < (1.0 + self.bias) / 2.0
+        rows: Floats = self.size * np.where(agree, self.word, -self.word).astype(np.float64)
+        return rows
+
+
+def spike(word: NDArray[np.int8], *, chance: float, order: float, bound: float) -> SpikeLaw:
+    """``(bound / chance)^(1/order)`` times a word, at that chance: raw moments are the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spike(np.array([1, 0], dtype=np.int8), chance=0.01, order=2.0, bound=1.0).point
+    array([10.,  0.])
+    """
+    check_moment_order(order)
+    size = (check_positive("moment_bound", bound) / chance) ** (1.0 / order)
+    return SpikeLaw(size * word, chance)
+
+
+def check_moment_order(order: float) -> float:
+    """Refuse orders at which a spike has no bounded mean.
+
+    Examples
+    --------
+    >>> check_moment_order(1.5)
+    1.5
+    """
+    if check_finite("moment_order", order) <= 1.0:
+        raise InputError(f"moment_order must be a number above 1; got {order!r}.")
+    return float(order)
+
+
+def _generator(n_rows: int, seed: int) -> np.random.Generator:
+    """Check the size of a sample, and start the generator of its seed."""
+    check_integer("n_rows", n_rows, minimum=1)
+    return np.random.default_rng(check_integer("seed", seed, minimum=0))

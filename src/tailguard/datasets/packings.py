@@ -1,0 +1,116 @@
+"""Words that lie far apart: the index sets of hard instances.
+
+Drawn at random and kept if far from all words kept before. How many such words there surely are is
+:func:`tailguard.papers.fano.log_packing_size`; a request beyond what is found is refused.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError, check_integer
+
+__all__ = ["constant_weight_words", "sign_words", "smallest_distance", "sparse_words"]
+
+Words = NDArray[np.int8]
+
+# Draws in a row that may all lie too near before the search is given up.
+PATIENCE = 2000
+
+
+def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> Words:
+    """Words in {0, 1} with ``d // 2`` ones, at least ``max(2, ceil(d / 8))`` places apart.
+
+    *Reference.* Kamath, Liu and Zhang 2022, proof of Lemma 6.3. The paper has words in {-1, 1} of
+    l1 norm d/2, and its proof of Theorem 6.4 words d/2 apart; there are none, or too few.
+
+    Examples
+    --------
+    >>> words = constant_weight_words(16, 4)
+    >>> words.sum(axis=1), smallest_distance(words) >= 2
+    (array([8, 8, 8, 8]), True)
+    """
+    check_integer("n_features", n_features, minimum=2)
+    word = np.zeros(n_features, dtype=np.int8)
+    word[: n_features // 2] = 1
+    distance = max(2, math.ceil(n_features / 8))
+    return _greedy(lambda rng: rng.permutation(word), distance, n_words, seed)
+
+
+def sparse_words(n_features: int, n_nonzero: int, n_words: int, *, seed: int = 0) -> Words:
+    """Words in {-1, 0, 1} with ``n_nonzero`` non-zeros, at least half of that many places apart.
+
+    *Reference.* Raskutti, Wainwright and Yu 2011; Tao and others 2022, Lemma 28.
+
+    Examples
+    --------
+    >>> words = sparse_words(50, 4, 5)
+    >>> abs(words).sum(axis=1), smallest_distance(words) >= 2
+    (array([4, 4, 4, 4, 4]), True)
+    """
+    check_integer("n_features", n_features, minimum=2)
+    check_integer("n_nonzero", n_nonzero, minimum=1, maximum=n_features)
+    kept = np.arange(n_features) < n_nonzero
+
+    def draw(rng: np.random.Generator) -> Words:
+        signs = rng.choice(np.array([-1, 1], dtype=np.int8), size=n_features)
+        word: Words = signs * rng.permutation(kept)
+        return word
+
+    return _greedy(draw, math.ceil(n_nonzero / 2), n_words, seed)
+
+
+def sign_words(n_features: int, n_words: int, *, seed: int = 0) -> Words:
+    """Words in {-1, 1}, at least ``ceil(d / 8)`` places apart.
+
+    *Reference.* Xu and others 2025, proof of Theorem 4.
+
+    Examples
+    --------
+    >>> words = sign_words(64, 8)
+    >>> words.shape, smallest_distance(words) >= 8
+    ((8, 64), True)
+    """
+    check_integer("n_features", n_features, minimum=1)
+
+    def draw(rng: np.random.Generator) -> Words:
+        return rng.choice(np.array([-1, 1], dtype=np.int8), size=n_features)
+
+    return _greedy(draw, math.ceil(n_features / 8), n_words, seed)
+
+
+def smallest_distance(words: Words) -> int:
+    """Fewest places in which two of the words differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smallest_distance(np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]], dtype=np.int8))
+    1
+    """
+    if len(words) < 2:
+        raise InputError(f"words must be two or more; got {len(words)}.")
+    pairs = (np.count_nonzero(words[i + 1 :] != words[i], axis=1) for i in range(len(words) - 1))
+    return min(int(differing.min()) for differing in pairs)
+
+
+def _greedy(
+    draw: Callable[[np.random.Generator], Words], distance: int, n_words: int, seed: int
+) -> Words:
+    """Draw words, and keep those at least ``distance`` from all that were kept."""
+    check_integer("n_words", n_words, minimum=1)
+    rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
+    words = draw(rng)[None, :]
+    misses = 0
+    while len(words) < n_words:
+        word = draw(rng)
+        if np.count_nonzero(words != word, axis=1).min() >= distance:
+            words, misses = np.vstack([words, word]), 0
+        elif (misses := misses + 1) == PATIENCE:
+            raise InputError(
+                f"n_words must be about {len(words)} or fewer for words of {words.shape[1]} "
+                f"places, {distance} apart; got {n_words}."
+            )
+    return words

@@ -1,0 +1,91 @@
+"""What the papers share: the checks of public facts, and the two powers in every rate.
+
+Wherever a paper bounds a moment, ``moment_bound`` is the bound on the moment itself,
+``E|x|^moment_order <= moment_bound``, in the units of ``|x|^moment_order``.
+"""
+
+import math
+
+from tailguard.checks import (
+    InputError,
+    check_finite,
+    check_integer,
+    check_open_unit,
+    check_positive,
+)
+
+__all__ = ["check_facts", "check_order", "moment_scale", "tail_power"]
+
+# The theorems hide their logarithms' constants, and mean nothing where log(1 / chance) nears 0.
+LARGEST_FAILURE_PROBABILITY = 0.5
+
+
+def check_facts(**facts: float) -> None:
+    """Refuse a public fact that is out of its range; the name of a fact says its range.
+
+    Counts (``n_...``) are whole and at least 1, ``delta`` lies strictly between 0 and 1, a
+    ``failure_probability`` is at most 1/2 besides, and everything else is finite and above 0.
+
+    Examples
+    --------
+    >>> check_facts(n_rows=100, delta=1e-6, epsilon=1.0)
+    >>> check_facts(n_rows=0)
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: n_rows must be a whole number of at least 1; got 0.
+    """
+    for name, value in facts.items():
+        if name.startswith("n_"):
+            check_integer(name, value, minimum=1)
+        elif name == "delta":
+            check_open_unit(name, value)
+        elif name == "failure_probability":
+            if check_open_unit(name, value) > LARGEST_FAILURE_PROBABILITY:
+                raise InputError(f"{name} must be a number above 0 and at most 0.5; got {value!r}.")
+        else:
+            check_positive(name, value)
+
+
+def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | None = None) -> None:
+    """Refuse an order of moments that a theorem does not cover.
+
+    Orders start at ``minimum``, or above it where ``minimum`` is 1: a first moment alone gives no
+    rate.
+
+    Examples
+    --------
+    >>> check_order(3.0)
+    >>> check_order(1.5)
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: moment_order must be a number of at least 2; got 1.5.
+    """
+    order = check_finite("moment_order", moment_order)
+    low = order < minimum or order == minimum == 1.0
+    if low or (maximum is not None and order > maximum):
+        allowed = f"a number {'above' if minimum == 1.0 else 'of at least'} {minimum:g}"
+        if maximum is not None:
+            allowed += f" and at most {maximum:g}"
+        raise InputError(f"moment_order must be {allowed}; got {moment_order!r}.")
+
+
+def moment_scale(moment_bound: float, moment_order: float) -> float:
+    """Root of a bound on a moment: a scale in the units of the data.
+
+    Examples
+    --------
+    >>> moment_scale(16.0, 4.0)
+    2.0
+    """
+    return math.pow(moment_bound, 1.0 / moment_order)
+
+
+def tail_power(ratio: float, moment_order: float) -> float:
+    """Raise the cost of privacy to ``1 - 1 / moment_order``: what heavy tails make of it.
+
+    Examples
+    --------
+    >>> tail_power(0.01, 2.0)
+    0.1
+    """
+    return math.pow(ratio, 1.0 - 1.0 / moment_order)

@@ -1,0 +1,86 @@
+"""How many groups a median of means has, and how far one record moves it.
+
+Kamath, Liu and Zhang (2022, Algorithm 3) and Tao, Wu, Cheng and Wang (2022, Algorithm 3) use the
+same number of groups; they differ in how a record is bounded before the group means.
+"""
+
+import math
+
+from tailguard.checks import InputError
+from tailguard.papers.facts import check_facts
+
+__all__ = ["group_count", "median_sensitivity", "uniform_group_count", "whole_groups"]
+
+
+def group_count(*, n_features: int, failure_probability: float) -> float:
+    """How many groups the theory wants, ``4 log(2 d / failure_probability)``, before rounding.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3, line 2.
+
+    Examples
+    --------
+    >>> round(group_count(n_features=10, failure_probability=0.1), 6)
+    21.193269
+    """
+    check_facts(n_features=n_features, failure_probability=failure_probability)
+    return 4.0 * math.log(2.0 * n_features / failure_probability)
+
+
+def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> float:
+    """How many groups it wants for a bound that holds at all points of the constraint set at once.
+
+    The failure probability is that of a union over a net of width ``n^-3``:
+    ``4 log(2 d) + 8 d log(diameter n^3)``. With few rows this is more than there are rows.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Lemma B.2.
+
+    Examples
+    --------
+    >>> round(uniform_group_count(n_rows=10**5, n_features=10, diameter=2.0), 3)
+    2830.537
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
+    union = 8.0 * n_features * (math.log(diameter) + 3.0 * math.log(n_rows))
+    return 4.0 * math.log(2.0 * n_features) + max(0.0, union)
+
+
+def whole_groups(count: float, *, n_rows: int) -> int:
+    """Round a number of groups up to an even one, and to at most half of the rows.
+
+    Even, because the median of an even number of means is half as sensitive
+    (:func:`median_sensitivity`). Below four rows there is one group.
+
+    Examples
+    --------
+    >>> [whole_groups(21.19, n_rows=n_rows) for n_rows in (1000, 31, 3)]
+    [22, 14, 1]
+    """
+    check_facts(count=count, n_rows=n_rows)
+    largest = n_rows // 2 - (n_rows // 2) % 2
+    return max(1, min(2 * math.ceil(count / 2.0), largest))
+
+
+def median_sensitivity(*, value_range: float, n_rows: int, n_groups: int) -> float:
+    """How far replacing one record moves one coordinate of the median of group means.
+
+    One record moves one group mean by at most ``value_range`` over the size of the smallest
+    group. The median follows it by at most that, and by at most half of that if the number of
+    groups is even: it is then the average of the two middle means, and sorting never increases the
+    sum of the absolute moves.
+
+    *Correction.* The papers put ``n_groups / n_rows`` for the inverse of the smallest group,
+    which is up to 1.5 times too small where the groups do not divide the rows (with two or more
+    rows to a group), and do not use the half.
+
+    Examples
+    --------
+    >>> median_sensitivity(value_range=60.0, n_rows=1000, n_groups=10)
+    0.3
+    >>> median_sensitivity(value_range=60.0, n_rows=1000, n_groups=11)
+    0.6666666666666666
+    """
+    check_facts(value_range=value_range, n_rows=n_rows, n_groups=n_groups)
+    if n_groups > n_rows:
+        raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
+    move = value_range / (n_rows // n_groups)
+    return move / 2.0 if n_groups % 2 == 0 else move

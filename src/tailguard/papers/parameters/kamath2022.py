@@ -1,0 +1,349 @@
+"""Parameters of Kamath, Liu and Zhang (2022): the clamped median of means, and descent on it.
+
+Each coordinate is clamped to ``[-3 threshold, 3 threshold]``, averaged within groups, and the
+median of the group means is released with noise. The paper measures in units in which moments are
+at most 1; here thresholds carry the units of ``moment_bound ** (1 / moment_order)``.
+
+*Needed for privacy.* Nothing of the data.
+
+*Needed for accuracy.* Central moments of every coordinate of order ``moment_order >= 2``, at most
+``moment_bound``; a mean within ``threshold`` of zero.
+"""
+
+import math
+
+from tailguard.papers.facts import check_facts, check_order, moment_scale
+from tailguard.papers.parameters.groups import group_count, median_sensitivity
+from tailguard.papers.parameters.wang2020 import psi_limit
+from tailguard.privacy.concentrated import rho_of_laplace
+
+__all__ = [
+    "convex_steps",
+    "convex_threshold",
+    "mean_threshold",
+    "mean_threshold_pure",
+    "noise_scale_pure",
+    "noise_std",
+    "printed_noise_scale_pure",
+    "printed_noise_std",
+    "printed_soft_noise_rho",
+    "pure_noise_rho",
+    "soft_balance",
+    "soft_noise_std",
+    "soft_steps",
+    "soft_threshold",
+    "strongly_convex_threshold",
+]
+
+
+def mean_threshold(
+    *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
+) -> float:
+    """Threshold of the zCDP mean, ``(n sqrt(rho) / sqrt(d))^(1/k)`` in units of the moment.
+
+    The theory wants it no smaller than the norm of the mean, and no smaller than 10 units.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
+
+    Examples
+    --------
+    >>> round(mean_threshold(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 4)
+    149.5349
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
+    check_order(moment_order)
+    return moment_scale(moment_bound * math.sqrt(rho / n_features) * n_rows, moment_order)
+
+
+def mean_threshold_pure(
+    *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
+) -> float:
+    """Threshold of the pure-DP mean, ``(n epsilon / d)^(1/k)`` in units of the moment.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
+
+    Examples
+    --------
+    >>> mean_threshold_pure(n_rows=10**5, n_features=10, moment_order=2.0, epsilon=1.0)
+    100.0
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
+    check_order(moment_order)
+    return moment_scale(moment_bound * epsilon * n_rows / n_features, moment_order)
+
+
+def noise_std(
+    *, n_rows: int, n_features: int, n_groups: int, threshold: float, rho: float
+) -> float:
+    """Noise on each coordinate of the rho-zCDP mean, at its exact sensitivity.
+
+    ``3 threshold sqrt(d) / (g sqrt(2 rho))`` for smallest group ``g`` and evenly many groups, and
+    twice that for an odd number.
+
+    *Correction.* The paper prints :func:`printed_noise_std`, four times (two times) too large.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0, "rho": 0.5}
+    >>> round(noise_std(n_groups=22, **args), 8)
+    0.02087312
+    """
+    check_facts(n_features=n_features, threshold=threshold, rho=rho)
+    move = median_sensitivity(value_range=6.0 * threshold, n_rows=n_rows, n_groups=n_groups)
+    return move * math.sqrt(n_features / (2.0 * rho))
+
+
+def printed_noise_std(
+    *, n_rows: int, n_features: int, threshold: float, rho: float, failure_probability: float
+) -> float:
+    """Noise that the paper prints, ``sqrt(1152 d / rho) threshold log(2 d / fp) / n``.
+
+    Valid, and too large: compare :func:`noise_std`.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0, "rho": 0.5}
+    >>> round(printed_noise_std(failure_probability=0.1, **args), 9)
+    0.080422803
+    """
+    check_facts(n_rows=n_rows, threshold=threshold, rho=rho)
+    count = group_count(n_features=n_features, failure_probability=failure_probability)
+    return math.sqrt(72.0 * n_features / rho) * threshold * count / n_rows
+
+
+def noise_scale_pure(
+    *, n_rows: int, n_features: int, n_groups: int, threshold: float, epsilon: float
+) -> float:
+    """Laplace scale on each coordinate of the pure-DP mean, at its exact sensitivity.
+
+    *Correction.* The paper prints :func:`printed_noise_scale_pure`, four times (for an odd number
+    of groups, two times) too large.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0, "epsilon": 1.0}
+    >>> round(noise_scale_pure(n_groups=22, **args), 8)
+    0.0660066
+    """
+    check_facts(n_features=n_features, threshold=threshold, epsilon=epsilon)
+    move = median_sensitivity(value_range=6.0 * threshold, n_rows=n_rows, n_groups=n_groups)
+    return move * n_features / epsilon
+
+
+def printed_noise_scale_pure(
+    *, n_rows: int, n_features: int, threshold: float, epsilon: float, failure_probability: float
+) -> float:
+    """Laplace scale that the paper prints, ``48 threshold d log(2 d / fp) / (epsilon n)``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0, "epsilon": 1.0}
+    >>> round(printed_noise_scale_pure(failure_probability=0.1, **args), 8)
+    0.25431923
+    """
+    check_facts(n_rows=n_rows, threshold=threshold, epsilon=epsilon)
+    count = group_count(n_features=n_features, failure_probability=failure_probability)
+    return 12.0 * threshold * count * n_features / (epsilon * n_rows)
+
+
+def pure_noise_rho(*, n_features: int, epsilon: float) -> float:
+    """Cost of the pure-DP mean in zCDP: at most ``epsilon^2 / (2 d)``.
+
+    All coordinates move together by ``epsilon / d`` scales each, far below ``epsilon^2 / 2``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1; Bun and Steinke 2016 for zCDP.
+
+    Examples
+    --------
+    >>> round(pure_noise_rho(n_features=10, epsilon=1.0), 9)
+    0.04837418
+    """
+    check_facts(n_features=n_features, epsilon=epsilon)
+    return n_features * rho_of_laplace(epsilon / n_features)
+
+
+def soft_noise_std(
+    *, n_rows: int, n_features: int, threshold: float, rho: float, smoothing: float = 1.0
+) -> float:
+    """Noise on each coordinate of the rho-zCDP smoothed mean, at its exact sensitivity.
+
+    ``2 K threshold sqrt(d) / (n sqrt(2 rho))`` with ``K`` of the smoothed truncation.
+
+    *Correction.* The paper prints ``threshold sqrt(d / rho) / n``, which spends
+    :func:`printed_soft_noise_rho` and not rho: it takes the truncation to be at most 1/sqrt(2).
+
+    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 4.
+
+    Examples
+    --------
+    >>> round(soft_noise_std(n_rows=1000, n_features=4, threshold=10.0, rho=0.5), 8)
+    0.02574583
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold, rho=rho)
+    reach = 2.0 * threshold * psi_limit(smoothing=smoothing) * math.sqrt(n_features) / n_rows
+    return reach / math.sqrt(2.0 * rho)
+
+
+def printed_soft_noise_rho(*, rho: float, smoothing: float) -> float:
+    """Cost of the noise that Algorithm 4 prints for rho: ``2 K^2 rho``.
+
+    Up to ``16/9 rho``; at most ``rho`` only for ``smoothing <= 1.3233``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 4.
+
+    Examples
+    --------
+    >>> round(printed_soft_noise_rho(rho=1.0, smoothing=10.0), 3)
+    1.772
+    """
+    check_facts(rho=rho)
+    return 2.0 * psi_limit(smoothing=smoothing) ** 2 * rho
+
+
+def convex_threshold(
+    *,
+    n_rows: int,
+    n_features: int,
+    moment_order: float,
+    rho: float,
+    diameter: float,
+    moment_bound: float = 1.0,
+) -> float:
+    """Threshold for convex losses, ``(n sqrt(rho) / (diameter d^(3/2)))^(1/k)``.
+
+    Larger than what balances one step: a small bias is worth more noise, which averages out.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.2.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
+    >>> round(convex_threshold(rho=0.5, diameter=2.0, **args), 6)
+    33.437015
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
+    check_facts(moment_bound=moment_bound)
+    check_order(moment_order)
+    reach = math.sqrt(rho) * n_rows / (diameter * n_features**1.5)
+    return moment_scale(moment_bound * reach, moment_order)
+
+
+def convex_steps(
+    *, n_rows: int, n_features: int, threshold: float, gradient_bound: float, rho: float
+) -> float:
+    """How many steps for convex losses, before rounding.
+
+    ``gradient_bound^2 rho n^2 / (threshold^2 d^4)``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.2.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 33.437015}
+    >>> round(convex_steps(gradient_bound=1.0, rho=0.5, **args), 3)
+    447.214
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold, rho=rho)
+    check_facts(gradient_bound=gradient_bound)
+    return rho * (gradient_bound * n_rows / (threshold * n_features**2)) ** 2
+
+
+def soft_balance(*, n_features: int, rho: float) -> float:
+    """Exponent ``q`` of Theorem 5.5 that makes its two terms equal, held within [1/2, 2].
+
+    Their product does not depend on ``q``, so that equality is best:
+    ``1 + log(rho) / (4 log d)``; 1 for a single feature.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Remark 5.6, which leaves the choice open.
+
+    Examples
+    --------
+    >>> round(soft_balance(n_features=10, rho=0.5), 5)
+    0.92474
+    """
+    check_facts(n_features=n_features, rho=rho)
+    if n_features == 1:
+        return 1.0
+    return min(2.0, max(0.5, 1.0 + math.log(rho) / (4.0 * math.log(n_features))))
+
+
+def soft_threshold(
+    *,
+    n_rows: int,
+    n_features: int,
+    rho: float,
+    diameter: float,
+    balance: float,
+    moment_bound: float = 1.0,
+) -> float:
+    """Threshold for convex losses on the smoothed mean, ``(n sqrt(rho) / (diameter d^q))^(1/2)``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.5, for moments of order 2.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "rho": 0.5, "diameter": 2.0}
+    >>> round(soft_threshold(balance=soft_balance(n_features=10, rho=0.5), **args), 5)
+    64.84198
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
+    check_facts(balance=balance, moment_bound=moment_bound)
+    reach = math.sqrt(rho) * n_rows / (diameter * n_features**balance)
+    return math.sqrt(moment_bound * reach)
+
+
+def soft_steps(
+    *, n_rows: int, n_features: int, threshold: float, gradient_bound: float, rho: float
+) -> float:
+    """How many steps on the smoothed mean, before rounding.
+
+    ``gradient_bound^2 rho n^2 / (threshold^2 d^2)``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.5.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 64.841978}
+    >>> round(soft_steps(gradient_bound=1.0, rho=0.5, **args), 2)
+    11892.07
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold, rho=rho)
+    check_facts(gradient_bound=gradient_bound)
+    return rho * (gradient_bound * n_rows / (threshold * n_features)) ** 2
+
+
+def strongly_convex_threshold(
+    *,
+    n_rows: int,
+    n_features: int,
+    moment_order: float,
+    rho: float,
+    n_steps: int,
+    moment_bound: float = 1.0,
+) -> float:
+    """Threshold for strongly convex losses, ``(n sqrt(rho) / (sqrt(d) n_steps))^(1/k)``.
+
+    *Correction.* The paper divides rho among the steps and prints ``n_steps^(3/2)``. Each step
+    reads its own block of records, so that each may spend all of rho.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
+    >>> round(strongly_convex_threshold(rho=0.5, n_steps=10, **args), 4)
+    47.2871
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, n_steps=n_steps)
+    check_facts(moment_bound=moment_bound)
+    check_order(moment_order)
+    reach = math.sqrt(rho / n_features) * n_rows / n_steps
+    return moment_scale(moment_bound * reach, moment_order)

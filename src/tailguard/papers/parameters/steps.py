@@ -1,0 +1,158 @@
+"""Step counts and step sizes that several papers share.
+
+Kamath, Liu and Zhang (2022) and Tao, Wu, Cheng and Wang (2022) run the same projected gradient
+descent, and Zhao and others (2024) a scaled one; none of them rounds or clamps its step counts.
+"""
+
+import math
+from collections.abc import Callable
+
+from tailguard.papers.facts import check_facts
+
+__all__ = [
+    "contraction",
+    "descent_step_size",
+    "printed_strongly_convex_steps",
+    "settled_steps",
+    "strongly_convex_step_size",
+    "strongly_convex_steps",
+    "whole_steps",
+]
+
+# Rounds after which the fixed point of error and step count is taken as it is.
+MAXIMAL_ROUNDS = 20
+
+
+def whole_steps(count: float, *, maximum: int = 1000) -> int:
+    """Make a step count of a theorem whole, and hold it between 1 and ``maximum``.
+
+    Noise scales and step sizes are to be worked out from the whole count.
+
+    Examples
+    --------
+    >>> whole_steps(447.2), whole_steps(0.014), whole_steps(1e9)
+    (447, 1, 1000)
+    """
+    check_facts(n_maximum=maximum)
+    return int(min(float(maximum), max(1.0, math.floor(min(count, float(maximum))))))
+
+
+def descent_step_size(*, diameter: float, gradient_bound: float, n_steps: int) -> float:
+    """Step size for convex losses, ``diameter / (gradient_bound sqrt(n_steps))``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorems 5.2 and 5.5; Tao and others 2022, Theorem 6.
+
+    Examples
+    --------
+    >>> descent_step_size(diameter=2.0, gradient_bound=1.0, n_steps=400)
+    0.1
+    """
+    check_facts(diameter=diameter, gradient_bound=gradient_bound, n_steps=n_steps)
+    return diameter / (gradient_bound * math.sqrt(n_steps))
+
+
+def strongly_convex_step_size(*, strong_convexity: float, smoothness: float) -> float:
+    """Step size for strongly convex losses, ``1 / (strong_convexity + smoothness)``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7; Tao and others 2022, Theorem 7.
+
+    Examples
+    --------
+    >>> strongly_convex_step_size(strong_convexity=1.0, smoothness=4.0)
+    0.2
+    """
+    check_facts(strong_convexity=strong_convexity, smoothness=smoothness)
+    return 1.0 / (strong_convexity + smoothness)
+
+
+def contraction(*, strong_convexity: float, smoothness: float) -> float:
+    """Factor by which one such step shrinks the squared distance to the minimiser, at worst.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 3.2.
+
+    Examples
+    --------
+    >>> round(contraction(strong_convexity=1.0, smoothness=4.0), 12)
+    0.84
+    """
+    check_facts(strong_convexity=strong_convexity, smoothness=smoothness)
+    both = strong_convexity * smoothness
+    return 1.0 - both / (strong_convexity + smoothness) ** 2
+
+
+def strongly_convex_steps(*, error: float, strong_convexity: float, smoothness: float) -> float:
+    """How many steps until the distance to go is within the error of the gradients.
+
+    ``log(A) / (2 log(r))`` with the contraction ``r`` and
+    ``A = (a + b)^2 error^2 / (2 a b (a + b)^2 - a^2 b^2)`` for convexity ``a``, smoothness ``b``;
+    1 where ``A >= 1``.
+
+    *Correction.* The papers' own formula (:func:`printed_strongly_convex_steps`) turns negative
+    where the gradients are noisy.
+
+    *Reference.* Kamath, Liu and Zhang 2022, proof of Theorem 3.2.
+
+    Examples
+    --------
+    >>> round(strongly_convex_steps(error=0.1, strong_convexity=1.0, smoothness=4.0), 4)
+    18.9306
+    """
+    check_facts(error=error, strong_convexity=strong_convexity, smoothness=smoothness)
+    both = strong_convexity * smoothness
+    total = (strong_convexity + smoothness) ** 2
+    log_ratio = 2.0 * math.log(error) + math.log(total / (2.0 * both * total - both**2))
+    shrink = contraction(strong_convexity=strong_convexity, smoothness=smoothness)
+    return max(1.0, log_ratio / (2.0 * math.log(shrink)))
+
+
+def printed_strongly_convex_steps(
+    *, error: float, strong_convexity: float, smoothness: float
+) -> float:
+    """Step count as the papers print it: ``log((a + b) error / (a b)) / log(r)``.
+
+    Negative where the error is large; for comparison only.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7; Tao and others 2022, Theorem 7.
+
+    Examples
+    --------
+    >>> args = {"strong_convexity": 1.0, "smoothness": 4.0}
+    >>> round(printed_strongly_convex_steps(error=2.0, **args), 4)
+    -5.2554
+    """
+    check_facts(error=error, strong_convexity=strong_convexity, smoothness=smoothness)
+    start = (strong_convexity + smoothness) * error / (strong_convexity * smoothness)
+    shrink = contraction(strong_convexity=strong_convexity, smoothness=smoothness)
+    return math.log(start) / math.log(shrink)
+
+
+def settled_steps(
+    error_of: Callable[[int], float],
+    *,
+    strong_convexity: float,
+    smoothness: float,
+    maximum: int = 1000,
+) -> int:
+    """Break the circle of the theorems: steps depend on the error, which depends on the steps.
+
+    Starts at one step and recomputes until the count repeats, for at most 20 rounds.
+    ``error_of(n_steps)`` is the predicted error of one gradient when each step has
+    ``n_rows // n_steps`` records.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7, which leaves the circle open.
+
+    Examples
+    --------
+    >>> settled_steps(lambda n_steps: 0.01 * n_steps**0.5, strong_convexity=1.0, smoothness=4.0)
+    24
+    """
+    n_steps = 1
+    for _ in range(MAXIMAL_ROUNDS):
+        count = strongly_convex_steps(
+            error=error_of(n_steps), strong_convexity=strong_convexity, smoothness=smoothness
+        )
+        settled = whole_steps(math.ceil(count), maximum=maximum)
+        if settled == n_steps:
+            break
+        n_steps = settled
+    return n_steps

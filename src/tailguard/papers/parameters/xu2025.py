@@ -1,0 +1,276 @@
+"""Parameters of Xu, Ding, Xiang, Xu and Wang (2025): localised, phased and accelerated descent.
+
+*Needed for privacy.* For the localised method: losses of a score with bounded rows, clipped so that
+the gradients stay those of a convex smooth function, and step sizes that the stability bound
+allows; the paper's own proof does not hold. For the accelerated method: nothing of the loss.
+
+*Needed for accuracy.* ``E sup_w ||gradient||^moment_order <= moment_bound`` (the norm, and the
+largest over the set), convexity, a bounded set.
+"""
+
+import math
+
+from tailguard.checks import InputError, check_finite, check_integer
+from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+
+__all__ = [
+    "accelerated_step_parameter",
+    "accelerated_steps",
+    "gradient_clip_norm",
+    "localized_phases",
+    "localized_sensitivity",
+    "localized_step_parameter",
+    "phase_sizes",
+    "printed_accelerated_noise_std",
+    "printed_localized_noise_std",
+    "printed_phase_sizes",
+    "shrinking_phases",
+]
+
+
+def gradient_clip_norm(
+    *, n_rows: int, n_features: int, moment_order: float, mu: float, moment_bound: float = 1.0
+) -> float:
+    """Clipping norm, ``r (n mu / sqrt(d))^(1/q)`` with ``r`` the root of the moment.
+
+    The paper has ``epsilon / sqrt(log(1/delta))`` (and more logarithms) in the place of mu.
+
+    *Reference.* Xu and others 2025, Algorithms 3 and 6.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
+    >>> round(gradient_clip_norm(mu=0.2932, **args), 4)
+    30.4496
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, mu=mu, moment_bound=moment_bound)
+    check_order(moment_order)
+    return moment_scale(moment_bound * n_rows * mu / math.sqrt(n_features), moment_order)
+
+
+def localized_sensitivity(*, n_rows: int, clip_norm: float, regularisation: float) -> float:
+    """How far one record moves a clipped regularised minimiser: ``2 C / (n lambda)``.
+
+    *Correction.* Holds for scores with bounded rows and small enough steps, and not for every
+    convex loss as the paper has it: there one record can move it 5 times as far and more.
+
+    *Reference.* Xu and others 2025, Theorem 1; the bound is proved by the contraction of clipped
+    gradient steps, not by the paper's argument.
+
+    Examples
+    --------
+    >>> localized_sensitivity(n_rows=5000, clip_norm=1.0, regularisation=0.1)
+    0.004
+    """
+    check_facts(n_rows=n_rows, clip_norm=clip_norm, regularisation=regularisation)
+    return 2.0 * clip_norm / (n_rows * regularisation)
+
+
+def printed_localized_noise_std(*, sensitivity: float, epsilon: float, delta: float) -> float:
+    """Noise of a phase as Algorithm 3 prints it: ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
+
+    Enough for ``epsilon <= 20.7 log(1/delta)`` where the sensitivity holds, and 3.6 times too much
+    at (1, 1e-5): ``sensitivity / mu_of(epsilon, delta)`` is exact.
+
+    *Reference.* Xu and others 2025, Algorithm 3, line 7.
+
+    Examples
+    --------
+    >>> round(printed_localized_noise_std(sensitivity=0.004, epsilon=1.0, delta=1e-5), 10)
+    0.0542891234
+    """
+    check_facts(sensitivity=sensitivity, epsilon=epsilon, delta=delta)
+    return 4.0 * sensitivity * math.sqrt(-math.log(delta)) / epsilon
+
+
+def localized_phases(*, n_rows: int, n_minimum: int = 32) -> tuple[int, ...]:
+    """Rows of each phase: halves, quarters and so on, down to ``n_minimum``; the rest to the first.
+
+    *Correction.* The paper goes down to phases of one record, whose step sizes break its own
+    condition.
+
+    *Reference.* Xu and others 2025, Algorithm 3.
+
+    Examples
+    --------
+    >>> localized_phases(n_rows=1000)
+    (563, 250, 125, 62)
+    """
+    check_facts(n_rows=n_rows, n_minimum=n_minimum)
+    sizes: list[int] = []
+    while n_rows // 2 ** (len(sizes) + 1) >= n_minimum:
+        sizes.append(n_rows // 2 ** (len(sizes) + 1))
+    return (n_rows - sum(sizes[1:]), *sizes[1:])
+
+
+def localized_step_parameter(
+    *,
+    n_rows: int,
+    n_features: int,
+    diameter: float,
+    clip_norm: float,
+    gradient_scale: float,
+    mu: float,
+) -> float:
+    """Parameter ``eta`` from which phase i gets its regularisation, ``4^i / (eta n_i)``.
+
+    ``2 D / sqrt(n (2 r^2 / 3 + 16 d C^2 / (mu^2 n)))`` minimises the predicted risk of distance,
+    sampling and noise (:func:`tailguard.papers.xu2025.localized_risk`).
+
+    *Correction.* The paper prints three different powers of n in its eta, one of them with the
+    wrong units; this is derived for regularisation ``1 / (eta_i n_i)`` in all phases.
+
+    *Reference.* Xu and others 2025, Algorithm 3, at its p = 1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**4, "n_features": 10, "diameter": 2.0, "clip_norm": 1.0}
+    >>> round(localized_step_parameter(gradient_scale=1.0, mu=0.2932000118, **args), 7)
+    0.0433152
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter, clip_norm=clip_norm)
+    check_facts(gradient_scale=gradient_scale, mu=mu)
+    noise = 16.0 * n_features * (clip_norm / mu) ** 2 / n_rows
+    return 2.0 * diameter / math.sqrt(n_rows * (2.0 * gradient_scale**2 / 3.0 + noise))
+
+
+def shrinking_phases(*, n_rows: int) -> int:
+    """How many phases to run, each around the last answer in a ball of half the radius.
+
+    ``floor(log2(2 n / log2(n)) / 2) - 1``, and at least 1.
+
+    *Reference.* Xu and others 2025, Algorithm 4.
+
+    Examples
+    --------
+    >>> [shrinking_phases(n_rows=n_rows) for n_rows in (10**3, 10**4, 3 * 10**4, 10**6)]
+    [2, 4, 4, 7]
+    """
+    check_facts(n_rows=n_rows)
+    if n_rows == 1:
+        return 1
+    return max(1, math.floor(math.log2(2.0 * n_rows / math.log2(n_rows)) / 2.0) - 1)
+
+
+def printed_phase_sizes(*, n_rows: int, growth_bound: float) -> tuple[int, ...]:
+    """Rows of each phase as Algorithm 5 prints them: doubling, and not all rows used.
+
+    ``growth_bound`` is a known lower bound above 1 on the exponent of the noise condition. The
+    first phases may be empty.
+
+    *Correction.* Logarithms are to base 2 and the exponent is that of the proof; the algorithm
+    prints its square.
+
+    *Reference.* Xu and others 2025, Algorithm 5.
+
+    Examples
+    --------
+    >>> printed_phase_sizes(n_rows=10**4, growth_bound=2.0)
+    (752, 1505, 3010)
+    """
+    n_phases, base = _doubling(n_rows, growth_bound)
+    share = n_rows / math.log2(n_rows) ** base
+    return tuple(math.floor(2**phase * share) for phase in range(n_phases))
+
+
+def phase_sizes(*, n_rows: int, growth_bound: float, n_minimum: int = 32) -> tuple[int, ...]:
+    """Rows of each phase: doubling, at least one phase, all rows used, none below ``n_minimum``.
+
+    *Correction.* The paper's rule (:func:`printed_phase_sizes`) leaves rows out, has empty phases
+    for small bounds, and none at all for large ones.
+
+    *Reference.* Xu and others 2025, Algorithm 5.
+
+    Examples
+    --------
+    >>> phase_sizes(n_rows=10**4, growth_bound=2.0)
+    (1428, 2857, 5715)
+    """
+    check_facts(n_minimum=n_minimum)
+    n_phases, _ = _doubling(n_rows, growth_bound)
+    n_phases = max(1, min(n_phases, math.floor(math.log2(n_rows / n_minimum + 1.0))))
+    sizes = [2**phase * n_rows // (2**n_phases - 1) for phase in range(n_phases)]
+    return (*sizes[:-1], n_rows - sum(sizes[:-1]))
+
+
+def accelerated_steps(
+    *,
+    n_rows: int,
+    n_features: int,
+    moment_order: float,
+    epsilon: float,
+    delta: float,
+    smoothness: float,
+    diameter: float,
+    moment_bound: float = 1.0,
+) -> float:
+    """How many steps the accelerated method takes, before rounding.
+
+    ``sqrt(smoothness D / r) min((n eps / sqrt(d log(1/delta)))^((q-1)/(2q)), n^(1/4))``.
+
+    *Reference.* Xu and others 2025, Theorem 6.
+
+    Examples
+    --------
+    >>> sizes = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
+    >>> privacy = {"epsilon": 1.0, "delta": 1e-5}
+    >>> round(accelerated_steps(smoothness=1.0, diameter=2.0, **sizes, **privacy), 4)
+    7.8139
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, delta=delta)
+    check_facts(smoothness=smoothness, diameter=diameter, moment_bound=moment_bound)
+    check_order(moment_order)
+    reach = n_rows * epsilon / math.sqrt(-n_features * math.log(delta))
+    power = min(math.sqrt(tail_power(reach, moment_order)), math.sqrt(math.sqrt(n_rows)))
+    return math.sqrt(smoothness * diameter / moment_scale(moment_bound, moment_order)) * power
+
+
+def accelerated_step_parameter(
+    *, n_steps: int, gradient_std: float, smoothness: float, diameter: float
+) -> float:
+    """Parameter ``eta``: ``max(2 smoothness, std sqrt(2 T (T+1) (T+2) / 3) / diameter)``.
+
+    ``gradient_std`` is the root of the expected squared error of one noised batch gradient.
+
+    *Reference.* Ghadimi and Lan 2012, which Xu and others 2025, Algorithm 6 rests on.
+
+    Examples
+    --------
+    >>> args = {"n_steps": 10, "smoothness": 1.0, "diameter": 2.0}
+    >>> round(accelerated_step_parameter(gradient_std=0.5, **args), 5)
+    7.4162
+    """
+    check_facts(n_steps=n_steps, gradient_std=gradient_std, smoothness=smoothness)
+    check_facts(diameter=diameter)
+    spread = math.sqrt(2.0 * n_steps * (n_steps + 1.0) * (n_steps + 2.0) / 3.0)
+    return max(2.0 * smoothness, gradient_std * spread / diameter)
+
+
+def printed_accelerated_noise_std(
+    *, n_rows: int, n_steps: int, clip_norm: float, epsilon: float, delta: float
+) -> float:
+    """Noise as Algorithm 6 prints it, its constant set to 1. It is not private.
+
+    ``C sqrt(T log(1/delta)) / (n epsilon)``. An attack that watches the batch means succeeds at
+    every epsilon from 0.03 to 5. Over disjoint batches ``2 C / (n // T) / mu_of(epsilon, delta)``
+    is right.
+
+    *Reference.* Xu and others 2025, Algorithm 6, line 6.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**4, "n_steps": 50, "clip_norm": 1.0}
+    >>> round(printed_accelerated_noise_std(epsilon=0.5, delta=1e4**-1.1, **args), 4)
+    0.0045
+    """
+    check_facts(n_rows=n_rows, n_steps=n_steps, clip_norm=clip_norm, epsilon=epsilon, delta=delta)
+    return clip_norm * math.sqrt(-n_steps * math.log(delta)) / (n_rows * epsilon)
+
+
+def _doubling(n_rows: int, growth_bound: float) -> tuple[int, float]:
+    """Count the phases of Algorithm 5, and work out the logarithm of 2 to base ``growth_bound``."""
+    check_integer("n_rows", n_rows, minimum=2)
+    if check_finite("growth_bound", growth_bound) <= 1.0:
+        raise InputError(f"growth_bound must be a number above 1; got {growth_bound!r}.")
+    base = 1.0 / math.log2(growth_bound)
+    return math.floor(base * math.log2(math.log2(n_rows))), base

@@ -1,0 +1,147 @@
+"""How fast the error of each private mean falls with rows and grows with features.
+
+The slopes are those of log(error) against log(n) and log(d) where privacy costs more than sampling,
+logarithms left aside, with each method's threshold chosen for n and d and its budget fixed. All
+methods fall alike with the rows; they differ in the features and in what moments they need.
+
+Kamath, Liu and Zhang (2022); Tao and others (2022); Wang and others (2020); Zhao and others (2024),
+corrected.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tailguard.papers.facts import check_order
+
+__all__ = ["MEAN_RATES", "MeanRate"]
+
+
+@dataclass(frozen=True)
+class MeanRate:
+    """Predicted slopes of one method, as functions of the order ``k`` of the moments.
+
+    Attributes
+    ----------
+    method
+        The public name of the estimator.
+    theorem
+        Where the rate is stated, or from what it is derived.
+    guarantee
+        The kind of privacy for which it holds.
+    moment
+        Whose moments are bounded: those of each coordinate, or those along every direction.
+    minimum_order, maximum_order
+        Orders for which the rate holds; no maximum is None.
+    tail_weight
+        The slope in log(d) is ``1/2 + tail_weight (1 - 1/k)``: 1/2 for the dimension of the
+        error, the rest for the cost of privacy under the tails.
+
+    Examples
+    --------
+    >>> rate = MEAN_RATES["clamped"]
+    >>> rate.slope_in_rows(2.0), rate.slope_in_features(2.0)
+    (-0.5, 0.75)
+    """
+
+    method: str
+    theorem: str
+    guarantee: Literal["gaussian", "pure"]
+    moment: Literal["coordinate", "direction"]
+    minimum_order: float
+    maximum_order: float | None
+    tail_weight: float
+
+    def slope_in_rows(self, moment_order: float) -> float:
+        """Slope of log(error) in log(n): ``-(1 - 1/k)``."""
+        return -self._tail_exponent(moment_order)
+
+    def slope_in_features(self, moment_order: float) -> float:
+        """Slope of log(error) in log(d), errors in l2 and moments fixed as d grows."""
+        return 0.5 + self.tail_weight * self._tail_exponent(moment_order)
+
+    def _tail_exponent(self, moment_order: float) -> float:
+        """Refuse orders outside of the theorem; ``1 - 1/k``."""
+        check_order(moment_order, minimum=self.minimum_order, maximum=self.maximum_order)
+        return 1.0 - 1.0 / moment_order
+
+
+ROWS = (
+    MeanRate(
+        "clamped",
+        "Kamath, Liu and Zhang 2022, Corollary 4.2, zCDP",
+        "gaussian",
+        "coordinate",
+        2.0,
+        None,
+        0.5,
+    ),
+    MeanRate(
+        "clamped-pure",
+        "Kamath, Liu and Zhang 2022, Corollary 4.2, pure DP",
+        "pure",
+        "coordinate",
+        2.0,
+        None,
+        1.0,
+    ),
+    MeanRate(
+        "truncated",
+        "Tao and others 2022, Theorem 3, at the threshold (u n epsilon / sqrt(d))^(1/k)",
+        "gaussian",
+        "coordinate",
+        1.0,
+        2.0,
+        0.5,
+    ),
+    MeanRate(
+        "soft",
+        "Wang and others 2020, Theorem 6, with a scale that balances the noise",
+        "gaussian",
+        "coordinate",
+        2.0,
+        2.0,
+        0.5,
+    ),
+    MeanRate(
+        "soft-printed",
+        "Wang and others 2020, Theorem 6, with the printed scale, which ignores the noise",
+        "gaussian",
+        "coordinate",
+        2.0,
+        2.0,
+        1.0,
+    ),
+    # The paper trims a constant number of records, and its noise does not shrink; it claims
+    # 1/sqrt(n) and d. With sqrt(d) log(n) / mu records trimmed from each side, trimming bias and
+    # smooth noise are both (trimmed / n)^(1 - 1/k) in each coordinate.
+    MeanRate(
+        "trimmed",
+        "Wang and others 2020, Algorithm 2, derived for a trimmed count of sqrt(d) log(n) / mu",
+        "gaussian",
+        "coordinate",
+        2.0,
+        None,
+        0.5,
+    ),
+    MeanRate(
+        "clipped",
+        "Zhao and others 2024, Theorem 2, at the clipping norm of Theorem 4",
+        "gaussian",
+        "direction",
+        2.0,
+        None,
+        0.5,
+    ),
+    MeanRate(
+        "iterative",
+        "Zhao and others 2024, Lemmas 6 and 8, a fixed number of groups, no amplification",
+        "gaussian",
+        "direction",
+        2.0,
+        None,
+        0.5,
+    ),
+)
+
+# Method -> rate; the names are those of the public mean, with a suffix where a method has two.
+MEAN_RATES = {row.method: row for row in ROWS}

@@ -1,0 +1,494 @@
+"""The papers' thresholds, step counts and noise scales, against values computed independently."""
+
+import math
+
+import pytest
+
+from tailguard.checks import InputError
+from tailguard.papers.parameters import groups, kamath2022, steps, tao2022, wang2020, xu2025
+from tailguard.papers.parameters import zhao2024 as zhao
+from tailguard.privacy.gaussian import mu_of
+
+
+def close(value, rel=1e-8):
+    return pytest.approx(value, rel=rel)
+
+
+# Groups and steps
+
+
+@pytest.mark.parametrize(
+    ("n_features", "chance", "count", "even"), [(10, 0.1, 21.193269, 22), (100, 0.1, 30.40361, 32)]
+)
+def test_group_counts(n_features, chance, count, even):
+    real = groups.group_count(n_features=n_features, failure_probability=chance)
+    assert real == close(count, 1e-7)
+    assert groups.whole_groups(real, n_rows=10**5) == even
+
+
+@pytest.mark.parametrize(("n_rows", "even"), [(1, 1), (3, 1), (4, 2), (9, 4), (43, 20), (44, 22)])
+def test_groups_are_even_and_of_two_rows_at_least(n_rows, even):
+    assert groups.whole_groups(21.2, n_rows=n_rows) == even
+
+
+def test_the_median_is_as_sensitive_as_its_smallest_group():
+    move = {"value_range": 1.0, "n_rows": 20}
+    assert groups.median_sensitivity(n_groups=7, **move) == 1 / 2
+    assert groups.median_sensitivity(n_groups=8, **move) == 1 / 4
+    assert groups.median_sensitivity(n_groups=1, **move) == 1 / 20
+    with pytest.raises(InputError, match="n_groups"):
+        groups.median_sensitivity(n_groups=21, **move)
+
+
+def test_a_net_of_points_needs_many_groups():
+    count = groups.uniform_group_count(n_rows=1000, n_features=2, diameter=1.0)
+    assert count == close(4 * math.log(4) + 48 * math.log(1000))
+
+
+@pytest.mark.parametrize(("error", "n_steps"), [(0.1, 18.9306), (0.5, 9.69971), (2.0, 1.74865)])
+def test_strongly_convex_steps(error, n_steps):
+    shape = {"strong_convexity": 1.0, "smoothness": 4.0}
+    assert steps.strongly_convex_steps(error=error, **shape) == close(n_steps, 1e-5)
+
+
+@pytest.mark.parametrize(("error", "n_steps"), [(0.1, 11.92659), (0.5, 2.69570), (2.0, -5.25537)])
+def test_printed_strongly_convex_steps_turn_negative(error, n_steps):
+    shape = {"strong_convexity": 1.0, "smoothness": 4.0}
+    assert steps.printed_strongly_convex_steps(error=error, **shape) == close(n_steps, 1e-5)
+
+
+@pytest.mark.parametrize("error", [1e-300, 1e-3, 1.0, 1e6, 1e150])
+def test_step_counts_are_never_below_one(error):
+    shape = {"strong_convexity": 1.0, "smoothness": 4.0}
+    assert steps.strongly_convex_steps(error=error, **shape) >= 1
+    assert 1 <= steps.settled_steps(lambda n_steps: error * n_steps, **shape) <= 1000
+    assert steps.whole_steps(error) == min(1000, max(1, math.floor(error)))
+
+
+def test_the_circle_of_error_and_steps_settles():
+    shape = {"strong_convexity": 1.0, "smoothness": 4.0}
+    n_steps = steps.settled_steps(lambda n_steps: 0.01 * n_steps**0.5, **shape)
+    count = steps.strongly_convex_steps(error=0.01 * n_steps**0.5, **shape)
+    assert n_steps == math.ceil(count)
+
+
+# Kamath, Liu and Zhang 2022
+
+
+@pytest.mark.parametrize(
+    ("rho", "n_rows", "n_features", "tau", "chance", "printed", "even", "odd"),
+    [
+        (0.5, 10**5, 10, 10.0, 0.1, 0.080422803, 0.02087312, 0.043647725),
+        (1.0, 10**4, 5, 20.0, 0.05, 0.80422803, 0.20896108, 0.43718124),
+        (0.1, 10**6, 100, 50.0, 0.1, 0.40790723, 0.10733126, 0.22137095),
+    ],
+)
+def test_clamped_noise(rho, n_rows, n_features, tau, chance, printed, even, odd):
+    args = {"n_rows": n_rows, "n_features": n_features, "threshold": tau, "rho": rho}
+    count = groups.group_count(n_features=n_features, failure_probability=chance)
+    m = groups.whole_groups(count, n_rows=n_rows)
+    assert kamath2022.printed_noise_std(failure_probability=chance, **args) == close(printed, 1e-7)
+    assert kamath2022.noise_std(n_groups=m, **args) == close(even, 1e-7)
+    assert kamath2022.noise_std(n_groups=m + 1, **args) == close(odd, 1e-7)
+
+
+def test_pure_noise():
+    args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0, "epsilon": 1.0}
+    printed = kamath2022.printed_noise_scale_pure(failure_probability=0.1, **args)
+    assert printed == close(48 * 10 * 10 * math.log(200) / 1e5)
+    assert kamath2022.noise_scale_pure(n_groups=22, **args) == close(3 * 10 * 10 / 4545)
+    assert kamath2022.noise_scale_pure(n_groups=23, **args) == close(6 * 10 * 10 / 4347)
+    rho = kamath2022.pure_noise_rho(n_features=10, epsilon=1.0)
+    assert rho == close(10 * (0.1 - 1 + math.exp(-0.1)))
+    assert rho < 1 / 20
+
+
+@pytest.mark.parametrize(
+    ("variance", "ratio"),
+    [(1e-4, 1.7778), (0.1, 1.772), (0.25, 1.620), (0.5, 1.262), (0.7557, 1.0), (1.0, 0.82856)],
+)
+def test_what_printed_soft_noise_really_costs(variance, ratio):
+    """The sensitivity over the printed noise says the same as the formula."""
+    args = {"n_rows": 1000, "n_features": 4, "threshold": 10.0}
+    cost = kamath2022.printed_soft_noise_rho(rho=0.3, smoothing=1 / variance)
+    assert cost == close(0.3 * ratio, 5e-4)
+    valid = kamath2022.soft_noise_std(rho=cost, smoothing=1 / variance, **args)
+    assert valid == close(10 * math.sqrt(4 / 0.3) / 1000)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "order", "rho", "tau", "n_steps"),
+    [
+        (10**5, 10, 2.0, 0.5, 33.437015, 447.2136),
+        (10**6, 5, 4.0, 0.1, 10.905077, 1345434),
+        (10**3, 10, 2.0, 0.5, 3.3437, 4.472),
+    ],
+)
+def test_convex_descent_on_the_clamped_mean(n_rows, n_features, order, rho, tau, n_steps):
+    args = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
+    threshold = kamath2022.convex_threshold(moment_order=order, diameter=2.0, **args)
+    assert threshold == close(tau, 2e-5)
+    count = kamath2022.convex_steps(threshold=threshold, gradient_bound=1.0, **args)
+    assert count == close(n_steps, 5e-5)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "rho", "balance", "tau", "n_steps"),
+    [
+        (10**5, 10, 0.5, 0.92474, 64.841978, 11892.07),
+        (10**6, 5, 0.1, 0.6423, 237.13737, 71131.18),
+    ],
+)
+def test_convex_descent_on_the_soft_mean(n_rows, n_features, rho, balance, tau, n_steps):
+    q = kamath2022.soft_balance(n_features=n_features, rho=rho)
+    assert q == close(balance, 1e-4)
+    args = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
+    threshold = kamath2022.soft_threshold(diameter=2.0, balance=q, **args)
+    assert threshold == close(tau, 1e-7)
+    count = kamath2022.soft_steps(threshold=threshold, gradient_bound=1.0, **args)
+    assert count == close(n_steps, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "rho", "balance"), [(1, 9.0, 1), (3, 1e9, 2), (3, 1e-9, 0.5)]
+)
+def test_the_balance_stays_in_its_range(n_features, rho, balance):
+    assert kamath2022.soft_balance(n_features=n_features, rho=rho) == balance
+
+
+def test_each_strongly_convex_step_may_spend_all():
+    args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0, "rho": 0.5}
+    whole = kamath2022.mean_threshold(**args)
+    assert kamath2022.strongly_convex_threshold(n_steps=1, **args) == close(whole)
+    assert kamath2022.strongly_convex_threshold(n_steps=16, **args) == close(whole / 4)
+
+
+# Tao, Wu, Cheng and Wang 2022
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "v", "u", "epsilon", "delta", "chance", "tau", "printed", "tight"),
+    [
+        (10**4, 1.0, 1.0, 1.0, 1e-5, 0.1, 35.60504114, 0.03449989814, 0.02656585857),
+        (10**4, 0.5, 2.0, 0.5, 1e-5, 0.05, 98.28572592, 0.1904700809, 0.1382256379),
+        (10**6, 0.25, 1.0, 0.1, 1e-6, 0.1, 1783.599162, 0.1890187949, 0.1295060308),
+    ],
+)
+def test_scalar_mean(n_rows, v, u, epsilon, delta, chance, tau, printed, tight):
+    privacy = {"epsilon": epsilon, "delta": delta}
+    threshold = tao2022.scalar_threshold(
+        n_rows=n_rows, moment_order=1 + v, moment_bound=u, failure_probability=chance, **privacy
+    )
+    assert threshold == close(tau)
+    args = {"n_rows": n_rows, "threshold": threshold, **privacy}
+    assert tao2022.printed_scalar_noise_std(**args) == close(printed)
+    assert tao2022.scalar_noise_std(**args) == close(tight)
+
+
+@pytest.mark.parametrize("order", [1.2, 1.5, 2.0])
+def test_the_noise_aware_threshold_minimises_bias_and_noise(order):
+    args = {"n_rows": 1000, "moment_bound": 2.0}
+    best = tao2022.noise_aware_scalar_threshold(moment_order=order, mu=0.3, **args)
+    sparse = tao2022.noise_aware_sparse_threshold(
+        n_block_rows=1000, moment_order=order, moment_bound=2.0, noise_over_sensitivity=1 / 0.3
+    )
+
+    def error(threshold):
+        return 2.0 / threshold ** (order - 1) + 2 * threshold / (1000 * 0.3)
+
+    assert error(best) < min(error(0.99 * best), error(1.01 * best))
+    assert sparse == close(best)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "tau", "epsilon", "chance", "m", "printed", "even", "odd"),
+    [
+        (10**5, 10, 10.0, 1.0, 0.1, 22, 0.06493880328, 0.02595664043, 0.05427786095),
+        (10**4, 5, 3.0, 0.5, 0.05, 22, 0.275512009, 0.1039007211, 0.2173775454),
+    ],
+)
+def test_truncated_noise(n_rows, n_features, tau, epsilon, chance, m, printed, even, odd):
+    args = {"n_rows": n_rows, "n_features": n_features, "threshold": tau, "epsilon": epsilon}
+    args["delta"] = 1e-5
+    assert tao2022.printed_noise_std(failure_probability=chance, **args) == close(printed)
+    assert tao2022.noise_std(n_groups=m, **args) == close(even)
+    assert tao2022.noise_std(n_groups=m + 1, **args) == close(odd)
+
+
+def test_the_true_cost_of_printed_noise_with_an_odd_number_of_groups():
+    """Seven groups of twenty rows: a record moves the median 1.8 times as far as printed."""
+    move = groups.median_sensitivity(value_range=2.0, n_rows=20, n_groups=7)
+    assert move / (2.0 * 5.545 / 20) == close(1.80, 2e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n_steps", "printed", "tight"),
+    [
+        (1.0, 1, 49.2686, 3.7306),
+        (1.0, 10, 169.6195, 11.7973),
+        (1.0, 100, 576.7814, 37.3063),
+        (1.0, 1000, 1943.3105, 117.9729),
+        (0.5, 100, 1153.5627, 70.3183),
+        (0.1, 100, 5767.8136, 307.4957),
+    ],
+)
+def test_noise_of_adaptive_steps(epsilon, n_steps, printed, tight):
+    args = {"epsilon": epsilon, "delta": 1e-5, "n_steps": n_steps}
+    assert tao2022.printed_step_noise_over_sensitivity(**args) == pytest.approx(printed, abs=1e-4)
+    assert tao2022.step_noise_over_sensitivity(**args) == pytest.approx(tight, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "v", "tau", "n_steps", "whole", "size"),
+    [(10**5, 10, 1.0, 56.234133, 316.22777, 316, 0.11250879), (10**6, 5, 0.5, 2000, 400, 400, 0.1)],
+)
+def test_convex_descent_on_the_truncated_mean(n_rows, n_features, v, tau, n_steps, whole, size):
+    args = {"n_rows": n_rows, "n_features": n_features, "epsilon": 1.0}
+    threshold = tao2022.convex_threshold(moment_order=1 + v, **args)
+    assert threshold == close(tau)
+    count = tao2022.convex_steps(threshold=threshold, gradient_bound=1.0, **args)
+    assert count == close(n_steps, 1e-7)
+    assert steps.whole_steps(count + 1e-9) == whole
+    step = steps.descent_step_size(diameter=2.0, gradient_bound=1.0, n_steps=whole)
+    assert step == close(size, 1e-7)
+
+
+def test_sparse_descent():
+    sizes = {"n_rows": 10**5, "n_features": 1000, "n_kept": 4, "n_steps": 10, "smoothness": 2.0}
+    privacy = {"epsilon": 0.5, "delta": 1e-5, "failure_probability": 0.1}
+    threshold = tao2022.sparse_threshold(moment_order=1.5, moment_bound=3.0, **sizes, **privacy)
+    nats = 10 * math.log(1e5) * math.sqrt(4 * math.log(1e5))
+    assert threshold == close((2 * 3 * 1e5 * 0.5 / nats) ** (2 / 3))
+    assert tao2022.sparse_width(n_features=100, n_nonzero=3, condition=1.5) == 100
+
+
+# Wang, Xiao, Devadas and Xu 2020
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n_rows", "n_features", "n_steps", "scale", "printed", "tight_k", "tight"),
+    [
+        (1.0, 10**5, 10, 100, 232.99530089, 0.6808417499, 0.5183024541, 0.5017812061),
+        (0.5, 10**5, 10, 100, 232.99530089, 1.3476559628, 0.9769426145, 0.9458018952),
+        (0.1, 10**5, 10, 100, 232.99530089, 6.6811118499, 4.2720850382, 4.1359093828),
+        (1.0, 2 * 10**4, 20, 50, 104.19866625, 1.5224084347, 1.1589595204, 1.1220168868),
+    ],
+)
+def test_noise_of_descent_on_the_smoothed_mean(
+    epsilon, n_rows, n_features, n_steps, scale, printed, tight_k, tight
+):
+    facts = {"n_rows": n_rows, "moment_bound": 5.0, "failure_probability": 0.01}
+    sizes = {"n_features": n_features, "n_steps": n_steps}
+    s = wang2020.printed_scale(**facts)
+    assert s == close(scale)
+    noise = wang2020.printed_noise_std(epsilon=epsilon, delta=1e-5, **facts, **sizes)
+    assert noise == close(printed, 1e-7)
+    smoothing = wang2020.printed_smoothing(failure_probability=0.01)
+    move = wang2020.sensitivity(n_rows=n_rows, n_features=n_features, scale=s, smoothing=smoothing)
+    exact = move * math.sqrt(n_steps) / mu_of(epsilon, 1e-5)
+    assert exact == close(tight)
+    limit = 2 * math.sqrt(2) / 3
+    assert exact * limit / wang2020.psi_limit(smoothing=smoothing) == close(tight_k)
+    if epsilon == 1.0 and n_rows == 10**5:
+        assert move * math.sqrt(n_steps) / noise == close(0.19755401, 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "limit"),
+    [
+        (1.0, 0.643645825779912),
+        (2.0, 0.794505926941366),
+        (math.log(100), 0.912756353496949),
+        (2 * math.log(100), 0.940540153277542),
+        (20.0, 0.942801740264792),
+        (100.0, 0.942809041582063),
+    ],
+)
+def test_limits_of_the_smoothed_truncation(smoothing, limit):
+    assert wang2020.psi_limit(smoothing=smoothing) == close(limit, 1e-14)
+
+
+def test_the_noise_aware_scale_is_six_times_smaller():
+    facts = {"n_rows": 10**5, "moment_bound": 5.0, "failure_probability": 0.01}
+    aware = wang2020.noise_aware_scale(n_features=10, n_steps=100, mu=mu_of(1.0, 1e-5), **facts)
+    assert wang2020.printed_scale(**facts) / aware == close(6.30, 1e-3)
+
+
+def test_epochs_cost_their_root():
+    batches = {"n_rows": 10**5, "n_batch_rows": 1000, "n_steps": 200}
+    cost = wang2020.epochs_mu(noise_over_sensitivity=2.0, **batches)
+    assert cost == close(math.sqrt(0.5))
+    with pytest.raises(InputError, match="n_batches"):
+        wang2020.epochs_mu(n_rows=10, n_batch_rows=11, n_steps=1, noise_over_sensitivity=2.0)
+
+
+# Zhao and others 2024
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "q", "epsilon", "norm", "n_steps"),
+    [
+        (10**4, 2.0, 1.0, 63.729, 40.61),
+        (10**4, 4.0, 1.0, 14.196, 818.5),
+        (10**3, 2.0, 0.5, 14.250, 2.03),
+    ],
+)
+def test_descent_on_the_clipped_mean(n_rows, q, epsilon, norm, n_steps):
+    rho = zhao.printed_rho(epsilon=epsilon, delta=1e-5)
+    args = {"n_rows": n_rows, "n_features": 10, "rho": rho}
+    radius = zhao.mean_clip_norm(moment_order=q, **args)
+    assert radius == close(norm, 4e-5)
+    assert zhao.steps(clip_norm=radius, **args) == close(n_steps, 2e-3)
+
+
+def test_the_printed_step_count_falls_below_one():
+    args = {"n_rows": 100, "n_features": 20, "rho": zhao.printed_rho(epsilon=0.1, delta=1e-5)}
+    count = zhao.steps(clip_norm=zhao.mean_clip_norm(moment_order=2.0, **args), **args)
+    assert count == close(0.014, 0.03)
+    assert steps.whole_steps(count) == 1
+
+
+@pytest.mark.parametrize(
+    ("clip_norm", "n_steps", "delta", "tight", "printed"),
+    [(1.0, 1, 1e-6, 8.449e-4, 1.1927e-3), (10.0, 40, 1e-5, 0.0471892, 0.0696414)],
+)
+def test_clipped_noise(clip_norm, n_steps, delta, tight, printed):
+    args = {"n_rows": 10**4, "clip_norm": clip_norm, "n_steps": n_steps}
+    exact = zhao.clipped_noise_std(rho=mu_of(1.0, delta) ** 2 / 2, **args)
+    assert exact == close(tight, 1e-4)
+    theirs = zhao.clipped_noise_std(rho=zhao.printed_rho(epsilon=1.0, delta=delta), **args)
+    assert theirs == close(printed, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "d", "q", "epsilon", "norm", "n_steps"),
+    [
+        (10**4, 10, 2.0, 1.0, 177.83, 316.2),
+        (10**4, 10, 4.0, 1.0, 23.71, 17782.8),
+        (100, 20, 2.0, 0.1, None, 0.112),
+    ],
+)
+def test_descent_on_the_iterative_mean(n_rows, d, q, epsilon, norm, n_steps):
+    args = {"n_rows": n_rows, "n_features": d}
+    radius = zhao.iterative_clip_norm(moment_order=q, epsilon=epsilon, **args)
+    if norm is not None:
+        assert radius == close(norm, 2e-4)
+    assert zhao.steps(clip_norm=radius, rho=epsilon**2, **args) == close(n_steps, 3e-3)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta", "rho"),
+    [(100, 0.5, 1e-6, 4.373805e-6), (1000, 1.0, 1e-5, 2.045896e-4)],
+)
+def test_the_printed_amplified_budget(k, epsilon, delta, rho):
+    found = zhao.printed_amplified_rho(n_groups=k, epsilon=epsilon, delta=delta)
+    assert found == close(rho, 1e-6)
+
+
+def test_groups_and_updates_of_the_iterative_mean():
+    assert math.ceil(zhao.iterative_group_count(failure_probability=0.05)) == 2397
+    assert zhao.iterative_updates(distance_over_radius=100.0) == 98
+    assert zhao.iterative_updates(distance_over_radius=0.5) == 0
+    assert zhao.step_size(n_steps=50, smoothness=2.0) == close(0.05)
+
+
+# Xu and others 2025
+
+
+def test_one_localised_phase():
+    move = xu2025.localized_sensitivity(n_rows=5000, clip_norm=1.0, regularisation=0.1)
+    assert move == close(0.004)
+    assert move / mu_of(1.0, 1e-5) == close(0.0149225265)
+    printed = xu2025.printed_localized_noise_std(sensitivity=move, epsilon=1.0, delta=1e-5)
+    assert printed == close(0.0542891234)
+
+
+def test_first_phase_of_the_practical_schedule():
+    n_rows, mu = 10**4, mu_of(1.0, 1e4**-1.1)
+    assert mu == close(0.2932000118)
+    eta = xu2025.localized_step_parameter(
+        n_rows=n_rows, n_features=10, diameter=2.0, clip_norm=1.0, gradient_scale=1.0, mu=mu
+    )
+    assert eta == close(0.0433152, 1e-6)
+    size = n_rows // 2
+    move = xu2025.localized_sensitivity(
+        n_rows=size, clip_norm=1.0, regularisation=4.0 / (eta * size)
+    )
+    assert move == close(0.0216576, 1e-6)
+    assert move / mu == close(0.0738662, 1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [1, 31, 63, 64, 65, 1000, 12345])
+def test_phases_use_every_row(n_rows):
+    sizes = xu2025.localized_phases(n_rows=n_rows)
+    assert sum(sizes) == n_rows
+    assert min(sizes) >= min(32, n_rows)
+
+
+def test_shrinking_phases():
+    counts = {n: xu2025.shrinking_phases(n_rows=n) for n in (1, 2, 10**3, 10**4, 3 * 10**4, 10**6)}
+    assert list(counts.values()) == [1, 1, 2, 4, 4, 7]
+
+
+@pytest.mark.parametrize(
+    ("bound", "n_phases", "first", "last"),
+    [
+        (2.0, 3, 752, 3010),
+        (1.5, 6, 120, 3842),
+        (1.3, 9, 10, None),
+        (1.2, 14, 0, None),
+        (4.0, 1, 2743, 2743),
+    ],
+)
+def test_printed_doubling_phases(bound, n_phases, first, last):
+    sizes = xu2025.printed_phase_sizes(n_rows=10**4, growth_bound=bound)
+    assert len(sizes) == n_phases
+    assert sizes[0] == first
+    assert last in {None, sizes[-1]}
+
+
+@pytest.mark.parametrize("bound", [1.01, 1.2, 2.0, 4.0, 16.0, 1e6])
+@pytest.mark.parametrize("n_rows", [2, 31, 32, 100, 10**4])
+def test_doubling_phases_use_every_row(bound, n_rows):
+    sizes = xu2025.phase_sizes(n_rows=n_rows, growth_bound=bound)
+    assert sum(sizes) == n_rows
+    assert min(sizes) >= min(32, n_rows)
+    assert list(sizes) == sorted(sizes)
+
+
+def test_a_growth_bound_of_one_is_refused():
+    with pytest.raises(InputError, match="growth_bound"):
+        xu2025.phase_sizes(n_rows=100, growth_bound=1.0)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n_steps", "parallel", "printed"),
+    [
+        (0.03, 10, 0.157, 0.034),
+        (0.03, 200, 3.14, 0.150),
+        (0.1, 50, 0.271, 0.023),
+        (0.5, 50, 0.0636, 0.0045),
+        (1.0, 10, 0.0068, 0.0010),
+    ],
+)
+def test_accelerated_noise_is_printed_far_too_small(epsilon, n_steps, parallel, printed):
+    delta = 1e4**-1.1
+    theirs = xu2025.printed_accelerated_noise_std(
+        n_rows=10**4, n_steps=n_steps, clip_norm=1.0, epsilon=epsilon, delta=delta
+    )
+    assert theirs == close(printed, 0.05)
+    assert 2.0 / (10**4 // n_steps) / mu_of(epsilon, delta) == close(parallel, 0.01)
+
+
+def test_accelerated_steps_and_their_size():
+    args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0, "smoothness": 2.0}
+    few = xu2025.accelerated_steps(epsilon=0.1, delta=1e-5, diameter=2.0, **args)
+    reach = 1e4 * 0.1 / math.sqrt(10 * math.log(1e5))
+    assert few == close(2 * reach**0.25)
+    many = xu2025.accelerated_steps(epsilon=1e6, delta=1e-5, diameter=2.0, **args)
+    assert many == close(2 * 10.0)
+    shape = {"smoothness": 2.0, "diameter": 2.0}
+    quiet = xu2025.accelerated_step_parameter(n_steps=10, gradient_std=1e-9, **shape)
+    assert quiet == 4.0
+    loud = xu2025.accelerated_step_parameter(n_steps=10, gradient_std=10.0, **shape)
+    assert loud == close(10 * math.sqrt(2 * 10 * 11 * 12 / 3) / 2)
