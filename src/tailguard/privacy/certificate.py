@@ -26,6 +26,8 @@ __all__ = ["Certificate", "Mode"]
 Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE"]
 MODES: tuple[Mode, ...] = ("private", "simulation: NOT PRIVATE")
 
+ROUNDING_MARGIN = 1e-9
+
 NEIGHBOURS = (
     "replace-one, n public: two data sets of the same public size that differ in one record, "
     "which may be replaced by any other, missing and infinite values included"
@@ -131,7 +133,11 @@ class Certificate:
         return {
             name: max(0.0, planned - spent)
             for name, (planned, spent) in pairs.items()
-            if planned is not None and spent is not None and spent < planned < math.inf
+            if planned is not None
+            and spent is not None
+            # Less than the margin is rounding, not budget.
+            and planned < math.inf
+            and planned - spent > ROUNDING_MARGIN * planned
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,0 +1,4 @@
+"""Where records live.
+
+"Reduce this kernel over your records" is all that the other rooms may ask.
+"""

@@ -1,0 +1,126 @@
+"""Columns of files: what the header says is public, what the cells hold is not."""
+
+import builtins
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tailguard.checks import InputError
+from tailguard.rows.files import column_names, read_columns, read_texts
+
+NAN = np.nan
+CSV = """age,name,cost
+41, Ann,7.5
+x,,
+,"Bob, Jr",-1e3
+
+3
+4,5,6,7
+nan,inf,1e400
+"""
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    place = tmp_path / "people.csv"
+    place.write_bytes(b"\xef\xbb\xbf" + CSV.encode())
+    return place
+
+
+@pytest.fixture
+def parquet_file(tmp_path):
+    place = tmp_path / "people.parquet"
+    columns = {"age": [41, None], "name": ["Ann", None], "cost": [7.5, 2.0], "none": [None, None]}
+    pq.write_table(pa.table(columns | {"yes": [True, False]}), place)
+    return place
+
+
+def test_csv_numbers_are_read_and_everything_else_is_nan(csv_file):
+    assert column_names(csv_file) == ("age", "name", "cost")
+    expected = [[7.5, 41], [NAN, NAN], [-1e3, NAN], [NAN, 3], [6, 4], [np.inf, NAN]]
+    np.testing.assert_array_equal(read_columns(csv_file, ["cost", "age"]), expected)
+    assert read_columns(str(csv_file), []).shape == (6, 0)
+
+
+def test_csv_texts_are_read(csv_file):
+    names, ages = read_texts(csv_file, ["name", "age"])
+    assert names == [" Ann", None, "Bob, Jr", None, "5", "inf"]
+    assert ages == ["41", "x", None, "3", "4", "nan"]
+    assert read_texts(csv_file, []) == []
+
+
+def test_csv_bytes_that_are_no_text_concern_their_cell_only(tmp_path):
+    place = tmp_path / "odd.csv"
+    place.write_bytes(b"a,b\n\xff\xfe,1\n2,3\n\x00,4\n" + b"9" * 200_000 + b",5\n6,7\n")
+    expected = [[NAN, 1], [2, 3], [NAN, 4], [NAN, NAN], [6, 7]]
+    np.testing.assert_array_equal(read_columns(place, ["a", "b"]), expected)
+
+
+def test_parquet_columns_are_read(parquet_file):
+    assert column_names(parquet_file) == ("age", "name", "cost", "none", "yes")
+    expected = [[1, 41], [0, NAN]]
+    matrix = read_columns(parquet_file, ["yes", "age"])
+    assert matrix.dtype == np.float64
+    np.testing.assert_array_equal(matrix, expected)
+    assert read_texts(parquet_file, ["name", "age"]) == [["Ann", None], ["41", None]]
+    assert read_columns(parquet_file, []).shape == (2, 0)
+
+
+@pytest.mark.parametrize(("column", "kind"), [("name", "string"), ("none", "null")])
+def test_a_parquet_column_of_another_type_is_refused(parquet_file, column, kind):
+    with pytest.raises(InputError, match=f"Column '{column}' .* got {kind}"):
+        read_columns(parquet_file, ["age", column])
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    for read in (column_names, lambda place: read_columns(place, ["a"])):
+        for name in ("none.csv", "none.parquet", "."):
+            with pytest.raises(InputError, match="must be a file"):
+                read(tmp_path / name)
+
+
+@pytest.mark.parametrize("read", [read_columns, read_texts])
+def test_an_unknown_column_is_refused(csv_file, parquet_file, read):
+    for place in (csv_file, parquet_file):
+        with pytest.raises(InputError, match="must have a column 'height'; its columns are"):
+            read(place, ["height"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "must start with a line of column names"),
+        ("a,b\n", "must have records below its header"),
+        ("a,a\n1,2\n", "column names that differ"),
+    ],
+)
+def test_a_csv_file_without_a_table_is_refused(tmp_path, text, words):
+    place = tmp_path / "odd.csv"
+    place.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_columns(place, ["a"])
+
+
+def test_a_parquet_file_without_a_table_is_refused(tmp_path):
+    place = tmp_path / "odd.parquet"
+    place.write_bytes(b"not parquet")
+    with pytest.raises(InputError, match="must be a Parquet file"):
+        column_names(place)
+    pq.write_table(pa.table({"a": pa.array([], pa.float64())}), place)
+    with pytest.raises(InputError, match="must have records"):
+        read_columns(place, ["a"])
+
+
+def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
+    real_import = builtins.__import__
+
+    def refuse(name, *arguments, **options):
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real_import(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(InputError, match=r"tailguard\[parquet\]"):
+        column_names(parquet_file)
