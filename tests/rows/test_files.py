@@ -39,15 +39,16 @@ def parquet_file(tmp_path):
 
 def test_csv_numbers_are_read_and_everything_else_is_nan(csv_file):
     assert column_names(csv_file) == ("age", "name", "cost")
-    expected = [[7.5, 41], [NAN, NAN], [-1e3, NAN], [NAN, 3], [6, 4], [np.inf, NAN]]
+    blank = [NAN, NAN]
+    expected = [[7.5, 41], blank, [-1e3, NAN], blank, [NAN, 3], [6, 4], [np.inf, NAN]]
     np.testing.assert_array_equal(read_columns(csv_file, ["cost", "age"]), expected)
-    assert read_columns(str(csv_file), []).shape == (6, 0)
+    assert read_columns(str(csv_file), []).shape == (7, 0)
 
 
 def test_csv_texts_are_read(csv_file):
     names, ages = read_texts(csv_file, ["name", "age"])
-    assert names == [" Ann", None, "Bob, Jr", None, "5", "inf"]
-    assert ages == ["41", "x", None, "3", "4", "nan"]
+    assert names == [" Ann", None, "Bob, Jr", None, None, "5", "inf"]
+    assert ages == ["41", "x", None, None, "3", "4", "nan"]
     assert read_texts(csv_file, []) == []
 
 
@@ -124,3 +125,10 @@ def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(InputError, match=r"tailguard\[parquet\]"):
         column_names(parquet_file)
+
+
+def test_a_blank_line_is_a_record_of_missing_cells(tmp_path):
+    place = tmp_path / "records.csv"
+    place.write_text("a,b\n1,2\n\n3,4\n")
+    read = read_columns(place, ["a", "b"])
+    np.testing.assert_array_equal(read, [[1, 2], [np.nan, np.nan], [3, 4]])

@@ -23,13 +23,7 @@ from tailguard.version import __version__
 __all__ = ["FORMAT", "ModelFile", "load_model"]
 
 FORMAT = "tailguard-model-1"
-"""Name and version of the format; a change of meaning takes a new number.
-
-Examples
---------
->>> FORMAT
-'tailguard-model-1'
-"""
+"""Name and version of the format; a change of meaning takes a new number."""
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("classes", "guarantee", "ledger")
 

@@ -15,13 +15,7 @@ MODELS: dict[str, Any] = {
     "quantile": tg.QuantileRegression,
     "lp": tg.LpRegression,
 }
-"""Name -> estimator.
-
-Examples
---------
->>> sorted(MODELS)
-['huber', 'linear', 'logistic', 'lp', 'poisson', 'quantile']
-"""
+"""Name -> estimator."""
 
 # Option -> the one model it belongs to, and the estimator's parameter that it sets, if any.
 OWN_OPTIONS = {

@@ -14,13 +14,7 @@ NOISE_NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling error and the "
     "bias of clipping come on top"
 )
-"""What the column of that name leaves out.
-
-Examples
---------
->>> NOISE_NOTE.partition(":")[0]
-'privacy noise'
-"""
+"""What the column of that name leaves out."""
 
 
 def coefficient_table(

@@ -17,13 +17,7 @@ MECHANISMS = {
     "gaussian": "tailguard.noise.mechanisms:Gaussian",
     "laplace": "tailguard.noise.mechanisms:Laplace",
 }
-"""Name -> ``"module:Class"``.
-
-Examples
---------
->>> sorted(MECHANISMS)
-['gaussian', 'laplace']
-"""
+"""Name -> ``"module:Class"``."""
 
 
 def make_mechanism(name: str) -> Mechanism:

@@ -5,7 +5,13 @@ Reference
 The queries cite their own; the contract is Dwork, McSherry, Nissim and Smith 2006, Definition 3.
 """
 
-__all__ = ["QUERIES"]
+from importlib import import_module
+from typing import Any
+
+from tailguard.checks import check_choice
+from tailguard.queries.base import Query
+
+__all__ = ["QUERIES", "make_query"]
 
 QUERIES = {
     "mean-clipped-gradient": "tailguard.queries.clipped_gradient:MeanClippedGradient",
@@ -13,10 +19,17 @@ QUERIES = {
     "count-below": "tailguard.queries.counts:CountBelow",
     "count-norms-below": "tailguard.queries.norm_counts:CountNormsBelow",
 }
-"""Name -> ``"module:Class"``.
+"""Name -> ``"module:Class"``."""
 
-Examples
---------
->>> sorted(QUERIES)[0]
-'count-below'
-"""
+
+def make_query(name: str, **parameters: Any) -> Query:
+    """Build a query by its name.
+
+    Examples
+    --------
+    >>> make_query("count-below", columns=(0, 1))
+    CountBelow(columns=(0, 1), paired=False)
+    """
+    module, _, attribute = QUERIES[check_choice("name", name, (*QUERIES,))].partition(":")
+    query: Query = getattr(import_module(module), attribute)(**parameters)
+    return query

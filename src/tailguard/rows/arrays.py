@@ -11,10 +11,10 @@ from tailguard.checks import InputError
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import FloatArray, IntArray, RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.tables import column_names, to_matrix, to_vector
 
 from .base import Rows, resolve_threads
 from .labels import encode_labels
-from .tables import column_names, to_matrix, to_vector
 
 __all__ = ["ArrayRows", "make_rows"]
 

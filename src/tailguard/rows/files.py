@@ -1,7 +1,7 @@
 """Columns of CSV and Parquet files.
 
 A CSV cell that is no number, an empty one, and a cell missing at the end of a short line are NaN;
-nothing is said about them. The records are the lines that the CSV reader finds, blank ones aside.
+nothing is said about them. Every line that the CSV reader finds is a record, a blank one too.
 """
 
 import csv
@@ -13,8 +13,7 @@ import numpy as np
 
 from tailguard.checks import InputError
 from tailguard.kernels.block import FloatArray
-
-from .tables import to_matrix
+from tailguard.tables import to_matrix
 
 __all__ = ["column_names", "read_columns", "read_texts"]
 
@@ -123,7 +122,10 @@ def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _records(reader: Any) -> Iterator[list[str]]:
-    """Yield the non-blank lines; one that the reader cannot split counts as a record of blanks."""
+    """Yield every line below the header; a blank one, or one that cannot be split, is all blanks.
+
+    No line is skipped: what a record holds must not change the number of records.
+    """
     while True:
         try:
             row = next(reader)
@@ -131,8 +133,7 @@ def _records(reader: Any) -> Iterator[list[str]]:
             return
         except csv.Error:
             row = [""]
-        if row:
-            yield row
+        yield row or [""]
 
 
 def _pyarrow_parquet() -> Any:

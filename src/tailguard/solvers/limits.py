@@ -102,7 +102,7 @@ def choose_limits(
     >>> problem = Problem(tg.losses.Squared(), n_rows=100_000, n_features=10, intercept=True)
     >>> open_to_choice = {"n_steps": None, "row_limit": None, "slope_limit": None}
     >>> choose_limits(problem, 0.2, iterate="tail", **open_to_choice).n_steps
-    280
+    400
     """
     row_limit = row_limit or ROW_LIMIT_PER_COORDINATE * math.sqrt(problem.size)
     candidates = [

@@ -17,13 +17,7 @@ SOLVERS = {
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "scaled-gradient-descent": "tailguard.solvers.scaled_gradient_descent:ScaledGradientDescent",
 }
-"""Name -> ``"module:Class"``.
-
-Examples
---------
->>> sorted(SOLVERS)[-1]
-'scaled-gradient-descent'
-"""
+"""Name -> ``"module:Class"``."""
 
 
 def make_solver(name: str, **options: Any) -> Solver:

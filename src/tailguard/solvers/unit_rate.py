@@ -21,22 +21,10 @@ from tailguard.solvers.private_units import target_units
 __all__ = ["RATE_PURPOSE", "RATE_SHARE", "at_unit_rate", "needs_rate"]
 
 RATE_SHARE = 0.03
-"""Share of ``mu**2`` that buys the mean.
-
-Examples
---------
->>> 0 < RATE_SHARE < 1
-True
-"""
+"""Share of ``mu**2`` that buys the mean."""
 
 RATE_PURPOSE = "the mean of the target, so that descent starts near it"
-"""What the release is for, in plain words.
-
-Examples
---------
->>> RATE_PURPOSE.startswith("the mean")
-True
-"""
+"""What the release is for, in plain words."""
 
 SEEN = 3.0  # a mean is told from zero when it exceeds this many noise standard deviations
 LARGEST_RATE = 1.0

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from tailguard.checks import InputError
-from tailguard.rows.tables import column_names, to_matrix, to_vector
+from tailguard.tables import column_names, to_matrix, to_vector
 
 NAN = np.nan
 VALUES = np.array([[1.0, 0.0], [NAN, 1.0]])
@@ -91,7 +91,7 @@ REFUSED = {
     "polars-text": (pl.DataFrame({"b": ["x"]}), "Column 'b' .* got String"),
     "polars-null": (pl.DataFrame({"b": [None]}), "Column 'b' .* got Null"),
     "polars-date": (pl.DataFrame({"b": [DAY]}), "Column 'b' .* got Date"),
-    "polars-lazy": (pl.LazyFrame({"b": [1.0]}), "dense and in memory; got LazyFrame"),
+    "polars-lazy": (pl.LazyFrame({"b": [1.0]}), "sparse input is not supported; got LazyFrame"),
     "pyarrow-text": (pa.table({"b": ["x"]}), "Column 'b' .* got string"),
     "pyarrow-null": (pa.table({"b": [None]}), "Column 'b' .* got null"),
     "pandas-empty": (pd.DataFrame(index=[0, 1]), r"shape=\(2, 0\)"),
