@@ -16,6 +16,8 @@ __all__ = ["PoissonRegression"]
 
 FloatArray = NDArray[np.float64]
 
+SMALLEST_MEAN = 1e-300  # the deviance needs a mean above zero
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PoissonRegression(PrivateRegression):
@@ -68,4 +70,5 @@ class PoissonRegression(PrivateRegression):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of deviance explained; not private: it reads ``y`` without noise."""
-        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+        mean = np.clip(self.predict(X), SMALLEST_MEAN, None)
+        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))
