@@ -1,10 +1,11 @@
 """Cost of lattice noise per coordinate, beside floating-point normals that protect nothing.
 
-Run ``python benchmarks/noise.py``. Each figure is a median over repeats, in microseconds per
+Run ``python benchmarks/bench_noise.py``. Each figure is a median over repeats, in microseconds per
 coordinate, private words from the operating system included.
 """
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ from tailguard.noise.discrete_laplace import discrete_laplace
 from tailguard.noise.gaussian_table import gaussian_table
 from tailguard.noise.sources import make_source
 
-SIZES = (10, 100, 1000, 100_000)
+SIZES, QUICK_SIZES = (10, 100, 1000, 100_000), (10, 1000)
 SECONDS_PER_FIGURE = 0.2
 
 
@@ -33,7 +34,8 @@ def median_seconds(draw: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table; ``--quick`` leaves sizes out."""
+    sizes = QUICK_SIZES if "--quick" in sys.argv[1:] else SIZES
     source = make_source(None)
     generator = np.random.default_rng()
     samplers: dict[str, Callable[[int], object]] = {
@@ -45,9 +47,9 @@ def main() -> None:
     print(f"table: {1e3 * seconds(gaussian_table):.1f} ms, once per process")
     for name, draw in samplers.items():
         print(f"first call, {name}: {1e3 * seconds(lambda draw=draw: draw(2)):.1f} ms")
-    print(f"\n{'microseconds per coordinate':36}" + "".join(f"{size:>10}" for size in SIZES))
+    print(f"\n{'microseconds per coordinate':36}" + "".join(f"{size:>10}" for size in sizes))
     for name, draw in samplers.items():
-        costs = [median_seconds(lambda d=draw, n=size: d(n)) * 1e6 / size for size in SIZES]
+        costs = [median_seconds(lambda d=draw, n=size: d(n)) * 1e6 / size for size in sizes]
         print(f"{name:36}" + "".join(f"{cost:10.3f}" for cost in costs))
 
 

@@ -76,7 +76,9 @@ def extreme_cases(loss):
     return score[valid], target[valid]
 
 
-each_loss = pytest.mark.parametrize("loss", SCORE_LOSSES, ids=lambda loss: repr(loss).split(" at 0x")[0])
+each_loss = pytest.mark.parametrize(
+    "loss", SCORE_LOSSES, ids=lambda loss: repr(loss).split(" at 0x")[0]
+)
 each_record_loss = pytest.mark.parametrize("loss", RECORD_LOSS_LIST, ids=lambda loss: loss.name)
 
 
@@ -223,7 +225,9 @@ def test_shape_is_never_empty(loss):
     assert loss.shape.size >= 1
 
 
-@pytest.mark.parametrize("loss", SCORE_LOSSES + RECORD_LOSS_LIST, ids=lambda loss: repr(loss).split(" at 0x")[0])
+@pytest.mark.parametrize(
+    "loss", SCORE_LOSSES + RECORD_LOSS_LIST, ids=lambda loss: repr(loss).split(" at 0x")[0]
+)
 def test_loss_survives_pickling_and_compares_by_parameters(loss):
     twin = pickle.loads(pickle.dumps(loss))
     assert twin == loss

@@ -1,0 +1,54 @@
+"""What a kernel is."""
+
+from typing import Protocol
+
+import numpy as np
+
+from .block import FloatArray, IntArray, RecordBlock
+from .chunks import CHUNK_ROWS
+
+__all__ = ["Kernel", "round_to_lattice"]
+
+# Far above what a calibrated lattice needs, far below where int64 or float64 would lose a unit.
+LARGEST_UNITS = 2.0**51
+
+
+class Kernel(Protocol):
+    """Public parameters of a statistic that adds up over records.
+
+    ``sum_block`` is total: no record makes it raise, warn or overflow.
+
+    Examples
+    --------
+    >>> from tailguard.kernels.counts import CountBelow
+    >>> kernel: Kernel = CountBelow(thresholds=[1.0], columns=(0,), paired=False, multiplier=1)
+    >>> kernel.size
+    1
+    """
+
+    @property
+    def size(self) -> int:
+        """Number of released coordinates."""
+        ...
+
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Lattice sum over the chunks of one block."""
+        ...
+
+
+def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
+    """Round the float sum of one chunk to whole steps of ``grid``.
+
+    Examples
+    --------
+    >>> round_to_lattice(np.array([0.26, -1.0]), grid=0.25)
+    array([ 1, -4])
+    """
+    units = np.clip(np.rint(chunk_sum / grid), -LARGEST_UNITS, LARGEST_UNITS)
+    return units.astype(np.int64)
+
+
+def chunks_of(block: RecordBlock) -> list[RecordBlock]:
+    """Cut a block into its chunks."""
+    starts = range(0, block.n_rows, CHUNK_ROWS)
+    return [block.rows(start, start + CHUNK_ROWS) for start in starts]

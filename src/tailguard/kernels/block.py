@@ -1,0 +1,60 @@
+"""What a kernel is given: a block of consecutive records."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Features", "FloatArray", "IntArray", "RecordBlock"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordBlock:
+    """Consecutive records; the first one's number is a multiple of ``CHUNK_ROWS``.
+
+    A record with any non-finite entry is VOID: it contributes zero to every sum and is counted
+    nowhere. Targets that a loss does not understand were set to NaN before.
+
+    Attributes
+    ----------
+    features
+        Matrix of shape ``(m, d)``, C-contiguous, float32 or float64.
+    target, offset
+        Vectors of length ``m``, or None.
+
+    Examples
+    --------
+    >>> RecordBlock(np.zeros((5, 2))).n_rows
+    5
+    """
+
+    features: Features
+    target: FloatArray | None = None
+    offset: FloatArray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of records in the block."""
+        return len(self.features)
+
+    def vector(self, name: str) -> FloatArray:
+        """Return the target or offset; zeros, which take no memory, where there is none."""
+        values: FloatArray | None = getattr(self, name)
+        return np.broadcast_to(0.0, self.n_rows) if values is None else values
+
+    def void(self) -> NDArray[np.bool_]:
+        """Return which records hold a non-finite entry."""
+        finite = np.isfinite(self.features).all(axis=1)
+        return ~(finite & np.isfinite(self.vector("target")) & np.isfinite(self.vector("offset")))
+
+    def rows(self, start: int, stop: int) -> "RecordBlock":
+        """Return records ``start`` to ``stop`` of this block, without copying."""
+        target, offset = (
+            None if values is None else values[start:stop] for values in (self.target, self.offset)
+        )
+        return RecordBlock(self.features[start:stop], target, offset)

@@ -1,0 +1,171 @@
+"""The sum of clipped gradients of a loss of a linear score, in one pass over the records."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailguard.checks import InputError, check_finite, check_positive
+from tailguard.losses.base import Loss
+
+from . import numpy_twin
+from .block import FloatArray, IntArray, RecordBlock
+
+__all__ = ["ClippedGradientSum", "ScoreModel"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreModel:
+    """A linear score at fixed weights, in standardised units, and the bounds on its gradients.
+
+    One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
+    ``u = (x - center) * inverse_scale``, with a constant 1 appended if ``intercept``, the target
+    ``(y - target_center) / target_scale`` and the offset ``o - offset_center``; both are zero where
+    there is no such column. Its row is cut to norm ``row_limit``, the slope of the loss at its
+    score to ``slope_limit``.
+
+    Attributes
+    ----------
+    loss
+        A loss of a score, or None for slope 1, the plain row.
+    weights
+        As many as features, plus one if ``intercept``.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = ScoreModel(
+    ...     weights=np.zeros(3), center=np.zeros(2), inverse_scale=np.ones(2), intercept=True,
+    ...     loss=tg.losses.Squared(),
+    ... )
+    >>> model.weights.size
+    3
+    """
+
+    weights: FloatArray
+    center: FloatArray
+    inverse_scale: FloatArray
+    intercept: bool
+    loss: Loss | None
+    target_center: float = 0.0
+    target_scale: float = 1.0
+    offset_center: float = 0.0
+    row_limit: float = math.inf
+    slope_limit: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "center", "inverse_scale"):
+            values = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            if values.ndim != 1 or not np.isfinite(values).all():
+                raise InputError(f"{name} must be a vector of finite numbers.")
+            object.__setattr__(self, name, values)
+        n_features = self.center.size
+        if (
+            self.inverse_scale.size != n_features
+            or self.weights.size != n_features + self.intercept
+        ):
+            raise InputError(
+                f"weights, center and inverse_scale must fit together; got {self.weights.size}, "
+                f"{n_features} and {self.inverse_scale.size} with intercept={self.intercept}."
+            )
+        if not (self.inverse_scale > 0).all():
+            raise InputError("inverse_scale must be a vector of numbers above 0.")
+        check_finite("target_center", self.target_center)
+        check_finite("offset_center", self.offset_center)
+        check_positive("target_scale", self.target_scale)
+        check_positive("row_limit", self.row_limit, infinite=True)
+        check_positive("slope_limit", self.slope_limit, infinite=True)
+
+    def check_block(self, block: RecordBlock) -> None:
+        """Refuse a block with another number of features."""
+        if block.features.shape[1] != self.center.size:
+            raise InputError(
+                f"center must have one entry per feature; got {self.center.size} for "
+                f"{block.features.shape[1]} features."
+            )
+
+    def arguments(self, block: RecordBlock, clip_norm: float) -> tuple[Any, ...] | None:
+        """Return the arguments of a compiled pass; None if the loss is not compiled."""
+        from .fused import Limits, unit_slope  # noqa: PLC0415 (Numba takes a while to load)
+
+        slope = unit_slope if self.loss is None else self.loss.slope_scalar
+        if slope is None:
+            return None
+        # A fresh array: the compiled pass takes its shape as writable.
+        shape = np.ones(1) if self.loss is None else np.array(self.loss.shape, dtype=np.float64)
+        limits = (
+            *(self.target_center, self.target_scale, self.offset_center),
+            *(self.row_limit, self.slope_limit, clip_norm),
+        )
+        return (
+            block.features,
+            *(np.zeros(0) if v is None else v for v in (block.target, block.offset)),
+            *(self.center, self.inverse_scale, self.weights, slope, shape),
+            Limits(*map(float, limits)),
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClippedGradientSum(ScoreModel):
+    """Lattice sum over records of ``slope * row``, each within ``clip_norm`` in l2 norm.
+
+    Guarantee
+    ---------
+    One record contributes a vector of norm at most ``norm_limit``, the least of ``clip_norm`` and
+    ``slope_limit * row_limit``, in floats and for every input. Replacing it moves one chunk's sum
+    by at most ``2 * norm_limit + summation_slack(norm_limit)`` before rounding to ``grid``.
+
+    Edge cases
+    ----------
+    A void record contributes zero; a finite one whose row overflows is bounded in its direction;
+    a slope that is not a number counts as zero, an infinite one as the limit.
+
+    Reference
+    ---------
+    Abadi et al. 2016, Algorithm 1 (clipping per record). The product of the slope and the row's
+    norm is clipped, then spread along the row's direction: dividing the limit by the norm of a
+    tiny row would overflow.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> kernel = ClippedGradientSum(
+    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     loss=tg.losses.Squared(), clip_norm=1.0, grid=2.0**-20,
+    ... )
+    >>> block = RecordBlock(np.array([[1.0], [-1e308]]), np.array([0.25, 7.0]))
+    >>> kernel.sum_block(block) * kernel.grid
+    array([0.75])
+    """
+
+    clip_norm: float
+    grid: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("clip_norm", self.clip_norm, infinite=True)
+        check_positive("grid", self.grid)
+        check_positive("min(clip_norm, slope_limit * row_limit)", self.norm_limit)
+
+    @property
+    def norm_limit(self) -> float:
+        """The largest norm of one record's contribution."""
+        return min(self.clip_norm, self.slope_limit * self.row_limit)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates: one per weight."""
+        return self.weights.size
+
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up the clipped gradients of one block."""
+        self.check_block(block)
+        arguments = self.arguments(block, self.norm_limit)
+        if arguments is None:
+            return numpy_twin.clipped_gradient_sum(self, self.norm_limit, self.grid, block)
+        from .fused import sum_chunks  # noqa: PLC0415 (Numba takes a while to load)
+
+        totals = np.zeros(self.size, dtype=np.int64)
+        sum_chunks(block.features.dtype)(*arguments, self.grid, totals)
+        return totals

@@ -1,0 +1,94 @@
+"""The passes of the fused kernel in plain NumPy, for losses that Numba does not know.
+
+Slower, and the reference that the fused kernel is tested against.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .base import chunks_of, round_to_lattice
+from .block import FloatArray, IntArray, RecordBlock
+from .chunks import shrink
+
+__all__ = ["clipped_gradient_sum", "gradient_norm_count"]
+
+# The same bound as the fused kernel's: larger standardised features count as this.
+LARGEST_FEATURE = 1e150
+
+
+@np.errstate(all="ignore")
+def clipped_gradient_sum(model: Any, clip_norm: float, grid: float, block: RecordBlock) -> IntArray:
+    """Lattice sum of the clipped gradients of a block.
+
+    Examples
+    --------
+    >>> from tailguard.kernels.clipped_gradient import ScoreModel
+    >>> model = ScoreModel(
+    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     loss=None,
+    ... )
+    >>> block = RecordBlock(np.array([[9.0], [0.25], [np.nan]]))
+    >>> clipped_gradient_sum(model, clip_norm=1.0, grid=2.0**-20, block=block) / 2**20
+    array([1.25])
+    """
+    total = np.zeros(model.weights.size, dtype=np.int64)
+    for chunk in chunks_of(block):
+        direction, coefficient = _gradients(model, chunk)
+        factor = np.clip(coefficient, -clip_norm, clip_norm) * shrink(total.size)
+        total += round_to_lattice(factor @ direction, grid)
+    return total
+
+
+@np.errstate(all="ignore")
+def gradient_norm_count(model: Any, threshold: float, block: RecordBlock) -> int:
+    """Count the records of a block, void ones aside, with gradient norm at most ``threshold``.
+
+    Examples
+    --------
+    >>> from tailguard.kernels.clipped_gradient import ScoreModel
+    >>> model = ScoreModel(
+    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     loss=None,
+    ... )
+    >>> gradient_norm_count(model, 1.0, RecordBlock(np.array([[9.0], [0.25], [np.nan]])))
+    1
+    """
+    count = 0
+    for chunk in chunks_of(block):
+        _, coefficient = _gradients(model, chunk)
+        count += int(np.count_nonzero((np.abs(coefficient) <= threshold) & ~chunk.void()))
+    return count
+
+
+def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
+    """Return directions of the records' gradients, and their sizes along them; zeros where void."""
+    void = chunk.void()
+    direction, norm = _directions(model, chunk, void)
+    target, offset = chunk.vector("target"), chunk.vector("offset")
+    if chunk.target is not None:
+        target = (target - model.target_center) / model.target_scale
+    if chunk.offset is not None:
+        offset = offset - model.offset_center
+    radius = np.minimum(norm, model.row_limit)
+    score = radius * (direction @ model.weights) + offset
+    slope = np.ones(chunk.n_rows) if model.loss is None else model.loss.slope(score, target)
+    steepness = np.clip(
+        np.where(np.isnan(slope), 0.0, slope), -model.slope_limit, model.slope_limit
+    )
+    coefficient = steepness * radius
+    return direction, np.where(void | np.isnan(coefficient), 0.0, coefficient)
+
+
+def _directions(model: Any, chunk: RecordBlock, void: Any) -> tuple[FloatArray, FloatArray]:
+    """Return unit vectors along the standardised rows, and the norms of the rows."""
+    rows = (chunk.features.astype(np.float64) - model.center) * model.inverse_scale
+    rows = np.clip(np.nan_to_num(rows, nan=0.0), -LARGEST_FEATURE, LARGEST_FEATURE)
+    if model.intercept:
+        rows = np.column_stack([rows, np.ones(len(rows))])
+    rows[void] = 0.0
+    # Scaling by the largest entry first keeps the squares within range.
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    scaled = rows / np.where(largest == 0, 1.0, largest)
+    length = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+    return scaled / np.where(length == 0, 1.0, length), (largest * length)[:, 0]
