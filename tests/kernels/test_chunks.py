@@ -1,4 +1,4 @@
-"""What one chunk's float arithmetic may cost is charged: sums of any order stay within the slack."""
+"""One chunk's float arithmetic is charged: sums in any order stay within the slack."""
 
 import math
 
