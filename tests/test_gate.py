@@ -1,5 +1,8 @@
 """The gate: books before answers, refusals before reading, no answer without noise."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -92,7 +95,7 @@ def test_two_fits_against_one_guarantee_cannot_share_it_twice():
 
 def test_the_noise_is_the_one_that_the_books_state():
     opened = gate(guarantee=tg.GDP(100.0))
-    opened.reserve(Repeated(Gaussian(1.0), 4_000))
+    opened.reserve(Repeated(Gaussian(1.0), 4_000), coordinates=8_000)
     answers = np.array([opened.ask(COUNT, AT_ZERO, mu=1.0) for _ in range(4_000)])
     (release,) = opened.certificate().releases
     exact = (X <= 0).sum(axis=0)
@@ -139,3 +142,45 @@ def test_a_private_fit_is_charged_to_the_ledger_it_is_given():
     assert sum(r.times for r in ledger.releases) == 2 * sum(
         r.times for r in fitted.certificate_.releases
     )
+
+
+def test_more_numbers_than_reserved_are_refused():
+    opened = gate(UnreadableRows())
+    opened.reserve(Gaussian(1.0), coordinates=1)
+    with pytest.raises(BudgetError, match="more were released than planned"):
+        opened.ask(COUNT, AT_ZERO, mu=0.1)
+
+
+def test_the_samplers_distance_counts_towards_a_tiny_delta():
+    promise = tg.ApproxDP(1.0, 1e-20)
+    opened = gate(guarantee=promise)
+    with pytest.raises(BudgetError, match="the plan must cost at most"):
+        opened.reserve(Gaussian(promise.gaussian_mu()), coordinates=1_000)
+
+
+def test_threads_cannot_spend_a_reserve_twice():
+    opened = gate()
+    opened.reserve(Gaussian(1.0))
+
+    def ask(_):
+        try:
+            return opened.ask(COUNT, AT_ZERO, mu=0.9) is not None
+        except BudgetError:
+            return False
+
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(ask, range(64))) == 1
+    finally:
+        sys.setswitchinterval(switching)
+
+
+def test_a_loss_of_the_users_own_is_refused_since_it_could_mix_records():
+    class Mixing(tg.losses.Squared):
+        def slope(self, score, target):
+            return np.where(np.abs(target).max() > 100, 1.0, -1.0) * np.ones_like(score)
+
+    with pytest.raises(tg.InputError, match="gradient of ONE record"):
+        Gate.over(X, X[:, 0], guarantee=tg.GDP(1.0), loss=Mixing())

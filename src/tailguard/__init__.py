@@ -9,7 +9,7 @@ Examples
 'private'
 """
 
-from tailguard import datasets, losses, sets
+from tailguard import datasets, losses, sets, solvers
 from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.estimators import (
     HuberRegression,
@@ -44,4 +44,5 @@ __all__ = [
     "losses",
     "minimize",
     "sets",
+    "solvers",
 ]

@@ -13,9 +13,11 @@ __all__ = [
     "BudgetError",
     "InputError",
     "TailguardError",
+    "check_boolean",
     "check_choice",
     "check_finite",
     "check_integer",
+    "check_methods",
     "check_open_unit",
     "check_positive",
 ]
@@ -117,4 +119,32 @@ def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
     if value not in allowed:
         listed = ", ".join(repr(choice) for choice in allowed)
         raise InputError(f"{name} must be one of {listed}; got {value!r}.")
+    return value
+
+
+def check_boolean(name: str, value: object) -> bool:
+    """Return ``value`` if it is True or False, and nothing that merely passes for one.
+
+    Examples
+    --------
+    >>> check_boolean("fit_intercept", True)
+    True
+    """
+    if type(value).__name__ not in {"bool", "bool_"}:  # Python's and NumPy's
+        raise InputError(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def check_methods(name: str, value: T, methods: Collection[str], wanted: str) -> T:
+    """Return ``value`` if it is an object, not a class, with all ``methods``.
+
+    Examples
+    --------
+    >>> check_methods("constraint", "ball", ("project",), "a set of tg.sets")
+    Traceback (most recent call last):
+    ...
+    tailguard.checks.InputError: constraint must be a set of tg.sets; got 'ball'.
+    """
+    if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
+        raise InputError(f"{name} must be {wanted}; got {value!r}.")
     return value

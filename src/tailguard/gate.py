@@ -9,15 +9,18 @@ Reference
 Dong, Roth and Su 2022, Corollary 3.3 (adaptive composition of Gaussian mechanisms).
 """
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import BudgetError
+from tailguard.checks import BudgetError, check_methods
+from tailguard.losses.registry import check_known
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
 from tailguard.privacy.books import Books, MemoryBooks, Release
+from tailguard.privacy.calibration import COORDINATE_VARIATION
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
@@ -55,6 +58,8 @@ class Gate:
     def __init__(
         self, rows: Rows, *, guarantee: Guarantee, source: Source, ledger: Books | None = None
     ) -> None:
+        if ledger is not None:
+            check_methods("ledger", ledger, ("reserve", "record"), "an object that keeps books")
         if ledger is not None and not source.private:
             raise BudgetError(
                 "random_state must be None when a ledger is given: a simulation is not private "
@@ -65,6 +70,9 @@ class Gate:
         self._source = source
         self._ledger = ledger
         self._books = MemoryBooks()
+        self._lock = Lock()
+        self._reserved_coordinates = 0
+        self._coordinates = 0
         self._variation = 0.0
 
     @classmethod
@@ -86,6 +94,8 @@ class Gate:
         declares the labels. ``exposure`` enters the score as its logarithm. A ``ledger`` is charged
         beside the gate's own books.
         """
+        if loss is not None:
+            check_known(loss)
         rows = make_rows(X, y, exposure=exposure, loss=loss, classes=classes)
         return cls(rows, guarantee=guarantee, source=make_source(random_state), ledger=ledger)
 
@@ -104,15 +114,24 @@ class Gate:
         """The public number of feature columns."""
         return self._rows.n_features
 
-    def reserve(self, event: Event) -> None:
-        """Set the planned event aside, refusing one that costs more than the guarantee."""
-        if not satisfies(Composed((self._books.reserved, event)), self._guarantee):
-            raise BudgetError(
-                f"the plan must cost at most {self._guarantee.describe()}; it costs more."
-            )
-        if self._ledger is not None:
-            self._ledger.reserve(event)
-        self._books.reserve(event)
+    def reserve(self, event: Event, *, coordinates: int = 1000) -> None:
+        """Set the planned event aside, refusing one that costs more than the guarantee.
+
+        ``coordinates`` says how many numbers may be released against it: each adds the distance of
+        sampled from ideal noise, which counts towards delta.
+        """
+        with self._lock:
+            coordinates += self._reserved_coordinates
+            total = Composed((self._books.reserved, event))
+            variation = coordinates * COORDINATE_VARIATION
+            if not satisfies(total, self._guarantee, variation=variation):
+                raise BudgetError(
+                    f"the plan must cost at most {self._guarantee.describe()}; it costs more."
+                )
+            if self._ledger is not None:
+                self._ledger.reserve(event)
+            self._books.reserve(event)
+            self._reserved_coordinates = coordinates
 
     def ask(self, query: Query, state: Any, *, mu: float) -> FloatArray:
         """Answer one query at a cost of at most ``mu``: calibrate, book, read, draw, finish."""
@@ -127,20 +146,29 @@ class Gate:
                 sensitivity=calibration.charged,
                 noise_std=calibration.noise_std,
                 parameters=query.parameters(),
-            )
+            ),
+            calibration.sensitivity.size,
+            mechanism.total_variation(calibration),
         )
-        self._variation += mechanism.total_variation(calibration)
         with np.errstate(all="ignore"):
             lattice = query.answer(self._rows, state, calibration)
         noised = mechanism.release(lattice, calibration, self._source)
         return query.finish(noised.astype(np.float64) * calibration.grid, self.n_rows)
 
-    def _record(self, release: Release) -> None:
+    def _record(self, release: Release, size: int, variation: float) -> None:
         """Write a release down, or refuse it: first for good, then in the gate's own books."""
-        self._books.check(release)
-        if self._ledger is not None:
-            self._ledger.record(release)
-        self._books.record(release)
+        with self._lock:
+            if self._coordinates + size > self._reserved_coordinates:
+                raise BudgetError(
+                    f"release {release.name!r} must be among the numbers that were reserved; more "
+                    "were released than planned."
+                )
+            self._books.check(release)
+            if self._ledger is not None:
+                self._ledger.record(release)
+            self._books.record(release)
+            self._coordinates += size
+            self._variation += variation
 
     def certificate(self, *, assumptions: tuple[str, ...] = ()) -> Certificate:
         """State what was promised, reserved, released and assumed."""

@@ -19,6 +19,28 @@ def test_the_bare_command_is_help(call):
     assert "tailguard demo" in call().out
 
 
+@pytest.mark.parametrize(
+    ("typed", "guess"),
+    [("--epsilonn", "--epsilon"), ("--eps", "--epsilon"), ("--random_state", "--random-state")],
+)
+def test_a_near_option_is_suggested(call, typed, guess):
+    err = call("fit", __file__, typed, "1").err
+    assert f"{typed} (Possible options: {guess});" in err
+
+
+@pytest.mark.parametrize("typed", ["--bounds", "--seed"])
+def test_a_far_option_is_not_suggested(call, typed):
+    assert call("fit", __file__, typed, "1").err == (
+        f"Error: No such option: {typed}; see tailguard fit --help.\n"
+    )
+
+
+def test_delta_is_not_called_a_chance_of_failure(call):
+    page = " ".join(call("fit", "--help").out.replace("│", " ").split())
+    assert "What epsilon may miss; choose it far below 1/rows." in page
+    assert "fails" not in page
+
+
 def test_the_version_is_the_package_s(call):
     assert call("--version").out == f"tailguard {tg.__version__}\n"
 

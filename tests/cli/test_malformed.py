@@ -37,6 +37,7 @@ CALLS = {
     "header only": "fit {folder}/header.csv --target b {privacy} --out {out}",
     "one row": "fit {folder}/one.csv --target b {privacy} --out {out}",
     "header with a name twice": "fit {folder}/twice.csv --target b {privacy} --out {out}",
+    "header without a name": "fit {folder}/index.csv --target b {privacy} --out {out}",
     "not really Parquet": "fit {folder}/text.parquet --target b {privacy} --out {out}",
     "empty Parquet": "fit {folder}/empty.parquet --target b {privacy} --out {out}",
     # columns
@@ -92,6 +93,7 @@ CALLS = {
     # demonstration
     "demo with epsilon -1": "demo --epsilon -1",
     "demo with few rows": "demo --rows 3",
+    "demo with more rows than memory": "demo --rows 10000001",
 }
 
 
@@ -102,6 +104,7 @@ def folder(tmp_path_factory, model_file):
     content = {
         **{"empty.csv": "", "header.csv": "a,b\n", "one.csv": "a,b\n1,2\n", "claims.xlsx": "?"},
         **{"twice.csv": "a,a,b\n1,2,3\n4,5,6\n", "target.csv": "b\n1\n2\n", "list.json": "[1]"},
+        **{"index.csv": ",a,b\n0,1,2\n1,3,4\n"},
         **{"text.parquet": "a,b\n1,2\n", "empty.parquet": ""},
     }
     model = json.loads(model_file.read_text())

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from support.adversary import replaced
 from support.attack import MU, N_ROWS, allowed, attack, lattice, move
 from support.examples import N_FEATURES, query_examples
+from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.queries.registry import QUERIES
 
 EXAMPLES = {example.name: example for example in query_examples()}
+WIDEST = max(example.width for example in EXAMPLES.values())
 
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 
@@ -27,6 +29,11 @@ def test_one_replaced_record_moves_the_lattice_by_at_most_the_charge(name):
     assert attack(EXAMPLES[name], 1_000, seed=1) <= 1.0 + 1e-12
 
 
+@every_example
+def test_the_charge_holds_across_chunks_and_in_the_last_one(name):
+    assert attack(EXAMPLES[name], 50, seed=5, n_rows=2 * CHUNK_ROWS + 3) <= 1.0 + 1e-12
+
+
 @pytest.mark.audit
 @every_example
 def test_ten_thousand_replaced_records_never_exceed_the_charge(name):
@@ -36,7 +43,7 @@ def test_ten_thousand_replaced_records_never_exceed_the_charge(name):
 @every_example
 def test_some_pair_attains_nine_tenths_of_the_ideal_sensitivity(name):
     example = EXAMPLES[name]
-    data = np.zeros((N_ROWS, N_FEATURES + 1))
+    data = np.ones((N_ROWS, example.width))
     before, after = replaced(data, 4, example.old), replaced(data, 4, example.new)
     calibration = example.query.calibrate(N_ROWS, N_FEATURES, MU)
     moved = move(lattice(example, before), lattice(example, after)) * calibration.grid
@@ -46,34 +53,35 @@ def test_some_pair_attains_nine_tenths_of_the_ideal_sensitivity(name):
 @every_example
 @settings(max_examples=60)
 @given(
-    old=st.lists(st.floats(), min_size=N_FEATURES + 1, max_size=N_FEATURES + 1),
-    new=st.lists(st.floats(), min_size=N_FEATURES + 1, max_size=N_FEATURES + 1),
+    old=st.lists(st.floats(), min_size=WIDEST, max_size=WIDEST),
+    new=st.lists(st.floats(), min_size=WIDEST, max_size=WIDEST),
 )
 def test_any_floats_at_all_keep_the_charge(name, old, new):
     example = EXAMPLES[name]
-    data = np.ones((N_ROWS, N_FEATURES + 1))
-    moved = move(lattice(example, replaced(data, 7, old)), lattice(example, replaced(data, 7, new)))
+    data = np.ones((N_ROWS, example.width))
+    first, second = (replaced(data, 7, record[: example.width]) for record in (old, new))
+    moved = move(lattice(example, first), lattice(example, second))
     assert moved <= allowed(example) * (1.0 + 1e-12)
 
 
 @every_example
 def test_a_record_with_one_bad_entry_contributes_zero_and_stays_counted(name):
     example = EXAMPLES[name]
-    data = np.random.default_rng(3).standard_normal((N_ROWS, N_FEATURES + 1))
-    all_bad = lattice(example, replaced(data, 6, [np.nan] * (N_FEATURES + 1)))
-    for column in range(N_FEATURES + 1):
+    data = np.random.default_rng(3).standard_normal((N_ROWS, example.width))
+    all_bad = lattice(example, replaced(data, 6, [np.nan] * (example.width)))
+    for column in range(example.width):
         for bad in (np.nan, np.inf, -np.inf):
             record = data[6].copy()
             record[column] = bad
             np.testing.assert_array_equal(lattice(example, replaced(data, 6, record)), all_bad)
-    nothing = lattice(example, np.full((N_ROWS, N_FEATURES + 1), np.nan))
+    nothing = lattice(example, np.full((N_ROWS, example.width), np.nan))
     np.testing.assert_array_equal(nothing, np.zeros_like(nothing))
 
 
 @every_example
 def test_the_number_of_threads_does_not_change_a_bit(name, monkeypatch):
     example = EXAMPLES[name]
-    data = np.random.default_rng(4).standard_normal((5_000, N_FEATURES + 1))
+    data = np.random.default_rng(4).standard_normal((5_000, example.width))
     answers = []
     for n_threads in ("1", "2", "3"):
         monkeypatch.setenv("TAILGUARD_NUM_THREADS", n_threads)

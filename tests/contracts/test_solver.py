@@ -41,12 +41,33 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
 
 
 @every_solver
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12, 1e-18])
+def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
+    """The sampler's distance from ideal noise is inside: it matters where delta is tiny."""
+    X, y = regression()
+    problem, guarantee = problem_for(name), tg.ApproxDP(epsilon, delta)
+    gate, _ = gate_over(problem, X, y, guarantee, seed=1)
+    if (epsilon, delta) == (20.0, 1e-18):
+        with pytest.raises(tg.InputError, match="delta must be above"):
+            make_solver(name).plan(problem, guarantee)
+        return
+    plan = make_solver(name).plan(problem, guarantee)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    make_solver(name).run(plan, gate)
+    certificate = gate.certificate()
+    assert certificate.total.epsilon <= epsilon
+    assert certificate.spent.epsilon <= epsilon
+    assert certificate.total.epsilon >= 0.99 * epsilon
+
+
+@every_solver
 def test_what_is_spent_is_what_was_planned(name):
     X, y = regression()
     problem = problem_for(name)
     plan = make_solver(name).plan(problem, tg.ApproxDP(1.0, 1e-6))
     gate, books = gate_over(problem, X, y, tg.ApproxDP(1.0, 1e-6), seed=1)
-    gate.reserve(plan.event)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
     make_solver(name).run(plan, gate)
     assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
     assert sum(r.times for r in books.releases) == sum(stage.times for stage in plan.stages)
@@ -65,7 +86,7 @@ def test_a_run_beyond_its_reserve_is_stopped_before_it_reads(name):
     plan = make_solver(name).plan(problem, tg.GDP(1.0))
     gate, _ = gate_over(problem, X, y, tg.GDP(1.0), seed=1)
     gate.reserve(
-        dataclasses.replace(plan, stages=plan.stages[:-1] or (Stage("", "", 0.1, 1),)).event
+        dataclasses.replace(plan, stages=plan.stages[:-1] or (Stage("", "", 0.1, 1, 1),)).event
     )
     with pytest.raises(BudgetError):
         make_solver(name).run(plan, gate)
@@ -86,7 +107,7 @@ def solve(name, X, y, *, seed=None, guarantee=GENEROUS, loss=None, **options):
     solver = make_solver(name, **options)
     plan = solver.plan(problem, guarantee)
     gate, _ = gate_over(problem, X, y, guarantee, seed=seed)
-    gate.reserve(plan.event)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
     return solver.run(plan, gate)
 
 

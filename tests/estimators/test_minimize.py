@@ -104,13 +104,45 @@ def test_units_do_not_matter_to_the_bought_clip_level():
     np.testing.assert_allclose(scaled.coef * 2.0**40, first.coef, atol=0.05)
 
 
-def test_an_unbounded_set_without_a_step_is_refused():
-    X, y = regression()
-    with pytest.raises(tg.InputError, match="constraint must be a bounded set"):
-        tg.minimize(own_gradient, X, y, guarantee=tg.GDP(1.0))
-
-
 def test_there_is_no_default_privacy():
     X, y = regression()
     with pytest.raises(tg.InputError, match="epsilon"):
         tg.minimize(tg.losses.Squared(), X, y)
+
+
+def no_rows_are_read(*_):
+    raise AssertionError("the budget was reserved before the arguments were checked")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        ((tg.losses.Squared(), None), {}, "y must be given"),
+        ((tg.losses.Multinomial(3), None), {}, "y must be given"),
+        (("squared",), {}, "gradient of ONE record; got 'squared'"),
+        ((tg.losses.Squared,), {}, "loss must be a loss of tg.losses"),
+        ((lambda w, x: x,), {}, r"got one with the arguments \(w, x\)"),
+        ((own_gradient,), {"intercept": True}, "intercept must be False"),
+        ((own_gradient,), {"intercept": "no"}, "intercept must be True or False"),
+        ((own_gradient,), {"constraint": "ball"}, "constraint must be a set"),
+        ((own_gradient,), {"constraint": tg.sets.L2Ball}, "constraint must be a set"),
+        ((own_gradient,), {"constraint": tg.sets.Box(-1, 1)}, "low and high as vectors"),
+        ((own_gradient,), {"constraint": None}, "constraint must be given"),
+        (
+            (own_gradient,),
+            {"constraint": tg.sets.L2Ball(1.0, center=[0.0, 0.0])},
+            "vectors of 3 weights",
+        ),
+        ((own_gradient,), {"solver": 3}, "solver must be 'auto'"),
+        ((own_gradient,), {"ledger": "x", "random_state": None}, "ledger must be an object"),
+        ((own_gradient,), {"exposure": [1.0]}, "exposure must have one entry per row"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_the_budget_is_reserved(
+    arguments, options, sentence, monkeypatch
+):
+    monkeypatch.setattr("tailguard.gate.Gate.reserve", no_rows_are_read)
+    X, y = regression()
+    loss, *target = arguments
+    with pytest.raises(tg.InputError, match=sentence):
+        fit(loss, X, *(target or [y]), **options)

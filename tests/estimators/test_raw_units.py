@@ -94,8 +94,21 @@ def test_the_quantile_level_is_met():
 
 def test_the_predicted_privacy_noise_is_of_the_right_size():
     _, _, X = design(4)
-    X, y = X[:4_000], X[:4_000, 0] * 1e6
+    X, y = X[:30_000], X[:30_000, 0] * 1e6
     fits = [tg.LinearRegression(**BUDGET, random_state=s).fit(X, y) for s in range(30)]
     seen = np.std([fit.coef_ for fit in fits], axis=0)
     predicted = np.mean([fit.coef_noise_std_ for fit in fits], axis=0)
     assert ((seen / predicted > 0.3) & (seen / predicted < 3.0)).all()
+
+
+@pytest.mark.parametrize("n_rows", [300, 1_000, 5_000])
+@pytest.mark.parametrize("share_of_ones", [None, 0.5, 0.1])
+def test_too_few_rows_give_plain_and_never_absurd_coefficients(n_rows, share_of_ones):
+    """Where scales cannot be told, columns are read in public units; no search goes astray."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((n_rows, 5))
+        if share_of_ones:
+            X[:, 0] = rng.random(n_rows) < share_of_ones
+        fitted = tg.LinearRegression(**BUDGET, random_state=seed).fit(X, X.sum(axis=1))
+        assert np.abs(fitted.coef_).max() < 1e3

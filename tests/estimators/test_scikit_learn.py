@@ -54,11 +54,22 @@ def test_a_pickled_model_predicts_the_same(model, random_state):
 @every_model
 def test_a_fitted_model_holds_no_record(model):
     X, y = data(model)
-    X[3] = [1234.56789012345, -9876.54321098765, 5555.12121212121]
+    X[3] = [1234.56789012345, -9876.54321098765, 5555.12121212121]  # also the extremes
     stored = pickle.dumps(model(**BUDGET).fit(X, y))
     for value in X[3]:
         assert np.float64(value).tobytes() not in stored
         assert np.float64(value).tobytes()[::-1] not in stored
+
+
+STORED = {"coef_", "intercept_", "coef_noise_std_", "intercept_noise_std_"}
+STORED |= {"certificate_", "plan_", "n_features_in_", "feature_names_in_", "classes_"}
+
+
+@every_model
+def test_a_fitted_model_stores_the_documented_attributes_and_nothing_else(model):
+    X, y = data(model)
+    fitted = model(**BUDGET).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    assert set(vars(fitted)) - set(fitted.get_params()) <= STORED
 
 
 @every_model

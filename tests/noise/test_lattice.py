@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailguard.checks import InputError
+from tailguard.noise.discrete_gaussian import CELL_VARIATION
 from tailguard.noise.lattice import (
     LARGEST_PARTIAL,
     LARGEST_TOTAL,
     gaussian_calibration,
     laplace_calibration,
 )
-from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.calibration import COORDINATE_VARIATION, Sensitivity
 
 CHUNK_ROWS = 1024
 CALIBRATIONS = {"l2": gaussian_calibration, "l1": laplace_calibration}
@@ -217,3 +218,8 @@ def test_meaningless_shares_are_refused(share):
         gaussian_calibration(clipped_sum(), share)
     with pytest.raises(InputError, match="epsilon"):
         laplace_calibration(clipped_sum("l1"), share)
+
+
+@pytest.mark.parametrize("levels", [3, 4, 5])
+def test_plans_charge_at_least_the_samplers_distance_per_coordinate(levels):
+    assert levels * CELL_VARIATION <= COORDINATE_VARIATION

@@ -61,6 +61,6 @@ def test_an_uncharged_release_is_caught_by_comparing_spent_with_planned():
     plan = ScaledGradientDescent().plan(problem, guarantee)
     rows = make_rows(X, X[:, 0], loss=problem.loss)
     gate = UnchargedCounts(rows, guarantee=guarantee, source=SimulationSource(1))
-    gate.reserve(plan.event)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
     ScaledGradientDescent().run(plan, gate)
     assert spent_mu(gate.books) < 0.99 * plan.total_mu

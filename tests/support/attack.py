@@ -1,10 +1,10 @@
 """Attacks on a query: replace records by the worst ones and measure the move in lattice steps."""
 
 import numpy as np
-from tailguard.rows.arrays import make_rows
 
 from support.adversary import datasets, neighbours, replaced
 from support.examples import N_FEATURES
+from tailguard.rows.arrays import make_rows
 
 N_ROWS = 40
 MU = 0.7
@@ -12,7 +12,13 @@ MU = 0.7
 
 def lattice(example, data):
     """The exact integers that the query would release, before noise."""
-    rows = make_rows(data[:, :-1].copy(), data[:, -1].copy(), loss=example.loss)
+    features, target, *exposure = np.split(data, range(N_FEATURES, example.width), axis=1)
+    rows = make_rows(
+        features.copy(),
+        target[:, 0].copy(),
+        exposure=exposure[0][:, 0].copy() if exposure else None,
+        loss=example.loss,
+    )
     calibration = example.query.calibrate(len(data), N_FEATURES, MU)
     with np.errstate(all="ignore"):
         return example.query.answer(rows, example.state, calibration)
@@ -30,14 +36,14 @@ def allowed(example, n_rows=N_ROWS):
     return calibration.charged / calibration.grid
 
 
-def attack(example, n_pairs, seed):
+def attack(example, n_pairs, seed, n_rows=N_ROWS):
     """Replace ``n_pairs`` records in all and return the largest move over the allowed one."""
     rng = np.random.default_rng(seed)
     pairs_each = 25
     worst = 0.0
-    for data in datasets(rng, n_pairs // pairs_each, N_ROWS, N_FEATURES + 1):
+    for data in datasets(rng, n_pairs // pairs_each, n_rows, example.width):
         before = lattice(example, data)
         for slot, record in neighbours(rng, data, pairs_each):
             after = lattice(example, replaced(data, slot, record))
             worst = max(worst, move(before, after))
-    return worst / allowed(example)
+    return worst / allowed(example, n_rows)

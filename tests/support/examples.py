@@ -28,7 +28,12 @@ class Example:
     old: tuple[float, ...]
     new: tuple[float, ...]
     loss: Any = None
-    even_slot: bool = False
+    exposed: bool = False  # the last number of a record is its exposure
+
+    @property
+    def width(self) -> int:
+        """How many numbers a record has."""
+        return N_FEATURES + 1 + self.exposed
 
 
 def gradient_of_one_record(w, x, y):
@@ -87,6 +92,41 @@ def query_examples():
         (1e5, 0, 0, 0.0),
         (-1e5, 0, 0, 0.0),
     )
+    centred = Units(np.zeros(3), np.ones(3), intercept=True, target_scale=2.0, offset_center=0.5)
+    yield Example(
+        "mean-clipped-gradient/exposure",
+        MeanClippedGradient(poisson, centred, row_limit=2.0, slope_limit=4.0),
+        np.zeros(4),
+        (5.0, 0, 0, 1e9, 1.0),
+        (5.0, 0, 0, 0.0, 1e9),
+        poisson,
+        exposed=True,
+    )
+    yield Example(
+        "count-below/exposure",
+        CountBelow((0, 1, 2, 3, 4)),
+        np.array([0.0, 1.0, -1.0, 0.5, 0.0]),
+        (-9.0, -9.0, -9.0, -9.0, 0.1),
+        (9.0, 9.0, 9.0, 9.0, 10.0),
+        exposed=True,
+    )
+    yield Example(
+        "count-below/exposure-pairs",
+        CountBelow((0, 1, 2, 3, 4), paired=True),
+        np.full(5, 1.0),
+        (0.0, 0.0, 0.0, 0.0, 1.0),
+        (1e6, 1e6, 1e6, 1e6, 1e6),
+        exposed=True,
+    )
+    yield Example(
+        "count-norms-below/exposure",
+        CountNormsBelow(poisson, weights),
+        np.array([2.0]),
+        (0.0, 0, 0, 0.0, 1.0),
+        (1e6, 0, 0, 1e6, 1.0),
+        poisson,
+        exposed=True,
+    )
     record_loss = tg.losses.RecordGradient(gradient_of_one_record)
     yield Example(
         "mean-record-gradient/python",
@@ -115,7 +155,6 @@ def query_examples():
         np.full(4, 1.0),
         (0.0,) * 4,
         (1e6,) * 4,
-        even_slot=True,
     )
     yield Example(
         "count-norms-below/score",

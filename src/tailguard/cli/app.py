@@ -8,7 +8,8 @@ stderr depends on the values of records.
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from difflib import get_close_matches
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.main import get_command
@@ -85,6 +86,7 @@ def run(arguments: Sequence[str]) -> int:
             list(arguments) or ["--help"], prog_name="tailguard", standalone_mode=False
         )
     except typer.TyperException as error:
+        _drop_far_guesses(error)
         return _complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}", code=2)
     except TailguardError as error:
         return _complain(str(error), code=2)
@@ -93,6 +95,15 @@ def run(arguments: Sequence[str]) -> int:
             raise
         return _complain(INTERNAL_ERROR, code=1)
     return int(code or 0)
+
+
+def _drop_far_guesses(error: Any) -> None:
+    """Keep the options that a misspelt one may have meant; --out for --bounds is none of them."""
+    if guesses := getattr(error, "possibilities", None):
+        # The dashes, which all options share, do not make two of them alike.
+        names = {guess.lstrip("-"): guess for guess in guesses}
+        near = get_close_matches(error.option_name.lstrip("-"), names, cutoff=0.6)
+        error.possibilities = [names[name] for name in near]
 
 
 def _help_of(error: typer.TyperException) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from tailguard.cli import options
 from tailguard.cli.model_file import load_model
-from tailguard.cli.tables import print_plain
+from tailguard.cli.printing import print_plain
 
 __all__ = ["HELP", "certificate"]
 

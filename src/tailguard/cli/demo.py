@@ -13,7 +13,7 @@ import tailguard as tg
 from tailguard.checks import check_integer
 from tailguard.cli import options
 from tailguard.cli.arguments import whole_number
-from tailguard.cli.tables import NOISE_NOTE, coefficient_table, print_plain
+from tailguard.cli.printing import coefficient_table, print_note, print_plain, print_wrapped
 from tailguard.datasets.dataset import Dataset
 
 __all__ = ["HELP", "demo"]
@@ -36,6 +36,8 @@ claims = tg.datasets.insurance_claims(n_rows={rows})
 model = tg.LinearRegression(epsilon={epsilon}, delta={delta})
 model.fit(claims.features, claims.target)"""
 FEWEST_ROWS = 100
+# The two tables that are compared hold 1.5 GB at this size.
+MOST_ROWS = 10_000_000
 SEED, SEED_OF_NEW_ROWS = 0, 1
 
 
@@ -45,7 +47,9 @@ def demo(
     rows: Annotated[
         int,
         typer.Option(
-            parser=whole_number, metavar="NUMBER", help="How many policies are simulated."
+            parser=whole_number,
+            metavar="NUMBER",
+            help="How many policies are simulated, 100 to 10000000.",
         ),
     ] = 100_000,
 ) -> None:
@@ -59,11 +63,11 @@ def demo(
     ...
     """
     tg.ApproxDP(epsilon, delta)
-    check_integer("--rows", rows, minimum=FEWEST_ROWS)
+    check_integer("--rows", rows, minimum=FEWEST_ROWS, maximum=MOST_ROWS)
     console = Console(highlight=False)
     claims = tg.datasets.insurance_claims(n_rows=rows, seed=SEED)
     _heading(console, "The data")
-    console.print(_describe(claims))
+    print_wrapped(console, _describe(claims))
     _heading(console, "In Python")
     print_plain(console, THREE_LINES.format(rows=rows, epsilon=epsilon, delta=delta))
     _heading(console, "Fitting")
@@ -79,7 +83,7 @@ def demo(
     _heading(console, "Coefficients, in the units of the columns")
     truth = [*claims.coefficients, claims.intercept]
     console.print(coefficient_table(claims.feature_names, model, truth))
-    console.print(NOISE_NOTE)
+    print_note(console)
     _heading(console, "Explained variance of new rows")
     console.print(_comparison(claims, model))
     _heading(console, "Certificate")
@@ -107,6 +111,5 @@ def _comparison(claims: Dataset, model: tg.LinearRegression) -> str:
     plain_share = plain.score(new.features, new.target)
     return (
         f"private fit {private_share:8.1%}\n"
-        f"least squares {plain_share:6.1%}   NOT PRIVATE: possible here because the data are "
-        "simulated"
+        f"least squares {plain_share:6.1%}   NOT PRIVATE: possible because the data are simulated"
     )

@@ -12,7 +12,7 @@ from tailguard.cli.arguments import destination, labels_of, levels_of, names_of
 from tailguard.cli.design import declare_design
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
-from tailguard.cli.tables import NOISE_NOTE, coefficient_table, print_plain
+from tailguard.cli.printing import coefficient_table, print_note, print_plain
 from tailguard.rows.files import column_names, read_columns, read_texts
 
 __all__ = ["HELP", "fit"]
@@ -127,5 +127,5 @@ def _report(fitted: ModelFile, out: Path) -> None:
         f"{certificate.guarantee.describe()}",
     )
     console.print(coefficient_table(fitted.design.feature_names, estimator))
-    console.print(NOISE_NOTE)
+    print_note(console)
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")

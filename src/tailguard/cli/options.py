@@ -59,7 +59,7 @@ Delta: TypeAlias = Annotated[
     typer.Option(
         parser=number,
         metavar="NUMBER",
-        help="Chance that the promise fails; far below 1/rows, such as 1e-6.",
+        help="What epsilon may miss; choose it far below 1/rows.",
         rich_help_panel=PRIVACY,
     ),
 ]

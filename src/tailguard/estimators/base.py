@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_boolean
 from tailguard.estimators.summary import summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -76,7 +76,7 @@ class PrivateLinearModel(BaseEstimator):
             loss,
             n_rows=gate.n_rows,
             n_features=gate.n_features,
-            intercept=bool(self.fit_intercept),
+            intercept=check_boolean("fit_intercept", self.fit_intercept),
             has_offset=exposure is not None,
         )
         solved = solve(problem, gate, guarantee=guarantee, solver=self.solver)

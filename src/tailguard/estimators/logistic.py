@@ -26,11 +26,28 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     ----------
     classes
         The two labels, declared by the user: discovering them in the data would be a release.
-    epsilon, delta, guarantee, fit_intercept, solver, ledger, random_state
-        As for ``LinearRegression``.
+    epsilon, delta
+        The privacy parameters. There is no default.
+    guarantee
+        Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
+    fit_intercept
+        Whether to fit a constant.
+    solver
+        ``"auto"``, a name from the solver registry, or a solver object.
+    ledger
+        Books to charge the fit to; None keeps them with the fit.
+    random_state
+        None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
+        PRIVATE and says so everywhere.
 
     Attributes
     ----------
+    coef_, intercept_
+        The released coefficients.
+    coef_noise_std_, intercept_noise_std_
+        Predicted standard deviation of the privacy noise of each.
+    certificate_, plan_
+        What was promised, spent, released and assumed; what was planned.
     classes_
         The declared labels as an array.
 
@@ -55,7 +72,15 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         return Logistic()
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit privately; targets are one of the two declared classes."""
+        """Fit privately.
+
+        Parameters
+        ----------
+        X
+            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
+        y
+            One of the two declared labels per row.
+        """
         try:
             declared = tuple(self.classes)
         except TypeError:

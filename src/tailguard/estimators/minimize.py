@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from tailguard.checks import InputError, check_boolean, check_methods
 from tailguard.gate import Gate
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
@@ -45,7 +46,8 @@ def minimize(
         The set of allowed weights, in the user's units. With a loss of a score and no constraint
         the method of the estimators is used, in privately bought units.
     intercept
-        Whether a constant is fitted; the constraint then covers it as the last weight.
+        Whether a constant is fitted, for losses of a score; the constraint then covers it as the
+        last weight.
     exposure, classes
         As for ``PoissonRegression`` and ``LogisticRegression``.
     solver, ledger, random_state
@@ -80,6 +82,10 @@ def minimize(
     """
     promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     stated = _stated(loss)
+    if y is None and stated.needs_target:
+        raise InputError(f"y must be given: {stated!r} compares a score with a target.")
+    if constraint is not None:
+        check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
     gate = Gate.over(
         X,
         y,
@@ -94,7 +100,7 @@ def minimize(
         stated,
         n_rows=gate.n_rows,
         n_features=gate.n_features,
-        intercept=intercept,
+        intercept=check_boolean("intercept", intercept),
         constraint=constraint,
         has_offset=exposure is not None,
     )
@@ -103,6 +109,8 @@ def minimize(
 
 def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:
     """Wrap a bare gradient; a loss says itself which targets are valid."""
+    wanted = "a loss of tg.losses, or a function (weights, features, target) -> gradient"
+    check_methods("loss", loss, (), wanted)
     if hasattr(loss, "valid_target"):
         return cast(Loss | RecordLoss, loss)
     return RecordGradient(loss)

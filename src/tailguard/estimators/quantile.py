@@ -17,8 +17,28 @@ class QuantileRegression(PrivateRegression):
     ----------
     level
         Which quantile: 0.5 is the median.
-    epsilon, delta, guarantee, fit_intercept, solver, ledger, random_state
-        As for ``LinearRegression``.
+    epsilon, delta
+        The privacy parameters. There is no default.
+    guarantee
+        Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
+    fit_intercept
+        Whether to fit a constant.
+    solver
+        ``"auto"``, a name from the solver registry, or a solver object.
+    ledger
+        Books to charge the fit to; None keeps them with the fit.
+    random_state
+        None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
+        PRIVATE and says so everywhere.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The released coefficients.
+    coef_noise_std_, intercept_noise_std_
+        Predicted standard deviation of the privacy noise of each.
+    certificate_, plan_
+        What was promised, spent, released and assumed; what was planned.
 
     Notes
     -----

@@ -42,6 +42,7 @@ class Loss(Protocol):
 
     name: ClassVar[str]
     target_units: ClassVar[TargetUnits]
+    needs_target: ClassVar[bool]
 
     @property
     def shape(self) -> FloatArray:
@@ -102,6 +103,7 @@ class RecordLoss(Protocol):
     """
 
     name: ClassVar[str]
+    needs_target: ClassVar[bool]
 
     @property
     def record_gradient(self) -> Gradient:

@@ -30,6 +30,7 @@ class Logistic:
 
     name: ClassVar[str] = "logistic"
     target_units: ClassVar[TargetUnits] = "none"
+    needs_target: ClassVar[bool] = True
 
     @property
     def shape(self) -> FloatArray:

@@ -41,6 +41,7 @@ class Multinomial:
     """
 
     name: ClassVar[str] = "multinomial"
+    needs_target: ClassVar[bool] = True
     n_classes: int
 
     def __post_init__(self) -> None:

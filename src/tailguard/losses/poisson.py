@@ -38,6 +38,7 @@ class Poisson:
 
     name: ClassVar[str] = "poisson"
     target_units: ClassVar[TargetUnits] = "scale"
+    needs_target: ClassVar[bool] = True
 
     @property
     def shape(self) -> FloatArray:

@@ -1,5 +1,6 @@
 """A user's own loss, known by the gradient of one record."""
 
+import inspect
 import math
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import check_integer
+from tailguard.checks import InputError, check_integer
 
 from .base import BoolArray, FloatArray, Gradient
 
@@ -49,10 +50,12 @@ class RecordGradient:
     """
 
     name: ClassVar[str] = "record_gradient"
+    needs_target: ClassVar[bool] = False
     function: Gradient
     n_weights: int | None
 
     def __init__(self, function: Gradient, size: int | None = None) -> None:
+        _check_function(function)
         n_weights = None if size is None else check_integer("size", size, minimum=1)
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "n_weights", n_weights)
@@ -77,3 +80,18 @@ class RecordGradient:
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the score itself: what it predicts is not known."""
         return np.asarray(score, dtype=np.float64)
+
+
+def _check_function(function: object) -> None:
+    """Refuse what cannot be called with a record; what it does with one is never looked at."""
+    wanted = "function must be a function (weights, features, target) -> gradient of ONE record"
+    if not callable(function):
+        raise InputError(f"{wanted}; got {function!r}.")
+    try:
+        signature = inspect.signature(getattr(function, "py_func", function))
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        raise InputError(f"{wanted}; got one with the arguments {signature}.") from None

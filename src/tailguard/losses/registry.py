@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import Any
 
-from tailguard.checks import check_choice
+from tailguard.checks import InputError, check_choice
 
 from .base import Loss, RecordLoss
 
-__all__ = ["LOSSES", "RECORD_LOSSES", "make_loss"]
+__all__ = ["LOSSES", "RECORD_LOSSES", "check_known", "make_loss"]
 
 LOSSES = {
     "huber": "tailguard.losses.huber:Huber",
@@ -25,6 +25,24 @@ RECORD_LOSSES = {
     "record_gradient": "tailguard.losses.record_gradient:RecordGradient",
 }
 """Losses known by the gradient of one record."""
+
+
+def check_known(loss: object) -> None:
+    """Refuse a loss that is not registered: its slopes could mix records.
+
+    A loss object sees many scores at once. Ours are tested to treat each alone; of others nothing
+    is known, so they enter as a gradient of ONE record.
+
+    Examples
+    --------
+    >>> check_known(make_loss("squared"))
+    """
+    module, name = type(loss).__module__, type(loss).__qualname__
+    if f"{module}:{name}" not in {*LOSSES.values(), *RECORD_LOSSES.values()}:
+        raise InputError(
+            f"loss must be one of tg.losses; got an object of {name}. A loss of your own is given "
+            "by the gradient of ONE record, (weights, features, target) -> gradient."
+        )
 
 
 def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:

@@ -23,6 +23,7 @@ class ResidualLoss:
     """
 
     target_units: ClassVar[TargetUnits] = "location-scale"
+    needs_target: ClassVar[bool] = True
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite."""

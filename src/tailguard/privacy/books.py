@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import Protocol
 
 from tailguard.checks import BudgetError
@@ -71,6 +72,11 @@ class MemoryBooks:
         self._planned = Tally()
         self._spent = Tally()
         self._releases: list[Release] = []
+        self._lock = Lock()
+
+    def __sklearn_clone__(self) -> "MemoryBooks":
+        """Return the books themselves: a copied model is charged to the same budget."""
+        return self
 
     @property
     def reserved(self) -> Event:
@@ -84,21 +90,23 @@ class MemoryBooks:
 
     def reserve(self, event: Event) -> None:
         """Set a planned event aside, on top of earlier ones."""
-        self._planned = Tally.total((self._planned, tally_of(event)))
-        self._reserved = (*self._reserved, event)
+        with self._lock:
+            self._planned = Tally.total((self._planned, tally_of(event)))
+            self._reserved = (*self._reserved, event)
 
     def check(self, release: Release) -> None:
         """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
         self._spent_with(release)
 
     def record(self, release: Release) -> None:
-        """Check a release and write it down."""
-        self._spent = self._spent_with(release)
-        last = self._releases[-1] if self._releases else None
-        if last is not None and replace(last, times=release.times) == release:
-            self._releases[-1] = replace(last, times=last.times + release.times)
-        else:
-            self._releases.append(release)
+        """Check a release and write it down, in one step for all threads."""
+        with self._lock:
+            self._spent = self._spent_with(release)
+            last = self._releases[-1] if self._releases else None
+            if last is not None and replace(last, times=release.times) == release:
+                self._releases[-1] = replace(last, times=last.times + release.times)
+            else:
+                self._releases.append(release)
 
     def _spent_with(self, release: Release) -> Tally:
         """Return the tally with the release on top, or refuse."""

@@ -7,7 +7,10 @@ worked out from public numbers; no record is ever read.
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Calibration", "Sensitivity"]
+__all__ = ["COORDINATE_VARIATION", "Calibration", "Sensitivity"]
+
+COORDINATE_VARIATION = 3e-26
+"""How far sampled noise may be from the ideal, in total variation, per released coordinate."""
 
 Norm = Literal["l1", "l2"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Any
 
-__all__ = ["COMPOSITION", "certificate_text"]
+__all__ = ["COMPOSITION", "WIDTH", "certificate_text"]
 
 COMPOSITION = {
     "gdp": "Gaussian differential privacy: the squares of mu add up, exactly (Dong, Roth and Su "
@@ -17,7 +17,8 @@ COMPOSITION = {
     "none": "no accountant proves a finite epsilon",
 }
 
-WIDTH = 100
+# A terminal shows 80 columns, and some leave out the last.
+WIDTH = 79
 LABEL = 13
 
 
@@ -53,9 +54,14 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
         "software": f"tailguard {data['version']}",
     }
     for label, text in facts.items():
-        first, *rest = wrap(text, WIDTH - LABEL)
+        first, *rest = _lines(text, WIDTH - LABEL)
         yield f"{label:{LABEL}}{first}"
         yield from (" " * LABEL + line for line in rest)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """Wrap a text, but never between a name and its value."""
+    return [line.replace("\0", " ") for line in wrap(text.replace(" = ", "\0=\0"), width)]
 
 
 def _total(total: Mapping[str, Any]) -> str:
@@ -82,15 +88,25 @@ def _releases(releases: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the table of releases."""
     yield ""
     yield "Released, in this order"
-    yield f"  {'times':>7}  {'sensitivity':>12}  {'noise std':>12}  {'mechanism':<10}  what"
+    head = f"  {'times':>5}  {'sensitivity':>11}  {'noise std':>11}  "
+    yield f"{head}what"
     for r in releases:
-        part = "" if r["block_map"] is None else f", block {r['block']} of {r['block_map']!r}"
-        yield (
-            f"  {r['times']:>7}  {r['sensitivity']:>12.6g}  {r['noise_std']:>12.6g}  "
-            f"{r['mechanism']:<10}  {r['name']} ({r['kind']}{part})"
-        )
+        numbers = f"  {r['times']:>5}  {r['sensitivity']:>11.6g}  {r['noise_std']:>11.6g}  "
+        first, *rest = _what(r, WIDTH - len(numbers))
+        yield f"{numbers}{first}"
+        yield from (" " * len(head) + line for line in rest)
     if not releases:
         yield "  nothing"
+
+
+def _what(release: Mapping[str, Any], width: int) -> list[str]:
+    """Say what a release was, by which mechanism and query; on one line where that fits."""
+    details = [release["mechanism"], release["kind"]]
+    if release["block_map"] is not None:
+        details.append(f"block {release['block']} of {release['block_map']!r}")
+    name, by = release["name"], f"({', '.join(details)})"
+    whole = f"{name} {by}"
+    return [whole] if len(whole) <= width else [*wrap(name, width), *wrap(by, width)]
 
 
 def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:

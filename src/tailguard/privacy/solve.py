@@ -12,6 +12,7 @@ from tailguard.privacy.accountants.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until
+from tailguard.privacy.totals import epsilon_with_variation
 
 __all__ = ["calibrate", "satisfies", "spent_share"]
 
@@ -60,8 +61,11 @@ def _(guarantee: GDP, event: Event) -> float:
     return math.sqrt(_ratio(accountant.total, Fraction(guarantee.mu) ** 2))
 
 
-def satisfies(event: Event, guarantee: Guarantee) -> bool:
+def satisfies(event: Event, guarantee: Guarantee, *, variation: float = 0.0) -> bool:
     """Tell whether the event costs at most the guarantee, as far as any accountant can prove.
+
+    Outputs within total ``variation`` of the event's own are charged to the delta of an
+    (epsilon, delta) promise; other promises are kept up to that distance.
 
     Examples
     --------
@@ -71,6 +75,9 @@ def satisfies(event: Event, guarantee: Guarantee) -> bool:
     >>> satisfies(Repeated(Gaussian(mu=0.1), 6), ApproxDP(epsilon=1.0, delta=1e-6))
     False
     """
+    if variation and isinstance(guarantee, ApproxDP):
+        bound = epsilon_with_variation(event, guarantee.delta, variation)
+        return bound.epsilon <= guarantee.epsilon
     return spent_share(guarantee, event) <= 1.0
 
 

@@ -49,7 +49,11 @@ class CountBelow(GaussianQuery):
     columns: tuple[int, ...]
     paired: bool = False
 
-    name = "counts below thresholds"
+    @property
+    def name(self) -> str:
+        """The release's name in the books."""
+        what = "pair differences" if self.paired else "values"
+        return f"counts of {what} below thresholds"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the vector of counts."""

@@ -1,1 +1,6 @@
 """Solvers: algorithms that see nothing but gate answers."""
+
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
+
+__all__ = ["NoisyGradientDescent", "ScaledGradientDescent"]

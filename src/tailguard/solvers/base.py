@@ -17,28 +17,42 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
+from tailguard.privacy.calibration import COORDINATE_VARIATION
 from tailguard.privacy.events import Composed, Event, Gaussian, Repeated
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.sets.base import ConstraintSet
 
 __all__ = ["Plan", "Problem", "Solution", "Solver", "Stage", "usable_mu"]
 
 FloatArray = NDArray[np.float64]
 
-# Leaves room for what is charged outside the composition of the shares: rounding of the closed
-# forms (1e-12 relative) and the sampler's total variation (1e-26 per coordinate).
+# Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
 BUDGET_MARGIN = 1e-9
 
 
-def usable_mu(guarantee: Guarantee) -> float:
-    """Total mu that a plan may share out under a guarantee.
+def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
+    """Total mu that a plan may share out, when it releases at most that many coordinates.
+
+    The distance of sampled from ideal noise is taken off delta first: a release within total
+    variation ``t`` of an (epsilon, delta - (1 + exp(epsilon)) t) one is (epsilon, delta)-DP.
 
     Examples
     --------
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> round(usable_mu(GDP(1.0)), 6)
+    >>> from tailguard.privacy.guarantees import GDP, ApproxDP
+    >>> round(usable_mu(GDP(1.0), coordinates=1000), 6)
     1.0
+    >>> round(usable_mu(ApproxDP(1.0, 1e-6), coordinates=1000), 6)
+    0.236704
     """
+    if isinstance(guarantee, ApproxDP):
+        lost = (1.0 + math.exp(min(guarantee.epsilon, 700.0))) * coordinates * COORDINATE_VARIATION
+        if lost >= guarantee.delta / 2.0:
+            raise InputError(
+                f"delta must be above {2.0 * lost:.3g} at epsilon = {guarantee.epsilon:g} for "
+                f"{coordinates} released numbers, whose noise is sampled and not ideal; got "
+                f"{guarantee.delta:g}. State guarantee=tg.GDP(mu) for a promise beyond that."
+            )
+        guarantee = ApproxDP(guarantee.epsilon, guarantee.delta - lost)
     return guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
 
 
@@ -93,11 +107,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Stage:
-    """``times`` releases that spend ``mu`` each, and what they buy in plain words.
+    """``times`` releases of ``size`` numbers that spend ``mu`` each, and what they buy in words.
 
     Examples
     --------
-    >>> Stage("descent", "gradients", mu=0.1, times=4).total_mu
+    >>> Stage("descent", "gradients", mu=0.1, times=4, size=3).total_mu
     0.2
     """
 
@@ -105,6 +119,7 @@ class Stage:
     purpose: str
     mu: float
     times: int
+    size: int
 
     @property
     def total_mu(self) -> float:
@@ -125,7 +140,7 @@ class Plan:
     --------
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("descent", "gradients", 0.5, 4),))
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("descent", "gradients", 0.5, 4, 3),))
     >>> plan.total_mu
     1.0
     """
@@ -147,6 +162,11 @@ class Plan:
         """The whole plan as a privacy event."""
         return Composed(tuple(stage.event for stage in self.stages))
 
+    @property
+    def coordinates(self) -> int:
+        """How many numbers the plan releases in all."""
+        return sum(stage.times * stage.size for stage in self.stages)
+
     def stage(self, name: str) -> Stage:
         """Return the stage of that name."""
         return next(stage for stage in self.stages if stage.name == name)
@@ -166,6 +186,7 @@ class Plan:
                 f"({stage.times} releases at mu = {stage.mu:.4g})"
             )
         lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
+        lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import check_choice, check_finite, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_finite, check_integer, check_positive
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
@@ -89,13 +89,9 @@ class NoisyGradientDescent:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Share the budget out; numbers only."""
-        constraint = problem.constraint or WholeSpace()
-        require(
-            self.step_size is not None or math.isfinite(constraint.diameter()),
-            "constraint must be a bounded set where no step_size is given; "
-            f"got {constraint!r}, of infinite diameter.",
-        )
-        total_mu = usable_mu(guarantee)
+        _check_constraint(problem, self.step_size)
+        coordinates = CLIP_STEPS + 1 + self.n_steps * problem.size
+        total_mu = usable_mu(guarantee, coordinates)
         stages: tuple[Stage, ...] = ()
         if self.clip_norm is None:
             share = total_mu * math.sqrt(CLIP_SHARE / (CLIP_STEPS + 1))
@@ -105,10 +101,12 @@ class NoisyGradientDescent:
                 .share
             )
             purpose = "a private clip level for the gradients"
-            stages = (Stage("clip level", purpose, share, CLIP_STEPS + 1),)
+            stages = (Stage("clip level", purpose, share, CLIP_STEPS + 1, 1),)
         left = math.sqrt(total_mu**2 - sum(stage.total_mu**2 for stage in stages))
         descent_mu = left / math.sqrt(self.n_steps)
-        descent = Stage("descent", "gradients of the clipped loss", descent_mu, self.n_steps)
+        descent = Stage(
+            "descent", "gradients of the clipped loss", descent_mu, self.n_steps, problem.size
+        )
         settings: dict[str, float | int | str] = {"iterate": self.iterate, "start": self.start}
         if self.clip_norm is not None:
             settings["clip_norm"] = self.clip_norm
@@ -144,6 +142,34 @@ class NoisyGradientDescent:
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)
         return Solution(coef, intercept, plan, unknown, math.nan, points)
+
+
+def _check_constraint(problem: Problem, step_size: float | None) -> None:
+    """Refuse what could only fail after the budget is reserved; all of it is public."""
+    require(
+        problem.scored is not None or not problem.intercept,
+        "intercept must be False for a loss known one record at a time: its gradient covers all "
+        "weights, a constant column included.",
+    )
+    constraint = problem.constraint
+    if constraint is None:
+        require(
+            step_size is not None,
+            "constraint must be given, such as tg.sets.L2Ball(10.0), or else a solver with a "
+            "step_size, such as tg.solvers.NoisyGradientDescent(step_size=0.1).",
+        )
+        return
+    require(
+        step_size is not None or math.isfinite(constraint.diameter()),
+        "constraint must be of finite diameter where no step_size is given (a Box takes low and "
+        f"high as vectors); got {constraint!r}.",
+    )
+    try:
+        constraint.project(np.zeros(problem.size))
+    except InputError:
+        raise InputError(
+            f"constraint must be a set of vectors of {problem.size} weights; got {constraint!r}."
+        ) from None
 
 
 def _gradient_query(problem: Problem, clip_norm: float) -> Query:

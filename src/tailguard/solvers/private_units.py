@@ -28,13 +28,15 @@ from tailguard.solvers.bisection import (
 )
 from tailguard.solvers.limits import centre_fraction
 
-__all__ = ["Columns", "buy_units", "target_units", "units_stages"]
+__all__ = ["Columns", "buy_units", "fewest_records", "target_units", "units_stages"]
 
 FloatArray = NDArray[np.float64]
 
 SPREAD_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave
 LOCATION_STEPS = SIGNED_OCTAVE_STEPS + 16  # to 2**-16 of the location itself
-SEEN = 3.0  # a count is told from zero when it exceeds this many noise standard deviations
+# A search starts where the wanted count, half of what it searches, stands this many noise standard
+# deviations above zero: one wrong turn of a bisection lands anywhere among the floats.
+SEEN = 5.0
 LARGEST_SCALE = 2.0**1000  # so that neither a scale nor its inverse overflows
 RELATIVE_RESOLUTION = 2.0**-14  # a scale finer than this share of the location is not resolved
 
@@ -98,8 +100,8 @@ def units_stages(problem: Problem, total_mu: float) -> tuple[Stage, Stage]:
     query = CountBelow(columns)
     share = query.calibrate(problem.n_rows, problem.n_features, share).share
     return (
-        Stage("spread", "a private scale for every column", share, spread),
-        Stage("location", "a private centre for every column", share, location),
+        Stage("spread", "a private scale for every column", share, spread, len(columns)),
+        Stage("location", "a private centre for every column", share, location, len(columns)),
     )
 
 
@@ -129,6 +131,22 @@ def buy_units(gate: Gate, problem: Problem, spread: Stage, location: Stage) -> U
     return _assemble(columns, center, scale, problem)
 
 
+def fewest_records(problem: Problem, spread: Stage) -> int:
+    """Count below which no search starts, so that columns are read in their raw units.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=8)
+    >>> spread, _ = units_stages(problem, total_mu=0.1)
+    >>> fewest_records(problem, spread)
+    3980
+    """
+    noise_std = math.sqrt(len(Columns.of(problem).indices)) / spread.mu
+    # Half of the pairs, which are half of the records, must be seen.
+    return math.ceil(4.0 * SEEN * noise_std)
+
+
 def _spreads(gate: Gate, columns: Columns, stage: Stage) -> FloatArray:
     """Median of the non-zero pair differences per column; NaN where none can be told from zero."""
     below = _counter(gate, CountBelow(columns.indices, paired=True), stage.mu)
@@ -138,7 +156,7 @@ def _spreads(gate: Gate, columns: Columns, stage: Stage) -> FloatArray:
     differing = pairs - zeros
     middle = bisect_quantiles(below, zeros + differing / 2.0, steps=SPREAD_STEPS, signed=False)
     noise_std = math.sqrt(width) / stage.mu
-    return np.where(differing > SEEN * noise_std, middle, np.nan)
+    return np.where(differing / 2.0 > SEEN * noise_std, middle, np.nan)
 
 
 def _fractions(columns: Columns, problem: Problem) -> FloatArray:
@@ -156,7 +174,8 @@ def _locations(gate: Gate, columns: Columns, fractions: FloatArray, stage: Stage
     valid = below(np.full(width, np.inf)).mean()
     found = bisect_quantiles(below, valid * fractions, steps=LOCATION_STEPS, signed=True)
     noise_std = math.sqrt(width) / stage.mu
-    return found if valid > SEEN * noise_std else np.zeros(width)
+    seen = np.minimum(fractions, 1.0 - fractions) * valid > SEEN * noise_std
+    return np.where(seen, found, 0.0)
 
 
 def _counter(gate: Gate, query: CountBelow, mu: float) -> Callable[[FloatArray], FloatArray]:

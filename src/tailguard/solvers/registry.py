@@ -8,7 +8,7 @@ The solvers cite their own; that any of them is private is Dwork and Roth 2014, 
 from importlib import import_module
 from typing import Any
 
-from tailguard.checks import check_choice
+from tailguard.checks import check_choice, check_methods
 from tailguard.solvers.base import Problem, Solver
 
 __all__ = ["SOLVERS", "make_solver", "solver_for"]
@@ -44,7 +44,8 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
     'ScaledGradientDescent'
     """
     if not isinstance(choice, str):
-        return choice
+        wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
+        return check_methods("solver", choice, ("plan", "run"), wanted)
     check_choice("solver", choice, ("auto", *SOLVERS))
     if choice == "auto":
         bounded = problem.constraint is not None or problem.scored is None

@@ -24,8 +24,14 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
 from tailguard.solvers.descent import Schedule, descend, predicted_noise_std
-from tailguard.solvers.limits import choose_limits, typical_curvature
-from tailguard.solvers.private_units import buy_units, units_stages
+from tailguard.solvers.limits import STEP_COUNTS, choose_limits, typical_curvature
+from tailguard.solvers.private_units import (
+    LOCATION_STEPS,
+    SPREAD_STEPS,
+    buy_units,
+    fewest_records,
+    units_stages,
+)
 from tailguard.solvers.unit_rate import RATE_PURPOSE, RATE_SHARE, at_unit_rate, needs_rate
 
 __all__ = ["ScaledGradientDescent"]
@@ -35,6 +41,8 @@ FloatArray = NDArray[np.float64]
 ASSUMPTIONS = (
     "most columns take more than one value, so that a scale can be told from zero",
     "few rows exceed the row limit and few slopes the slope limit, in private units",
+    "columns are not nearly collinear, nor very many for the number of steps: otherwise descent "
+    "stays unfinished and coefficients are pulled towards zero",
 )
 
 
@@ -98,10 +106,12 @@ class ScaledGradientDescent:
             "solver 'scaled-gradient-descent' must be given no constraint, since it works in "
             "units of its own; use solver='noisy-gradient-descent'.",
         )
-        total_mu = usable_mu(guarantee)
+        total_mu = usable_mu(guarantee, most_coordinates(problem, self.n_steps))
         bought = [*units_stages(problem, total_mu * math.sqrt(self.units_share))]
         if needs_rate(problem):
-            bought.append(Stage("rate", RATE_PURPOSE, total_mu * math.sqrt(RATE_SHARE), 1))
+            bought.append(
+                Stage("rate", RATE_PURPOSE, total_mu * math.sqrt(RATE_SHARE), 1, problem.size)
+            )
         left = math.sqrt(total_mu**2 - sum(stage.total_mu**2 for stage in bought))
         limits = choose_limits(
             problem,
@@ -112,7 +122,9 @@ class ScaledGradientDescent:
             slope_limit=self.slope_limit,
         )
         descent_mu = left / math.sqrt(limits.n_steps)
-        descent = Stage("descent", "gradients of the clipped loss", descent_mu, limits.n_steps)
+        descent = Stage(
+            "descent", "gradients of the clipped loss", descent_mu, limits.n_steps, problem.size
+        )
         return Plan(
             solver="scaled-gradient-descent",
             problem=problem,
@@ -125,7 +137,7 @@ class ScaledGradientDescent:
                 "radius": self.radius,
                 "iterate": self.iterate,
             },
-            assumptions=ASSUMPTIONS,
+            assumptions=(*ASSUMPTIONS, *_few_records(problem, bought[0])),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -152,6 +164,24 @@ class ScaledGradientDescent:
             constraint=L2Ball(float(settings["radius"])),
         )
         return _solution(plan, query, schedule, weights, points)
+
+
+def _few_records(problem: Problem, spread: Stage) -> tuple[str, ...]:
+    """Say from public numbers alone that there are too few records for this budget."""
+    fewest = fewest_records(problem, spread)
+    if problem.n_rows >= fewest:
+        return ()
+    return (
+        f"n = {problem.n_rows} is below the {fewest} records that scales need at this budget, so "
+        "columns are read in their raw units: accuracy holds only where these are near 1",
+    )
+
+
+def most_coordinates(problem: Problem, n_steps: int | None) -> int:
+    """Bound the numbers that a plan releases, before its steps are chosen."""
+    measured = problem.n_features + 2  # the target and the offset are columns too
+    bought = (SPREAD_STEPS + 2 + LOCATION_STEPS + 1) * measured + problem.size
+    return bought + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
 def _solution(

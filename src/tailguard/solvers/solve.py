@@ -72,7 +72,7 @@ def solve(
     """
     chosen = solver_for(solver, problem)
     plan = chosen.plan(problem, guarantee)
-    gate.reserve(plan.event)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
         solution = chosen.run(plan, gate)
     return Solved(solution, gate.certificate(assumptions=plan.assumptions))

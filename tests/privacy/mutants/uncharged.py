@@ -8,7 +8,7 @@ class UnchargedCounts(Gate):
     """Answers counts through a second gate whose books nobody reads."""
 
     def ask(self, query, state, *, mu):
-        if query.name != "counts below thresholds":
+        if "below thresholds" not in query.name:
             return super().ask(query, state, mu=mu)
         hidden = Gate(self._rows, guarantee=self._guarantee, source=self._source)
         hidden.reserve(Gaussian(mu))

@@ -1,6 +1,7 @@
 """What the commands print: coefficients beside their privacy noise, and long texts unwrapped."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 from rich import box
@@ -8,17 +9,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-__all__ = ["NOISE_NOTE", "coefficient_table", "print_plain"]
+from tailguard.estimators.summary import NOISE_NOTE, coefficient_rows
+from tailguard.privacy.certificate_text import WIDTH
 
-NOISE_NOTE = (
-    "privacy noise: predicted standard deviation of the added noise alone; sampling error and the "
-    "bias of clipping come on top"
-)
-"""What the column of that name leaves out."""
+__all__ = ["coefficient_table", "print_note", "print_plain", "print_wrapped"]
 
 
 def coefficient_table(
-    names: Sequence[str], estimator: Any, truth: Sequence[float] | None = None
+    names: Sequence[str], model: Any, truth: Sequence[float] | None = None
 ) -> Table:
     """Return coefficients, their privacy noise and, for simulated data, the truth.
 
@@ -30,19 +28,41 @@ def coefficient_table(
     >>> coefficient_table(["age"], model).row_count
     2
     """
-    rows = list(zip(names, estimator.coef_, estimator.coef_noise_std_, strict=True))
-    if estimator.fit_intercept:
-        rows.append(("(intercept)", estimator.intercept_, estimator.intercept_noise_std_))
+    rows = coefficient_rows(model)
+    # The columns of a file have their own names; an intercept keeps the one that it has.
+    labels = [*names, *(name for name, _, _ in rows[len(names) :])]
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     table.add_column("coefficient", justify="right")
     table.add_column("privacy noise", justify="right")
     if truth is not None:
         table.add_column("truth", justify="right")
-    for index, (name, value, noise) in enumerate(rows):
+    for index, (_, value, noise) in enumerate(rows):
         known = [] if truth is None else [f"{truth[index]:.4g}"]
-        table.add_row(escape(name), f"{value:.4g}", f"{noise:.2g}", *known)
+        table.add_row(escape(labels[index]), f"{value:.4g}", f"{noise:.2g}", *known)
     return table
+
+
+def print_wrapped(console: Console, text: str) -> None:
+    """Print a paragraph, wrapped to the screen and no wider than a certificate.
+
+    Examples
+    --------
+    >>> print_wrapped(Console(), "delta = [1e-6]")
+    delta = [1e-6]
+    """
+    print_plain(console, fill(text, min(console.width, WIDTH)))
+
+
+def print_note(console: Console) -> None:
+    """Print what the noise column leaves out.
+
+    Examples
+    --------
+    >>> print_note(Console())  # doctest: +ELLIPSIS
+    privacy noise: ...
+    """
+    print_wrapped(console, NOISE_NOTE)
 
 
 def print_plain(console: Console, text: str) -> None:
