@@ -1,10 +1,18 @@
 """Numbers out of arrays and tables, judged by their schema and never by their values.
 
 Missing values become NaN. What is not a number by its type is refused by one sentence that names
-the column and its type. Libraries that the user did not load are not loaded here.
+the column and its type. Lists and tuples have no type, so each of their cells is converted on its
+own and NaN if it is no number; they are refused by their structure only. Libraries that the user
+did not load are not loaded here.
 """
 
+import re
 import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,18 +20,33 @@ from numpy.typing import NDArray
 
 from tailguard.checks import InputError
 
-__all__ = ["column_names", "to_matrix", "to_vector"]
+__all__ = [
+    "SharedSetting",
+    "column_names",
+    "is_a",
+    "is_column",
+    "quietly",
+    "table_columns",
+    "to_matrix",
+    "to_vector",
+    "type_word",
+]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 COLUMN_KINDS = (
     ("pandas", "Series"),
+    ("pandas", "Index"),
+    ("pandas.api.extensions", "ExtensionArray"),
     ("polars", "Series"),
     ("pyarrow", "ChunkedArray"),
     ("pyarrow", "Array"),
 )
+TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
 ALLOWED = "real numbers, integers or booleans"
+# These have a length but are one cell, which is no row of numbers.
+NO_SEQUENCES = (str, bytes, bytearray, dict, set, frozenset)
 
 
 def to_matrix(X: Any, name: str = "X") -> Features:
@@ -35,8 +58,10 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     array([[1., 2.],
            [3., 4.]])
     """
-    columns = _table_columns(X)
-    if columns is None:
+    columns = table_columns(X)
+    if is_column(X):
+        matrix = _column(None, X, name)
+    elif columns is None:
         matrix = _numeric_array(X, name)
     elif columns:
         vectors = [_column(label, values, name) for label, values in columns]
@@ -58,12 +83,12 @@ def to_vector(y: Any, name: str = "y") -> FloatArray:
     >>> to_vector([True, False])
     array([1., 0.])
     """
-    columns = _table_columns(y)
+    columns = table_columns(y)
     if columns is not None:
         if len(columns) != 1:
             raise InputError(f"{name} must be one column; got {len(columns)}.")
         vector = _column(*columns[0], name)
-    elif any(_is_a(y, library, kind) for library, kind in COLUMN_KINDS):
+    elif is_column(y):
         vector = _column(None, y, name)
     else:
         vector = _numeric_array(y, name)
@@ -82,44 +107,83 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     >>> column_names(np.zeros((2, 3))) is None
     True
     """
-    if _is_a(X, "pyarrow", "Table"):
-        return tuple(X.column_names)
-    if not (_is_a(X, "pandas", "DataFrame") or _is_a(X, "polars", "DataFrame")):
+    if is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch"):
+        names = tuple(X.schema.names)
+    elif is_a(X, "pandas", "DataFrame") or is_a(X, "polars", "DataFrame"):
+        names = tuple(X.columns)
+    else:
         return None
-    names = tuple(X.columns)
+    if len(set(names)) < len(names):
+        raise InputError(f"X must have column names that differ; got {list(names)}.")
     return names if all(isinstance(name, str) for name in names) else None
 
 
-def _is_a(value: Any, library: str, kind: str) -> bool:
-    """Whether ``value`` is of a class of a library that the user has loaded."""
+def is_a(value: Any, library: str, kind: str) -> bool:
+    """Whether ``value`` is of a class of a library that the user has loaded.
+
+    Examples
+    --------
+    >>> is_a(np.zeros(2), "numpy", "ndarray")
+    True
+    """
     module = sys.modules.get(library)
     return module is not None and isinstance(value, getattr(module, kind, ()))
 
 
-def _table_columns(X: Any) -> list[tuple[Any, Any]] | None:
-    """List names and columns of a table; None for anything else."""
-    if _is_a(X, "pandas", "DataFrame"):
+def table_columns(X: Any) -> list[tuple[Any, Any]] | None:
+    """List names and columns of a table; None for anything else.
+
+    Examples
+    --------
+    >>> table_columns([[1.0]]) is None
+    True
+    """
+    if is_a(X, "pandas", "DataFrame"):
         return [(label, X.iloc[:, j]) for j, label in enumerate(X.columns)]
-    if _is_a(X, "polars", "DataFrame"):
+    if is_a(X, "polars", "DataFrame"):
         return [(column.name, column) for column in X.get_columns()]
-    if _is_a(X, "pyarrow", "Table"):
-        return list(zip(X.column_names, X.columns, strict=True))
+    if is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch"):
+        return list(zip(X.schema.names, X.columns, strict=True))
     return None
+
+
+def is_column(values: Any) -> bool:
+    """Whether something is one column of pandas, polars or pyarrow.
+
+    Examples
+    --------
+    >>> is_column([1.0, 2.0])
+    False
+    """
+    return any(is_a(values, library, kind) for library, kind in COLUMN_KINDS)
+
+
+def type_word(dtype: Any) -> str:
+    """Name a type without widths, units and fields: these may have come from values.
+
+    Examples
+    --------
+    >>> type_word(np.dtype("<U32")), type_word(np.dtype("M8[ns]"))
+    ('text', 'datetime64')
+    """
+    text = TEXT_KINDS.get(getattr(dtype, "kind", "")) if isinstance(dtype, np.dtype) else None
+    found = re.match(r"\w+", str(dtype))
+    return text or (found.group() if found else type(dtype).__name__)
 
 
 def _column(label: Any, values: Any, name: str) -> FloatArray:
     """Turn one column of a table into floats."""
     where = name if label is None else f"Column {label!r} of {name}"
-    if _is_a(values, "pandas", "Series"):
-        return _pandas_column(values, where)
-    if _is_a(values, "polars", "Series"):
+    if is_a(values, "polars", "Series"):
         return _polars_column(values, where)
-    return _arrow_column(values, where)
+    if is_a(values, "pyarrow", "Array") or is_a(values, "pyarrow", "ChunkedArray"):
+        return _arrow_column(values, where)
+    return _pandas_column(values, where)
 
 
 def _pandas_column(values: Any, where: str) -> FloatArray:
     dtype = values.dtype
-    sparse = _is_a(dtype, "pandas", "SparseDtype")
+    sparse = is_a(dtype, "pandas", "SparseDtype")
     if sparse or getattr(dtype, "kind", "O") not in "biuf":
         raise _wrong_type(where, dtype)
     if isinstance(dtype, np.dtype):
@@ -157,18 +221,18 @@ def _arrow_column(values: Any, where: str) -> FloatArray:
 
 
 def _numeric_array(X: Any, name: str) -> FloatArray:
-    """Turn anything but a table into an array of floats."""
-    if hasattr(X, "tocsr") or hasattr(X, "collect"):
+    """Turn anything but tables and their columns into an array of floats."""
+    if hasattr(X, "tocsr"):
         raise InputError(
-            f"{name} must be dense and in memory, sparse input is not supported; "
-            f"got {type(X).__name__}."
+            f"{name} must be dense, sparse input is not supported; got {type(X).__name__}."
         )
-    if isinstance(X, np.ma.MaskedArray):
-        X = _unmasked(X)
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        raise InputError(f"{name} must have rows of one length; got a ragged sequence.") from None
+    if hasattr(X, "collect"):
+        raise InputError(
+            f"{name} must be in memory, call .collect() on it first; got {type(X).__name__}."
+        )
+    if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
+        return _from_cells(X, name)
+    array = np.asarray(_unmasked(X, name) if isinstance(X, np.ma.MaskedArray) else X)
     if array.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} must hold {ALLOWED}.")
     if array.dtype.kind not in "biuf":
@@ -176,10 +240,52 @@ def _numeric_array(X: Any, name: str) -> FloatArray:
     return _floats(array)
 
 
-def _unmasked(X: Any) -> Any:
+def _from_cells(values: Any, name: str) -> FloatArray:
+    """Turn a sequence, of rows if each of its entries is one, into floats cell by cell."""
+    if not _is_sequence(values):
+        raise InputError(
+            f"{name} must be an array, a table or a sequence; got {type(values).__name__}."
+        )
+    cells = list(values)
+    shape: tuple[int, ...] = (len(cells),)
+    if cells and all(map(_is_sequence, cells)):
+        rows = [list(row) for row in cells]
+        if len({len(row) for row in rows}) > 1:
+            raise InputError(f"{name} must have rows of one length; got a ragged sequence.")
+        shape, cells = (len(rows), len(rows[0])), list(chain.from_iterable(rows))
+        if cells and all(map(_is_sequence, cells)):
+            raise InputError(f"{name} must have rows of numbers; got rows of sequences.")
+    with quietly():
+        return np.fromiter(map(_number, cells), np.float64, len(cells)).reshape(shape)
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether something is a sequence of entries, rather than one cell."""
+    if isinstance(value, list | tuple):
+        return True
+    if isinstance(value, NO_SEQUENCES) or not hasattr(type(value), "__len__"):
+        return False
+    return getattr(value, "shape", None) != ()
+
+
+def _number(cell: Any) -> float:
+    """Return one cell as a number, NaN if it is none: whatever is wrong concerns this cell only."""
+    if type(cell) is float:
+        return cell
+    try:
+        if isinstance(cell, complex | np.complexfloating) or cell is np.ma.masked:
+            return np.nan
+        return np.nan if _is_sequence(cell) else float(cell)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return np.nan
+
+
+def _unmasked(X: Any, name: str) -> Any:
     """Return a masked array with NaN where it is masked."""
     if X.dtype.kind != "f":
-        raise InputError(f"A masked array must hold floats; got {X.dtype}.")
+        raise InputError(f"{name}, a masked array, must hold floats; got {type_word(X.dtype)}.")
     return X.filled(np.nan)
 
 
@@ -191,7 +297,7 @@ def _floats(array: Any) -> FloatArray:
 
 
 def _wrong_type(where: str, dtype: Any) -> InputError:
-    return InputError(f"{where} must hold {ALLOWED}; got {dtype}.")
+    return InputError(f"{where} must hold {ALLOWED}; got {type_word(dtype)}.")
 
 
 def _check_shape(matrix: FloatArray, name: str) -> None:
@@ -206,3 +312,64 @@ def _check_shape(matrix: FloatArray, name: str) -> None:
                 f"{name} must have rows and columns; found 0 {thing}(s) "
                 f"(shape={matrix.shape}) while a minimum of 1 is required."
             )
+
+
+class SharedSetting:
+    """A setting of the whole process, held by any number of threads at once.
+
+    The first to enter changes it, the last to leave restores it.
+
+    Parameters
+    ----------
+    change
+        Gives a context manager that changes the setting and restores it.
+
+    Examples
+    --------
+    >>> setting = SharedSetting(warnings.catch_warnings)
+    >>> with setting, setting:
+    ...     pass
+    """
+
+    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._change = change
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._held = self._change()
+                self._held.__enter__()
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._held.__exit__(None, None, None)
+
+
+@contextmanager
+def _no_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# Filters for warnings belong to the whole process.
+NO_WARNINGS = SharedSetting(_no_warnings)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Silence warnings and numerical errors: they would say something about a record.
+
+    Examples
+    --------
+    >>> with quietly():
+    ...     print(np.log(np.array([-1.0])))
+    [nan]
+    """
+    with NO_WARNINGS, np.errstate(all="ignore"):
+        yield

@@ -4,12 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, objmode
 
 from support.score_kernels import LOSS_NAMES, InNumPyOnly, make_block
 from tailguard.checks import InputError
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
+from tailguard.kernels.record_loops import gradients
 from tailguard.kernels.safe_clip import safe_clip
 from tailguard.losses import Multinomial, RecordGradient, Squared
 from tailguard.losses.registry import make_loss
@@ -83,7 +84,20 @@ def warn(w, x, y):
     return x
 
 
+def leave(w, x, y):
+    raise SystemExit(3)
+
+
+class Leaver:
+    """A result that leaves when it is looked at."""
+
+    def __array__(self, *arguments, **options):
+        raise SystemExit(4)
+
+
 MISBEHAVIOURS = {
+    "exit": leave,
+    "exit-later": lambda w, x, y: Leaver(),
     "exception": fail,
     "division": lambda w, x, y: x * (1 / 0),
     "none": lambda w, x, y: None,
@@ -129,6 +143,50 @@ def test_a_compiled_function_of_the_wrong_type_is_refused_whatever_the_records(r
     gradient = njit(lambda w, x, y: result)
     with pytest.raises(InputError, match="must compile with Numba"):
         total(gradient, RecordBlock(np.full((2, 2), np.nan), np.zeros(2)))
+
+
+def in_python(first):
+    if first > 1:
+        warnings.warn("the record is big", stacklevel=1)
+        np.log(np.array([-first]))
+    if first > 2:
+        raise ValueError("the record is huge")
+    if first > 3:
+        raise SystemExit
+    return first
+
+
+@njit
+def leaves_numba(w, x, y):
+    first = 0.0
+    with objmode(first="float64"):
+        first = in_python(x[0])
+    return np.array([first, 1.0])
+
+
+@pytest.mark.parametrize("bad", [[], [0], [3], [3, 4], [6], [0, 6]])
+def test_what_numba_cannot_catch_makes_exactly_that_record_zero(bad):
+    features = np.full((7, 2), 0.25)
+    features[2] = 1.5
+    features[bad] = 5.0
+    gradient = leaves_numba
+    expected = sum(
+        np.zeros(2) if i in bad else np.array([features[i, 0], 1.0]) for i in range(len(features))
+    )
+    block = RecordBlock(features, np.zeros(7))
+    np.testing.assert_allclose(total(gradient, block, clip_norm=10.0), expected)
+
+
+@pytest.mark.parametrize("bad", [0.25, 5.0])
+def test_a_failure_does_not_change_the_bits_of_the_other_records(bad):
+    features = np.random.default_rng(6).uniform(-1, 1, (1024, 2))
+    features[500] = bad
+    block = RecordBlock(features, np.zeros(len(features)))
+    found, used = gradients(leaves_numba, np.zeros(2), 2, block)
+    assert used.all()
+    others = np.arange(len(features)) != 500
+    np.testing.assert_array_equal(found[others, 0], features[others, 0])
+    np.testing.assert_array_equal(found[500], [0.25, 1.0] if bad < 1 else [0.0, 0.0])
 
 
 def test_an_interrupt_is_not_swallowed():

@@ -1,14 +1,16 @@
 """Columns of files: what the header says is public, what the cells hold is not."""
 
 import builtins
+import csv
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.rows.files import column_names, read_columns, read_texts
+from tailguard.rows.files import _csv_rows, column_names, read_columns, read_texts
 
 NAN = np.nan
 CSV = """age,name,cost
@@ -55,7 +57,7 @@ def test_csv_texts_are_read(csv_file):
 def test_csv_bytes_that_are_no_text_concern_their_cell_only(tmp_path):
     place = tmp_path / "odd.csv"
     place.write_bytes(b"a,b\n\xff\xfe,1\n2,3\n\x00,4\n" + b"9" * 200_000 + b",5\n6,7\n")
-    expected = [[NAN, 1], [2, 3], [NAN, 4], [NAN, NAN], [6, 7]]
+    expected = [[NAN, 1], [2, 3], [NAN, 4], [np.inf, 5], [6, 7]]
     np.testing.assert_array_equal(read_columns(place, ["a", "b"]), expected)
 
 
@@ -95,6 +97,9 @@ def test_an_unknown_column_is_refused(csv_file, parquet_file, read):
         ("", "must start with a line of column names"),
         ("a,b\n", "must have records below its header"),
         ("a,a\n1,2\n", "column names that differ"),
+        (",a\n0,1\n", "give column 1 a name or leave it out"),
+        ("a,b, \n0,1,\n", "give column 3 a name or leave it out"),
+        ("\n1\n", "must start with a line of column names"),
     ],
 )
 def test_a_csv_file_without_a_table_is_refused(tmp_path, text, words):
@@ -112,6 +117,24 @@ def test_a_parquet_file_without_a_table_is_refused(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.float64())}), place)
     with pytest.raises(InputError, match="must have records"):
         read_columns(place, ["a"])
+
+
+def test_a_parquet_column_without_a_name_or_with_that_of_another_is_refused(tmp_path):
+    place, values = tmp_path / "odd.parquet", [pa.array([1.0, 2.0])] * 2
+    for names, words in [(["a", ""], "give column 2 a name"), (["a", "a"], "names that differ")]:
+        pq.write_table(pa.Table.from_arrays(values, names=names), place)
+        for read in (column_names, lambda place: read_columns(place, ["a"])):
+            with pytest.raises(InputError, match=words):
+                read(place)
+
+
+def test_the_index_that_pandas_writes_is_refused(tmp_path):
+    place = tmp_path / "odd.csv"
+    pd.DataFrame({"a": [1.0, 2.0]}).to_csv(place)
+    with pytest.raises(
+        InputError, match=r"odd.csv must .*; give column 1 a name or leave it out.$"
+    ):
+        column_names(place)
 
 
 def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
@@ -132,3 +155,70 @@ def test_a_blank_line_is_a_record_of_missing_cells(tmp_path):
     place.write_text("a,b\n1,2\n\n3,4\n")
     read = read_columns(place, ["a", "b"])
     np.testing.assert_array_equal(read, [[1, 2], [np.nan, np.nan], [3, 4]])
+
+
+def test_a_cell_of_any_length_stays_one_cell_of_one_record(tmp_path):
+    place = tmp_path / "long.csv"
+    limit = csv.field_size_limit()
+    cell = "z" * 70_000 + "\n1,2\n" + "z" * 70_000
+    place.write_text(f'a,b\n1,2\n"{cell}",3\n4,5\n')
+    read = read_columns(place, ["a", "b"])
+    np.testing.assert_array_equal(read, [[1, 2], [NAN, 3], [4, 5]])
+    assert read_texts(place, ["a"]) == [["1", cell, "4"]]
+    assert csv.field_size_limit() == limit
+
+
+def test_the_limit_of_csv_comes_back_when_the_last_reader_is_gone(tmp_path):
+    place = tmp_path / "short.csv"
+    place.write_text("a\n1\n2\n")
+    limit = csv.field_size_limit()
+    first, second = _csv_rows(place, ["a"]), _csv_rows(place, ["a"])
+    assert next(first) == next(second) == ["1"]
+    first.close()
+    assert csv.field_size_limit() > limit
+    second.close()
+    assert csv.field_size_limit() == limit
+
+
+TEXT_LIKE = {
+    "text": (pa.array(["x", None]), ["x", None]),
+    "large text": (pa.array(["x", None], pa.large_string()), ["x", None]),
+    "dictionary": (pa.array(["x", None]).dictionary_encode(), ["x", None]),
+    "integers": (pa.array([1, None], pa.uint8()), ["1", None]),
+    "booleans": (pa.array([True, None]), ["True", None]),
+}
+
+
+@pytest.mark.parametrize("kind", TEXT_LIKE)
+def test_parquet_columns_of_labels_are_read(tmp_path, kind):
+    column, expected = TEXT_LIKE[kind]
+    pq.write_table(pa.table({"a": column}), tmp_path / "labels.parquet")
+    assert read_texts(tmp_path / "labels.parquet", ["a"]) == [expected]
+
+
+@pytest.mark.parametrize("value", [1, 2**31 - 1])
+def test_a_parquet_column_that_may_not_become_text_is_refused_by_its_type(tmp_path, value):
+    place = tmp_path / "odd.parquet"
+    columns = {
+        "date32": pa.array([0, value], pa.date32()),
+        "timestamp": pa.array([0, value], pa.timestamp("ns")),
+        "decimal128": pa.array([0, value], pa.decimal128(38, 2)),
+        "binary": pa.array([b"a", b"\xff"]),
+        "list": pa.array([[1], None]),
+        "double": pa.array([0.0, value]),
+    }
+    pq.write_table(pa.table(columns), place)
+    for name in columns:
+        with pytest.raises(InputError) as caught:
+            read_texts(place, [name])
+        assert str(caught.value) == (
+            f"Column '{name}' of {place} must hold text, integers or booleans; got {name}."
+        )
+
+
+def test_parquet_text_that_cannot_be_decoded_concerns_its_cell_only(tmp_path):
+    offsets = pa.py_buffer(np.array([0, 1, 2], np.int32).tobytes())
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff")])
+    for column in (broken, broken.dictionary_encode()):
+        pq.write_table(pa.table({"a": column}), tmp_path / "odd.parquet")
+        assert read_texts(tmp_path / "odd.parquet", ["a"]) == [["a", "\ufffd"]]

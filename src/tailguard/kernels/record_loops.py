@@ -6,7 +6,6 @@ reached the outside would say something about a record.
 """
 
 import threading
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError
+from tailguard.tables import quietly
 
 from .block import FloatArray, RecordBlock
 
@@ -22,7 +22,7 @@ __all__ = ["gradients"]
 
 Gradient = Callable[[FloatArray, FloatArray, float], Any]
 
-# Filters for warnings belong to the whole process: one block at a time.
+# A function of Python need not bear two threads at once.
 ONE_AT_A_TIME = threading.Lock()
 
 
@@ -41,10 +41,10 @@ def gradients(
     used = ~block.void()
     found = np.zeros((block.n_rows, size))
     if hasattr(gradient, "py_func"):
-        _run_compiled(gradient, weights, block, used, found)
+        with quietly():
+            _run_compiled(gradient, weights, block, used, found)
     else:
-        with ONE_AT_A_TIME, warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with ONE_AT_A_TIME, quietly():
             _run_python(gradient, weights, block, used, found)
     return found, used
 
@@ -59,33 +59,61 @@ def _run_python(
             result = np.asarray(gradient(weights.copy(), row, float(targets[i])))
             if result.shape == found[i].shape and result.dtype.kind in "biuf":
                 found[i] = result
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # SystemExit too
             found[i] = 0.0
 
 
 def _run_compiled(
     gradient: Any, weights: FloatArray, block: RecordBlock, used: Any, found: FloatArray
 ) -> None:
-    from numba.core.errors import NumbaError  # noqa: PLC0415 (Numba takes a while to load)
-
     targets = np.ascontiguousarray(block.vector("target"))
-    arguments = (gradient, weights, block.features, targets, used, found)
+    arguments = (gradient, weights, block.features, targets)
+    loop = _compiled_for(*arguments, used, found)
     try:
-        _compiled_loop()(*arguments)
+        loop(*arguments, used, found)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # what Numba cannot catch, as in a block of Python within the function
+        found[:] = 0.0
+        for i in np.flatnonzero(used):
+            _run_one(loop, arguments, used, found, int(i))
+
+
+def _run_one(loop: Any, arguments: Any, used: Any, found: FloatArray, i: int) -> None:
+    """Run the same machine code on one record only, which is alone concerned if that fails."""
+    alone = np.zeros_like(used)
+    alone[i] = True
+    try:
+        loop(*arguments, alone, found)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        found[i] = 0.0
+
+
+def _compiled_for(*arguments: Any) -> Any:
+    """Return the loop compiled for the types of the arguments, which no record decides."""
+    from numba import typeof  # noqa: PLC0415 (Numba takes a while to load)
+    from numba.core.errors import NumbaError  # noqa: PLC0415
+
+    loop = _compiled_loop()
+    try:
+        loop.compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
     except NumbaError:
-        # Types decide whether a function compiles, never a record.
         raise InputError(
             "gradient must compile with Numba for (weights, features, target) of types float64[:], "
             "float64[:] and float64, and return a vector of real numbers; it does not."
         ) from None
+    return loop
 
 
 @cache
-def _compiled_loop() -> Callable[..., None]:
+def _compiled_loop() -> Any:
     from numba import njit  # noqa: PLC0415
 
-    loop: Callable[..., None] = njit(nogil=True)(_loop)
-    return loop
+    return njit(nogil=True)(_loop)
 
 
 def _loop(

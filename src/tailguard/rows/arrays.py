@@ -74,13 +74,7 @@ class ArrayRows:
     def _column(self, name: str, values: Any) -> FloatArray | None:
         if values is None:
             return None
-        vector = to_vector(values, name)
-        if len(vector) != self.n_rows:
-            raise InputError(
-                f"{name} must have one entry per row of X; got {len(vector)} entries for "
-                f"{self.n_rows} rows."
-            )
-        return vector
+        return _one_per_row(name, to_vector(values, name), self.n_rows)
 
     def __repr__(self) -> str:
         return f"ArrayRows(n_rows={self.n_rows}, n_features={self.n_features})"
@@ -136,5 +130,14 @@ def make_rows(
     offset = None
     if exposure is not None:
         with np.errstate(all="ignore"):
-            offset = np.log(to_vector(exposure, "exposure"))
+            offset = np.log(_one_per_row("exposure", to_vector(exposure, "exposure"), len(X)))
     return ArrayRows(X, y, offset, None if loss is None else loss.valid_target)
+
+
+def _one_per_row(name: str, vector: FloatArray, n_rows: int) -> FloatArray:
+    """Return a column, refusing one of another length than the features."""
+    if len(vector) != n_rows:
+        raise InputError(
+            f"{name} must have one entry per row of X; got {len(vector)} entries for {n_rows} rows."
+        )
+    return vector

@@ -2,10 +2,15 @@
 
 A CSV cell that is no number, an empty one, and a cell missing at the end of a short line are NaN;
 nothing is said about them. Every line that the CSV reader finds is a record, a blank one too.
+
+Neighbouring files differ in one *parsed* record. An unbalanced quote or a bare carriage return
+joins or splits lines before there are records, so a file holding one is a file of other records.
 """
 
 import csv
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,9 @@ import numpy as np
 
 from tailguard.checks import InputError
 from tailguard.kernels.block import FloatArray
-from tailguard.tables import to_matrix
+from tailguard.tables import SharedSetting, to_matrix
+
+from .labels import arrow_cells
 
 __all__ = ["column_names", "read_columns", "read_texts"]
 
@@ -30,7 +37,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
     """
     path = _existing(path)
     if _is_parquet(path):
-        return tuple(str(name) for name in _parquet_file(path).schema_arrow.names)
+        return _checked_names(path, _parquet_file(path).schema_arrow.names)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         return _header(path, csv.reader(stream))
 
@@ -66,10 +73,33 @@ def read_texts(path: str | Path, names: Sequence[str]) -> list[list[str | None]]
     """
     path = _existing(path)
     if _is_parquet(path):
-        columns = [column.to_pylist() for column in _parquet_table(path, names).columns]
-        return [[None if cell is None else str(cell) for cell in column] for column in columns]
+        columns = zip(names, _parquet_table(path, names).columns, strict=True)
+        return [_parquet_texts(column, f"Column {name!r} of {path}") for name, column in columns]
     rows = list(_csv_rows(path, names))
     return [[row[j] or None for row in rows] for j in range(len(names))]
+
+
+def _parquet_texts(column: Any, where: str) -> list[str | None]:
+    cells = arrow_cells(column, where, floats=False)
+    return [None if cell is None else str(cell) for cell in cells]
+
+
+@contextmanager
+def _no_field_limit() -> Iterator[None]:
+    """Let a cell be of any length: after one beyond the limit, csv resumes inside its quotes."""
+    limit = csv.field_size_limit()
+    try:
+        csv.field_size_limit(sys.maxsize)
+    except OverflowError:  # a C long has 32 bits on Windows
+        csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+# The limit belongs to the whole process.
+NO_FIELD_LIMIT = SharedSetting(_no_field_limit)
 
 
 def _existing(path: str | Path) -> Path:
@@ -92,12 +122,25 @@ def _number(cell: str) -> float:
 
 def _header(path: Path, reader: Any) -> tuple[str, ...]:
     try:
-        names = tuple(next(reader))
-    except (StopIteration, csv.Error):
-        raise InputError(f"{path} must start with a line of column names; it does not.") from None
+        names: list[str] = next(reader, [])
+    except csv.Error:
+        names = []
+    if not names:
+        raise InputError(f"{path} must start with a line of column names; it does not.")
+    return _checked_names(path, names)
+
+
+def _checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Refuse a column without a name, as pandas writes for an index, and one name for two."""
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(
+                f"{path} must have a name for every column; "
+                f"give column {position} a name or leave it out."
+            )
     if len(set(names)) < len(names):
         raise InputError(f"{path} must have column names that differ; got {list(names)}.")
-    return names
+    return tuple(names)
 
 
 def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int]:
@@ -110,7 +153,7 @@ def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int
 
 def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[list[str]]:
     """Yield the wanted cells of each record; empty text where there is none."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with NO_FIELD_LIMIT, path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         reader = csv.reader(stream)
         places = _places(path, _header(path, reader), names)
         n_rows = 0
@@ -156,7 +199,7 @@ def _parquet_file(path: Path) -> Any:
 
 def _parquet_table(path: Path, names: Sequence[str]) -> Any:
     stored = _parquet_file(path)
-    _places(path, stored.schema_arrow.names, names)
+    _places(path, _checked_names(path, stored.schema_arrow.names), names)
     table = stored.read(columns=list(names)).select(list(names))
     if stored.metadata.num_rows == 0:
         raise InputError(f"{path} must have records; it has none.")
