@@ -88,8 +88,7 @@ def calibrate(
     *Guarantee.* ``satisfies(event_of(parameter), guarantee)`` holds for what is returned.
 
     *Edge cases.* The cost must not fall as the parameter grows. The search starts at ``guess``;
-    what it finds is within ten times ``accuracy`` of
-    the largest, relatively.
+    what it finds is relatively within ten times ``accuracy`` of the largest.
 
     *Reference.* Balle and Wang 2018, Section 3.1 (calibration by root finding).
 

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from tailguard.checks import InputError
 from tailguard.privacy.accountants.pld import PldAccountant
+from tailguard.privacy.accountants.smallest import smallest_epsilon
 from tailguard.privacy.amplification import (
     repeated_clones_epsilon,
     shuffled_epsilon,
@@ -16,7 +17,14 @@ from tailguard.privacy.amplification import (
     shuffled_pure_profile,
 )
 from tailguard.privacy.amplification.clones import Clones
-from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled, ShuffledPure
+from tailguard.privacy.events import (
+    Approximate,
+    Gaussian,
+    Parallel,
+    Repeated,
+    Shuffled,
+    ShuffledPure,
+)
 from tailguard.privacy.gaussian import epsilon_of, mu_of
 from tailguard.privacy.profiles import profile_of
 
@@ -72,15 +80,15 @@ def pair_density(x, y, mu, own, others):
 
 @pytest.mark.parametrize("mu", [0.2, 1.0])
 def test_above_two_shuffled_units_by_quadrature(mu):
-    grid = np.linspace(-8, 8, 401)
+    grid = np.linspace(-8, 8, 241)
     x, y = np.meshgrid(grid, grid)
     cell = (grid[1] - grid[0]) ** 2
+    e = np.array([0.0, 0.1, 0.5])
+    bound = shuffled_profile(mu, 2).delta(e)
     for others in (-1.0, 0.0, 1.0):
         one, other = (pair_density(x, y, mu, own, others) for own in (1.0, -1.0))
-        for e in (0.0, 0.1, 0.5):
-            truth = np.maximum(one - math.exp(e) * other, 0).sum() * cell
-            bound = shuffled_profile(mu, 2).delta(np.array([e]))[0]
-            assert truth <= bound * (1 + 1e-3)
+        truth = [np.maximum(one - math.exp(at) * other, 0).sum() * cell for at in e]
+        assert np.all(truth <= bound * (1 + 1e-3))
 
 
 @pytest.mark.parametrize(("mu", "n_units"), [(0.1, 1000), (0.3, 100), (0.05, 10**5), (2.0, 10)])
@@ -120,7 +128,7 @@ def test_monotone_in_everything():
     for costs in (
         [cost(mu=mu) for mu in (0.01, 0.1, 0.2, 0.5, 1.0, 3.0)],
         [cost(n_units=n) for n in (10**6, 10**4, 300, 50, 2, 1)],
-        [cost(delta=delta) for delta in (1e-2, 1e-4, 1e-6, 1e-9, 1e-12)],
+        [cost(delta=delta) for delta in (1e-2, 1e-6, 1e-12)],
         [composed(mu=mu) for mu in (0.05, 0.2, 0.4)],
         [composed(n_units=n) for n in (3000, 300, 30)],
         [composed(times=times) for times in (1, 2, 10, 50)],
@@ -158,7 +166,10 @@ def test_failures_are_charged_at_the_total_epsilon():
     assert per_round < total
     short = 20 * (1 + math.exp(per_round)) * (1 + math.exp(-0.5) / 2) * 100 * 1e-11
     assert accounted(Repeated(ShuffledPure(0.5, 100), 20), 1e-6 - short) < total
-    assert repeated_clones_epsilon(1e-6, **(units | {"unit_delta": 1e-9})) == math.inf
+    # Where failures leave nothing to the shuffle, the units cost what they cost without it.
+    alone = smallest_epsilon(Repeated(Approximate(0.5, 1e-9), 20), 1e-6).epsilon
+    assert repeated_clones_epsilon(1e-6, **(units | {"unit_delta": 1e-9})) == alone
+    assert repeated_clones_epsilon(1e-6, **(units | {"unit_delta": 1e-6})) == math.inf
 
 
 @pytest.mark.parametrize(("mu", "n_units", "times"), [(0.05, 200, 30)])
@@ -180,11 +191,11 @@ def test_the_event_is_sharper_than_any_single_pair(mu, n_units, times):
 def test_a_fixed_partition_is_not_amplified():
     """Fixed groups that others cannot imitate: to claim the shuffle's epsilon would be wrong."""
     claimed = Clones(1000, 0.5).epsilon(5e-7)
-    assert claimed == pytest.approx(0.0739, abs=1e-3)
+    assert claimed == pytest.approx(0.0739, abs=5e-5)
     allowed = 1e-6 / (2 * (math.exp(claimed) + 1) * 1.5 * 1000)
     mu = mu_of(0.5, allowed)
     true = accounted(Parallel("groups", 0, Gaussian(mu)))
-    assert true == pytest.approx(0.3488, abs=0.03)
+    assert true == pytest.approx(0.3488, abs=5e-5)
     assert true > 4 * claimed
 
 

@@ -9,9 +9,10 @@ Reference
 Feldman, McMillan and Talwar 2021, Theorem 3.8; Zhu, Dong and Wang 2022, Theorem 10.
 """
 
-from tailguard.checks import check_integer, check_open_unit
+from tailguard.checks import check_open_unit
+from tailguard.privacy.accountants.smallest import smallest_epsilon
 from tailguard.privacy.amplification.clones import failure_variation
-from tailguard.privacy.events import Repeated, ShuffledPure
+from tailguard.privacy.events import Approximate, Pure, Repeated, ShuffledPure
 from tailguard.privacy.ranges import check_failure
 from tailguard.privacy.totals import epsilon_with_variation
 
@@ -23,7 +24,8 @@ def repeated_clones_epsilon(
 ) -> float:
     """Epsilon of ``times`` shuffles, fresh ones, of (``unit_epsilon``, ``unit_delta``)-DP units.
 
-    *Guarantee.* Never below the truth; the rounds may be chosen in the light of earlier ones.
+    *Guarantee.* Never below the truth, never above what the units cost without a shuffle; the
+    rounds may be chosen in the light of earlier ones.
 
     *Edge cases.* Infinity where failures alone use up ``delta``. For Gaussian units the event
     ``Shuffled`` is sharper: it weighs failures against losses at every epsilon.
@@ -37,6 +39,10 @@ def repeated_clones_epsilon(
     """
     check_open_unit("delta", delta)
     check_failure("unit_delta", unit_delta)
-    event = Repeated(ShuffledPure(unit_epsilon, n_units), check_integer("times", times, minimum=1))
+    event = Repeated(ShuffledPure(unit_epsilon, n_units), times)
+    unit = Approximate(unit_epsilon, unit_delta) if unit_delta else Pure(unit_epsilon)
     variation = min(times * failure_variation(n_units, unit_epsilon, unit_delta), 0.5)
-    return epsilon_with_variation(event, delta, variation).epsilon
+    return min(
+        epsilon_with_variation(event, delta, variation).epsilon,
+        smallest_epsilon(Repeated(unit, times), delta).epsilon,
+    )
