@@ -103,6 +103,18 @@ def _add_four(
 
 
 @njit(**OPTIONS)
+def _add_constants(
+    kind: int, count: int, numbers: FloatArray, work: FloatArray, sums: FloatArray
+) -> None:
+    """Add the bounded slopes themselves: the entries of an intercept."""
+    constants, zero, one = np.ones((TILE_ROWS, 1)), np.zeros(1), np.ones(1)
+    factors, sizes = work[FACTORS], work[RADII]
+    for b in range(0, count - 3, 4):
+        largest = max(sizes[b], sizes[b + 1], sizes[b + 2], sizes[b + 3])
+        _add_four(kind, constants, b, zero, one, factors, b, numbers, largest, sums)
+
+
+@njit(**OPTIONS)
 def _add_tile(
     kind: int,
     features: Features,
@@ -112,21 +124,17 @@ def _add_tile(
     inverse_scale: FloatArray,
     numbers: FloatArray,
     work: FloatArray,
-    constants: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Add the bounded entries of whole groups of four records; ``constants`` is the intercept."""
+    """Add the bounded entries of whole groups of four records."""
     factors, sizes = work[FACTORS], work[RADII]
-    n_features = features.shape[1]
     for b in range(0, count - 3, 4):
         largest = max(sizes[b], sizes[b + 1], sizes[b + 2], sizes[b + 3])
         _add_four(
             kind, features, start + b, center, inverse_scale, factors, b, numbers, largest, sums
         )
-        if sums.size > n_features:
-            zero, one = np.zeros(1), np.ones(1)
-            rest = sums[n_features:]
-            _add_four(kind, constants, b, zero, one, factors, b, numbers, largest, rest)
+    if sums.size > features.shape[1]:
+        _add_constants(kind, count, numbers, work, sums[features.shape[1] :])
 
 
 @njit(**OPTIONS)
@@ -158,7 +166,6 @@ def _add_copies(
     numbers: FloatArray,
     work: FloatArray,
     copies: FloatArray,
-    constants: FloatArray,
     sums: FloatArray,
 ) -> None:
     """Check and add the records of a tile that were set aside, from copies of their rows."""
@@ -179,7 +186,7 @@ def _add_copies(
         if copied[b]:
             score = scored[SIZES, b] + work[OFFSETS, b]
             factors[b] = _clip(slope(score, work[TARGETS, b], shape), slope_limit)
-    _add_tile(kind, copies, 0, TILE_ROWS, zeros, ones, numbers, work, constants, sums)
+    _add_tile(kind, copies, 0, TILE_ROWS, zeros, ones, numbers, work, sums)
 
 
 def _sum_groups(
@@ -204,7 +211,6 @@ def _sum_groups(
     n_block, n_features = features.shape
     work, copies = np.zeros((6, TILE_ROWS)), np.zeros((TILE_ROWS, n_features))
     squares, sums = np.zeros(TILE_ROWS), np.zeros(weights.size)
-    constants = np.ones((TILE_ROWS, 1))
     work[UNITS] = 1.0
     start = 0
     while start < n_block:
@@ -217,14 +223,12 @@ def _sum_groups(
         _score(features, start, count, center, inverse_scale, weights, work)
         squares[:] = work[RADII]
         n_used = _weigh(count, slope, shape, limits.slope_limit, work)
-        _add_tile(
-            kind, features, start, count, center, inverse_scale, numbers, work, constants, sums
-        )
+        _add_tile(kind, features, start, count, center, inverse_scale, numbers, work, sums)
         if n_used < count:
             work[RADII] = squares
             _add_copies(
                 kind, features, start, count, center, inverse_scale, weights, slope, shape,
-                limits.slope_limit, numbers, work, copies, constants, sums,
+                limits.slope_limit, numbers, work, copies, sums,
             )  # fmt: skip
         start += count
         if start == end:
