@@ -9,13 +9,14 @@ import pytest
 import tailguard as tg
 from support.sources import QuietSource
 from support.statistics import gaussian_scale_test
-from tailguard.checks import BudgetError
+from tailguard.checks import BudgetError, InputError
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.events import Gaussian, Repeated
+from tailguard.privacy.events import Gaussian, Laplace, Repeated
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
 
@@ -184,3 +185,30 @@ def test_a_loss_of_the_users_own_is_refused_since_it_could_mix_records():
 
     with pytest.raises(tg.InputError, match="gradient of ONE record"):
         Gate.over(X, X[:, 0], guarantee=tg.GDP(1.0), loss=Mixing())
+
+
+MEAN = ClampedMean(None, Units.raw(2, intercept=False), threshold=1.0, n_groups=4)
+
+
+def test_a_pure_answer_is_booked_as_laplace_noise_and_nothing_else():
+    opened = gate(guarantee=tg.PureDP(1.0))
+    opened.reserve(Laplace(0.5))
+    opened.ask(MEAN, AT_ZERO, epsilon=0.5)
+    certificate = opened.certificate()
+    (release,) = certificate.releases
+    assert (release.mechanism, release.norm) == ("laplace", "l1")
+    assert 0.4999 < release.event().epsilon <= 0.5
+    assert certificate.sampler_total_variation == 0.0
+
+
+def test_a_pure_spend_beyond_the_reserve_is_refused_before_any_record_is_read():
+    closed = gate(UnreadableRows(), guarantee=tg.PureDP(1.0))
+    closed.reserve(Laplace(0.5))
+    with pytest.raises(BudgetError, match="reserved budget"):
+        closed.ask(MEAN, AT_ZERO, epsilon=0.51)
+
+
+@pytest.mark.parametrize("shares", [{}, {"mu": 0.1, "epsilon": 0.1}])
+def test_a_question_names_one_price(shares):
+    with pytest.raises(InputError, match="one of the two"):
+        gate(UnreadableRows()).ask(MEAN, AT_ZERO, **shares)

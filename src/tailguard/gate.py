@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import BudgetError, check_methods
+from tailguard.checks import BudgetError, InputError, check_methods
 from tailguard.losses.registry import check_known
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
 from tailguard.privacy.books import Books, MemoryBooks, Release
-from tailguard.privacy.calibration import COORDINATE_VARIATION
+from tailguard.privacy.calibration import COORDINATE_VARIATION, Calibration
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
@@ -133,9 +133,15 @@ class Gate:
             self._books.reserve(event)
             self._reserved_coordinates = coordinates
 
-    def ask(self, query: Query, state: Any, *, mu: float) -> FloatArray:
-        """Answer one query at a cost of at most ``mu``: calibrate, book, read, draw, finish."""
-        calibration = query.calibrate(self.n_rows, self.n_features, mu)
+    def ask(
+        self, query: Query, state: Any, *, mu: float | None = None, epsilon: float | None = None
+    ) -> FloatArray:
+        """Answer one query: calibrate, book, read, draw, finish.
+
+        It costs at most ``mu``, with Gaussian noise, or at most ``epsilon`` in pure DP, with
+        Laplace noise, where the query has such a form. Give one of the two.
+        """
+        calibration = self._calibrate(query, mu, epsilon)
         mechanism = make_mechanism(calibration.mechanism)
         self._record(
             Release(
@@ -154,6 +160,13 @@ class Gate:
             lattice = query.answer(self._rows, state, calibration)
         noised = mechanism.release(lattice, calibration, self._source)
         return query.finish(noised.astype(np.float64) * calibration.grid, self.n_rows)
+
+    def _calibrate(self, query: Query, mu: float | None, epsilon: float | None) -> Calibration:
+        if mu is not None and epsilon is None:
+            return query.calibrate(self.n_rows, self.n_features, mu)
+        if epsilon is not None and mu is None:
+            return query.calibrate_pure(self.n_rows, self.n_features, epsilon)
+        raise InputError(f"ask needs mu or epsilon, one of the two; got {mu!r} and {epsilon!r}.")
 
     def _record(self, release: Release, size: int, variation: float) -> None:
         """Write a release down, or refuse it: first for good, then in the gate's own books."""

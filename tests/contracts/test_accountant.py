@@ -23,6 +23,9 @@ from tailguard.privacy.events import (
     Parallel,
     Pure,
     Repeated,
+    Sampled,
+    Shuffled,
+    ShuffledPure,
     ZeroConcentrated,
 )
 from tailguard.privacy.gaussian import delta_of, epsilon_of
@@ -30,7 +33,11 @@ from tailguard.privacy.tally import tally_of
 
 pytestmark = pytest.mark.parametrize("name", ACCOUNTANTS)
 
-LEAVES = [Gaussian, Laplace, Pure, BoundedRange, ZeroConcentrated, lambda s: Approximate(s, 1e-8)]
+LEAVES = [
+    *(Gaussian, Laplace, Pure, BoundedRange, ZeroConcentrated, lambda s: Approximate(s, 1e-8)),
+    *(lambda s: Sampled(s, 0.1), lambda s: Sampled(s, 0.1, "poisson")),
+    *(lambda s: Shuffled(s, 200), lambda s: ShuffledPure(s, 200)),
+]
 DELTAS = [1e-3, 1e-6, 1e-9]
 
 
@@ -138,6 +145,18 @@ def test_unknown_events_are_refused_at_any_depth(name, strange):
         with pytest.raises(InputError, match="does not know events of type"):
             accountant.compose(event)
     assert accountant == make_accountant(name)
+
+
+@pytest.mark.parametrize(
+    "amplified", [Sampled(0.3, 0.1), Sampled(0.3, 0.1, "poisson"), Shuffled(0.3, 200)]
+)
+def test_amplification_is_priced_from_profiles_or_refused(name, amplified):
+    accountant = make_accountant(name)
+    assert accountant.supports(amplified) == (name == "pld")
+    assert accountant.supports(Composed((Gaussian(0.1), amplified))) == (name == "pld")
+    if name == "pld":
+        plain = accountant.compose(Gaussian(0.3), times=4).epsilon(1e-6)
+        assert accountant.compose(amplified, times=4).epsilon(1e-6) < plain
 
 
 def test_nothing_costs_nothing(name):

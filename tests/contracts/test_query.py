@@ -9,15 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.adversary import replaced
-from support.attack import MU, N_ROWS, allowed, attack, lattice, move
+from support.attack import MU, N_ROWS, allowed, attack, calibrated, lattice, move
 from support.examples import N_FEATURES, query_examples
+from tailguard.checks import InputError
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.queries.registry import QUERIES
 
+PURE_QUERIES = ("clamped-mean", "truncated-mean", "soft-mean")
 EXAMPLES = {example.name: example for example in query_examples()}
 WIDEST = max(example.width for example in EXAMPLES.values())
 
+PURE = [name for name in EXAMPLES if name.split("/")[0] in PURE_QUERIES]
+
 every_example = pytest.mark.parametrize("name", EXAMPLES)
+every_pure_example = pytest.mark.parametrize("name", PURE)
 
 
 def test_the_registry_and_the_examples_name_the_same_queries():
@@ -43,7 +48,7 @@ def test_ten_thousand_replaced_records_never_exceed_the_charge(name):
 @every_example
 def test_some_pair_attains_nine_tenths_of_the_ideal_sensitivity(name):
     example = EXAMPLES[name]
-    data = np.ones((N_ROWS, example.width))
+    data = example.background(N_ROWS)
     before, after = replaced(data, 4, example.old), replaced(data, 4, example.new)
     calibration = example.query.calibrate(N_ROWS, N_FEATURES, MU)
     moved = move(lattice(example, before), lattice(example, after)) * calibration.grid
@@ -98,3 +103,31 @@ def test_calibration_needs_no_rows_and_spends_at_most_what_was_asked(name):
         assert calibration.share <= mu
         assert calibration.share >= mu * (1 - 1e-3)
         assert calibration.charged >= calibration.sensitivity.ideal
+
+
+@every_pure_example
+def test_with_laplace_noise_the_move_is_charged_in_the_l1_norm(name):
+    assert attack(EXAMPLES[name], 300, seed=5, pure=True) <= 1.0 + 1e-12
+
+
+@pytest.mark.audit
+@every_pure_example
+def test_ten_thousand_replaced_records_never_exceed_the_l1_charge(name):
+    assert attack(EXAMPLES[name], 10_000, seed=6, pure=True) <= 1.0 + 1e-12
+
+
+@every_pure_example
+def test_some_pair_attains_nine_tenths_of_the_ideal_l1_sensitivity(name):
+    example = EXAMPLES[name]
+    data = example.background(N_ROWS)
+    pair = [lattice(example, replaced(data, 4, r), pure=True) for r in (example.old, example.new)]
+    calibration = calibrated(example, N_ROWS, pure=True)
+    moved = move(*pair, pure=True) * calibration.grid
+    assert moved >= 0.9 * calibration.sensitivity.ideal
+    assert MU * (1 - 1e-3) <= calibration.share <= MU
+
+
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - set(PURE)))
+def test_a_query_without_a_pure_form_says_so(name):
+    with pytest.raises(InputError, match="epsilon needs a query with a pure form"):
+        calibrated(EXAMPLES[name], N_ROWS, pure=True)

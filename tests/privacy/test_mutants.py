@@ -1,6 +1,7 @@
 """Each known way to break the promise is caught by the suite that guards it."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import tailguard as tg
 from privacy.mutants.add_remove import AddRemoveSensitivity
 from privacy.mutants.halved_noise import HalvedNoise
+from privacy.mutants.naive_soft import NaiveClosedForm, printed_closed_form
 from privacy.mutants.no_clip import ForgottenClip
 from privacy.mutants.uncharged import UnchargedCounts
 from support.attack import attack
@@ -21,7 +23,9 @@ from tailguard.rows.arrays import make_rows
 from tailguard.solvers.base import Problem
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
 
-SQUARED = next(e for e in query_examples() if e.name == "mean-clipped-gradient/squared")
+EXAMPLES = {example.name: example for example in query_examples()}
+SQUARED = EXAMPLES["mean-clipped-gradient/squared"]
+SOFT = EXAMPLES["soft-mean/smoothing-4.6"]
 N_DRAWS = 6_000
 
 
@@ -36,6 +40,14 @@ def mutated(mutant):
 def test_a_query_that_understates_its_sensitivity_is_caught(mutant):
     assert attack(SQUARED, 200, seed=1) <= 1.0
     assert attack(mutated(mutant), 200, seed=1) > 1.5
+
+
+def test_the_printed_closed_form_of_the_soft_truncation_is_caught():
+    assert printed_closed_form(np.array([1e6]), math.log(100.0))[0] > 10.0
+    exact = SOFT.query
+    naive = NaiveClosedForm(None, exact.units, exact.scale, exact.smoothing)
+    assert attack(SOFT, 200, seed=1) <= 1.0
+    assert attack(dataclasses.replace(SOFT, query=naive), 200, seed=1) > 1.5
 
 
 def noise_of(mechanism):

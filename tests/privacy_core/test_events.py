@@ -18,6 +18,9 @@ from tailguard.privacy.events import (
     Nothing,
     Parallel,
     Repeated,
+    Sampled,
+    Shuffled,
+    ShuffledPure,
     event_from_dict,
 )
 
@@ -30,6 +33,15 @@ OLD_BOOKS = [
     ({"kind": "bounded_range", "eta": 0.5}, "BoundedRange(eta=0.5)"),
     ({"kind": "zcdp", "rho": 0.5}, "ZeroConcentrated(rho=0.5)"),
     ({"kind": "approx", "epsilon": 0.5, "delta": 1e-6}, "Approximate(epsilon=0.5, delta=1e-06)"),
+    (
+        {"kind": "sampled", "mu": 0.5, "rate": 0.1, "scheme": "fixed-size"},
+        "Sampled(mu=0.5, rate=0.1, scheme='fixed-size')",
+    ),
+    ({"kind": "shuffled", "mu": 0.5, "n_units": 9}, "Shuffled(mu=0.5, n_units=9)"),
+    (
+        {"kind": "shuffled_pure", "epsilon": 0.5, "n_units": 9},
+        "ShuffledPure(epsilon=0.5, n_units=9)",
+    ),
     (
         {"kind": "repeated", "event": {"kind": "gaussian", "mu": 0.5}, "times": 3},
         "Repeated(event=Gaussian(mu=0.5), times=3)",
@@ -73,6 +85,7 @@ def test_round_trip_through_json_and_pickle(tree):
         {"kind": "gaussian", "mu": 1.0, "sigma": 2.0},
         {"kind": "gaussian", "mu": "1"},
         {"kind": "gaussian", "mu": -1.0},
+        {"kind": "sampled", "mu": 1.0, "rate": 0.1, "scheme": "poisson-pair"},
         {"kind": "composed", "events": [{"kind": "new"}]},
         {"kind": "repeated", "event": 3, "times": 2},
         {"kind": "composed", "events": [3]},
@@ -94,6 +107,13 @@ def test_what_is_not_an_event_is_refused(data):
         lambda: Laplace(-1.0),
         lambda: Approximate(1.0, 0.0),
         lambda: Approximate(1.0, 1.0),
+        lambda: Sampled(0.0, 0.1),
+        lambda: Sampled(1.0, 0.0),
+        lambda: Sampled(1.0, 1.5),
+        lambda: Sampled(1.0, 0.1, "bernoulli"),
+        lambda: Shuffled(1.0, 0),
+        lambda: Shuffled(-1.0, 5),
+        lambda: ShuffledPure(1.0, 2.5),
         lambda: Repeated(Gaussian(1.0), 0),
         lambda: Repeated(Gaussian(1.0), 1.5),
         lambda: Repeated("Gaussian", 2),

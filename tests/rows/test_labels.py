@@ -106,7 +106,6 @@ UNSAFE = {
     "Date": lambda value: pl.Series([0, value], dtype=pl.Int32).cast(pl.Date),
     "List": lambda value: pl.Series([[value]]),
     "datetime64": lambda value: np.array([0, value], "M8[D]"),
-    "complex128": lambda value: np.array([value, 1j]),
     "period": lambda value: pd.Series(pd.period_range("2020", periods=2, freq="D")),
 }
 
@@ -131,3 +130,8 @@ def test_a_pandas_column_of_arrow_dates_is_refused_by_its_type(value):
     for column in (dates, pd.Series(dates), pd.Series(pd.Categorical([datetime.datetime.max]))):
         with pytest.raises(InputError, match=r"y must hold .*; got (date32|datetime64|object)\.$"):
             encode_labels(column, [0, 1])
+
+
+def test_complex_labels_are_refused():
+    with pytest.raises(InputError, match="Complex data not supported"):
+        encode_labels(np.array([0, 1j]), [0, 1])

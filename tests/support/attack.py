@@ -10,7 +10,14 @@ N_ROWS = 40
 MU = 0.7
 
 
-def lattice(example, data):
+def calibrated(example, n_rows, *, pure=False):
+    """The calibration for Gaussian noise, or for Laplace noise if ``pure``."""
+    query = example.query
+    calibrate = query.calibrate_pure if pure else query.calibrate
+    return calibrate(n_rows, N_FEATURES, MU)
+
+
+def lattice(example, data, *, pure=False):
     """The exact integers that the query would release, before noise."""
     features, target, *exposure = np.split(data, range(N_FEATURES, example.width), axis=1)
     rows = make_rows(
@@ -19,31 +26,31 @@ def lattice(example, data):
         exposure=exposure[0][:, 0].copy() if exposure else None,
         loss=example.loss,
     )
-    calibration = example.query.calibrate(len(data), N_FEATURES, MU)
+    calibration = calibrated(example, len(data), pure=pure)
     with np.errstate(all="ignore"):
         return example.query.answer(rows, example.state, calibration)
 
 
-def move(first, second):
-    """The l2 distance of two integer vectors, in exact arithmetic."""
-    squares = sum((int(a) - int(b)) ** 2 for a, b in zip(first, second, strict=True))
-    return squares**0.5
+def move(first, second, *, pure=False):
+    """The l2 distance of two integer vectors, in exact arithmetic; the l1 distance if ``pure``."""
+    gaps = [abs(int(a) - int(b)) for a, b in zip(first, second, strict=True)]
+    return float(sum(gaps)) if pure else sum(gap**2 for gap in gaps) ** 0.5
 
 
-def allowed(example, n_rows=N_ROWS):
+def allowed(example, n_rows=N_ROWS, *, pure=False):
     """The charged sensitivity in lattice steps."""
-    calibration = example.query.calibrate(n_rows, N_FEATURES, MU)
+    calibration = calibrated(example, n_rows, pure=pure)
     return calibration.charged / calibration.grid
 
 
-def attack(example, n_pairs, seed, n_rows=N_ROWS):
+def attack(example, n_pairs, seed, *, n_rows=N_ROWS, pure=False):
     """Replace ``n_pairs`` records in all and return the largest move over the allowed one."""
     rng = np.random.default_rng(seed)
     pairs_each = 25
     worst = 0.0
     for data in datasets(rng, n_pairs // pairs_each, n_rows, example.width):
-        before = lattice(example, data)
+        before = lattice(example, data, pure=pure)
         for slot, record in neighbours(rng, data, pairs_each):
-            after = lattice(example, replaced(data, slot, record))
-            worst = max(worst, move(before, after))
-    return worst / allowed(example, n_rows)
+            after = lattice(example, replaced(data, slot, record), pure=pure)
+            worst = max(worst, move(before, after, pure=pure))
+    return worst / allowed(example, n_rows, pure=pure)

@@ -12,9 +12,17 @@ from tailguard.privacy.events import (
     Parallel,
     Pure,
     Repeated,
+    Sampled,
+    Shuffled,
+    ShuffledPure,
     ZeroConcentrated,
 )
 
+# A few only, because each profile takes a moment.
+AMPLIFIED = [
+    *(Sampled(0.5, 0.1), Sampled(1.0, 0.01), Sampled(0.5, 0.1, "poisson")),
+    *(Shuffled(0.3, 50), Shuffled(0.2, 1000), ShuffledPure(0.5, 50), ShuffledPure(0.2, 1)),
+]
 SIZES = st.floats(0.01, 1.0)
 LEAVES = st.one_of(
     st.just(Nothing()),
@@ -24,6 +32,7 @@ LEAVES = st.one_of(
     st.builds(BoundedRange, SIZES),
     st.builds(ZeroConcentrated, SIZES),
     st.builds(Approximate, SIZES, st.floats(1e-12, 1e-3)),
+    st.sampled_from(AMPLIFIED),
 )
 
 

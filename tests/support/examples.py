@@ -8,6 +8,9 @@ import numpy as np
 import tailguard as tg
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.means.clamped import ClampedMean
+from tailguard.queries.means.soft import SoftMean
+from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
@@ -19,7 +22,7 @@ N_FEATURES = 3
 class Example:
     """A query with a state and a pair of neighbours (row, old record, new record) that attains.
 
-    Records are ``(features, target)`` rows of width ``N_FEATURES + 1``.
+    Records are ``(features, target)`` rows, with an exposure behind where ``exposed``.
     """
 
     name: str
@@ -29,11 +32,29 @@ class Example:
     new: tuple[float, ...]
     loss: Any = None
     exposed: bool = False  # the last number of a record is its exposure
+    n_groups: int = 1
+    far: float = 0.0
 
     @property
     def width(self) -> int:
         """How many numbers a record has."""
         return N_FEATURES + 1 + self.exposed
+
+    def background(self, n_rows):
+        """Zeros; with groups, all but that of record 4 at ``far`` to either side, half and half.
+
+        The mean of that group, which holds the replaced record, is then the median or one of the
+        two middle means, wherever it lies.
+        """
+        data = np.zeros((n_rows, self.width))
+        if self.exposed:
+            data[:, -1] = 1.0
+        changed = (5 * self.n_groups - 1) // n_rows
+        others = [group for group in range(self.n_groups) if group != changed]
+        for place, group in enumerate(others):
+            rows = slice(*(g * n_rows // self.n_groups for g in (group, group + 1)))
+            data[rows, :N_FEATURES] = -self.far if place < self.n_groups // 2 else self.far
+        return data
 
 
 def gradient_of_one_record(w, x, y):
@@ -171,4 +192,42 @@ def query_examples():
         (0.0,) * 4,
         (1e6,) * 4,
         record_loss,
+    )
+    yield from mean_examples()
+
+
+def mean_examples():
+    """Group counts that are odd, even, one, all of forty records, and no divisor of forty."""
+    raw, zero = Units.raw(N_FEATURES, intercept=False), np.zeros(N_FEATURES)
+    weights = np.array([0.3, -0.2, 0.1])
+    squared, huber = tg.losses.Squared(), tg.losses.Huber(1.0)
+    low, high = (-1e6,) * 3 + (0.0,), (1e6,) * 3 + (0.0,)
+    for n_groups in (1, 2, 3, 6, 7, 39, 40):
+        clamped = ClampedMean(None, raw, threshold=1.5, n_groups=n_groups)
+        name = f"clamped-mean/{n_groups}-groups"
+        yield Example(name, clamped, zero, low, high, n_groups=n_groups, far=1e6)
+    at_threshold = (-2.0,) * 3 + (0.0,), (2.0,) * 3 + (0.0,)
+    for n_groups in (1, 2, 7, 40):
+        truncated = TruncatedMean(None, raw, threshold=2.0, n_groups=n_groups)
+        name = f"truncated-mean/{n_groups}-groups"
+        yield Example(name, truncated, zero, *at_threshold, n_groups=n_groups, far=2.0)
+    for smoothing in (0.25, 1.0, 4.6, 100.0):
+        soft = SoftMean(None, raw, scale=2.0, smoothing=smoothing)
+        yield Example(f"soft-mean/smoothing-{smoothing}", soft, zero, low, high)
+    gradient = (1e5, 1e5, 1e5, 1e5), (1e5, 1e5, 1e5, -1e5)
+    for name, query, state, loss in (
+        ("clamped-mean/squared", ClampedMean(squared, raw, 1.0, 2), zero, squared),
+        ("clamped-mean/tiny", ClampedMean(squared, raw, 1e-150, 2), weights, squared),
+        ("soft-mean/squared", SoftMean(squared, raw, 3.0, 2.0), weights, squared),
+    ):
+        yield Example(name, query, state, *gradient, loss)
+    exact = (2.0, 2.0, 2.0, 1.0), (2.0, 2.0, 2.0, -1.0)
+    yield Example("truncated-mean/huber", TruncatedMean(huber, raw, 2.0), zero, *exact, huber)
+    yield Example(
+        "clamped-mean/units",
+        ClampedMean(squared, _units(True), 0.5, 2),
+        np.array([0.1, 0.1, 0.1, 0.5]),
+        (50.0, 50.0, 50.0, 1e9),
+        (50.0, 50.0, 50.0, -1e9),
+        squared,
     )

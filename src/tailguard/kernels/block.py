@@ -26,6 +26,8 @@ class RecordBlock:
         Matrix of shape ``(m, d)``, C-contiguous, float32 or float64.
     target, offset
         Vectors of length ``m``, or None.
+    first
+        Number of the first record in the whole dataset, for kernels that sum by groups of records.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class RecordBlock:
     features: Features
     target: FloatArray | None = None
     offset: FloatArray | None = None
+    first: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -57,4 +60,4 @@ class RecordBlock:
         target, offset = (
             None if values is None else values[start:stop] for values in (self.target, self.offset)
         )
-        return RecordBlock(self.features[start:stop], target, offset)
+        return RecordBlock(self.features[start:stop], target, offset, self.first + start)

@@ -30,7 +30,7 @@ DOUBLE = ir.DoubleType()
 VECTOR = ir.VectorType(DOUBLE, LANES)
 
 
-class _Lanes:
+class Lanes:
     """Loads, stores and broadcasts of ``width`` neighbouring numbers; one lane is a plain float."""
 
     def __init__(self, builder: Any, width: int) -> None:
@@ -61,25 +61,35 @@ class _Lanes:
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return builder.shuffle_vector(first, ir.Constant(VECTOR, ir.Undefined), lanes)
 
+    def constant(self, number: float) -> Any:
+        """Return ``number`` in every lane."""
+        return self.spread(DOUBLE(number))
+
+    def square_root(self, value: Any) -> Any:
+        """Return the correctly rounded square root."""
+        return self._call("llvm.sqrt.", [value])
+
     def multiply_add(self, left: Any, right: Any, total: Any) -> Any:
         """Return ``left * right + total``, in one instruction where the machine has one."""
-        module = self.builder.module
-        name = "llvm.fmuladd." + (f"v{LANES}f64" if self.width > 1 else "f64")
-        kind = ir.FunctionType(self.type, [self.type] * 3)
-        return self.builder.call(
-            cgutils.get_or_insert_function(module, kind, name), [left, right, total]
-        )
+        return self._call("llvm.fmuladd.", [left, right, total])
+
+    def _call(self, name: str, values: list[Any]) -> Any:
+        """Call a floating-point intrinsic of LLVM on every lane."""
+        name += f"v{LANES}f64" if self.width > 1 else "f64"
+        kind = ir.FunctionType(self.type, [self.type] * len(values))
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, values)
 
 
-def _over_columns(builder: Any, n_columns: Any, body: Callable[[_Lanes, Any], None]) -> None:
+def over_columns(builder: Any, n_columns: Any, body: Callable[[Lanes, Any], None]) -> None:
     """Run ``body`` on blocks of eight columns, then on the columns left over one by one."""
     whole = builder.and_(n_columns, INDEX(-LANES))
     for start, stop, width in ((INDEX(0), whole, LANES), (whole, n_columns, 1)):
         with cgutils.for_range_slice(builder, start, stop, INDEX(width), INDEX) as (column, _):
-            body(_Lanes(builder, width), column)
+            body(Lanes(builder, width), column)
 
 
-def _prefetch(lanes: _Lanes, base: Any, column: Any, n_columns: Any) -> None:
+def prefetch(lanes: Lanes, base: Any, column: Any, n_columns: Any) -> None:
     """Ask for the memory one tile after ``base[column]``; harmless past the end."""
     builder = lanes.builder
     byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -91,7 +101,7 @@ def _prefetch(lanes: _Lanes, base: Any, column: Any, n_columns: Any) -> None:
     builder.call(function, [address, read, keep_close, data])
 
 
-def _rows(
+def row_addresses(
     context: Any, builder: Any, array_type: Any, array: Any, row: Any
 ) -> tuple[list[Any], Any, Any]:
     """Addresses of rows ``row`` to ``row + 3``, the number of columns, the type of an element."""
@@ -103,7 +113,7 @@ def _rows(
     return [builder.gep(features.data, [offset]) for offset in offsets], n_columns, element
 
 
-def _vectors(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
+def vector_addresses(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
     """Addresses of the first elements of some vectors."""
     pairs = zip(kinds, values, strict=True)
     return [context.make_array(kind)(context, builder, value).data for kind, value in pairs]
@@ -147,19 +157,23 @@ def four_scores(
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, n_columns, element = _rows(context, builder, signature.args[0], *arguments[:2])
-        center, scale, weights = _vectors(context, builder, signature.args[2:], arguments[2:])
+        rows, n_columns, element = row_addresses(
+            context, builder, signature.args[0], *arguments[:2]
+        )
+        center, scale, weights = vector_addresses(
+            context, builder, signature.args[2:], arguments[2:]
+        )
         totals = {
             width: [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in range(8)]
             for width, kind in ((LANES, VECTOR), (1, DOUBLE))
         }
 
-        def step(lanes: _Lanes, column: Any) -> None:
+        def step(lanes: Lanes, column: Any) -> None:
             middle, unit = lanes.load(center, column), lanes.load(scale, column)
             weight = lanes.load(weights, column)
             for k, base in enumerate(rows):
                 if k < 2:
-                    _prefetch(lanes, base, column, n_columns)
+                    prefetch(lanes, base, column, n_columns)
                 u = builder.fmul(builder.fsub(lanes.load(base, column, element), middle), unit)
                 for total, factor in (
                     (totals[lanes.width][k], weight),
@@ -167,7 +181,7 @@ def four_scores(
                 ):
                     builder.store(lanes.multiply_add(u, factor, builder.load(total)), total)
 
-        _over_columns(builder, n_columns, step)
+        over_columns(builder, n_columns, step)
         sums = _lane_totals(builder, [builder.load(total) for total in totals[LANES]])
         rest = [builder.load(total) for total in totals[1]]
         whole = [builder.fadd(s, r) for s, r in zip(sums, rest, strict=True)]
@@ -205,27 +219,29 @@ def add_four_rows(
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, n_columns, element = _rows(context, builder, signature.args[0], *arguments[:2])
+        rows, n_columns, element = row_addresses(
+            context, builder, signature.args[0], *arguments[:2]
+        )
         kinds = [signature.args[k] for k in (2, 3, 4, 6)]
         values = [arguments[k] for k in (2, 3, 4, 6)]
-        center, scale, factors, sums = _vectors(context, builder, kinds, values)
+        center, scale, factors, sums = vector_addresses(context, builder, kinds, values)
         positions = [builder.add(arguments[5], INDEX(k)) for k in range(4)]
         weights = [builder.load(builder.gep(factors, [position])) for position in positions]
         used = [builder.fcmp_ordered("!=", weight, DOUBLE(0.0)) for weight in weights]
 
-        def step(lanes: _Lanes, column: Any) -> None:
+        def step(lanes: Lanes, column: Any) -> None:
             middle, unit = lanes.load(center, column), lanes.load(scale, column)
             total = lanes.load(sums, column)
             for k, (base, weight, use) in enumerate(zip(rows, weights, used, strict=True)):
                 if k >= 2:
-                    _prefetch(lanes, base, column, n_columns)
+                    prefetch(lanes, base, column, n_columns)
                 u = builder.fmul(builder.fsub(lanes.load(base, column, element), middle), unit)
                 # A skipped row may hold NaN, and 0 * NaN is NaN.
                 safe = builder.select(use, u, ir.Constant(lanes.type, None))
                 total = lanes.multiply_add(lanes.spread(weight), safe, total)
             lanes.store(total, sums, column)
 
-        _over_columns(builder, n_columns, step)
+        over_columns(builder, n_columns, step)
         return context.get_dummy_value()
 
     index = types.int64

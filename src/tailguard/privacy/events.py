@@ -32,6 +32,9 @@ __all__ = [
     "Plain",
     "Pure",
     "Repeated",
+    "Sampled",
+    "Shuffled",
+    "ShuffledPure",
     "ZeroConcentrated",
     "event_from_dict",
 ]
@@ -177,6 +180,73 @@ class Approximate(Event):
 
 
 @dataclass(frozen=True)
+class Sampled(Event):
+    """A Gaussian release on a secret, fresh, uniform sample of the records.
+
+    ``mu`` is the replace-one sensitivity over the noise's standard deviation as if every record
+    were drawn, ``rate`` the share that is. ``"fixed-size"`` draws so many, without replacement;
+    ``"poisson"`` tosses a coin for each, keeps the sample's size secret, and needs that no record's
+    presence moves the answer by more than half of what a replacement does (as clipping at 0 does).
+
+    Examples
+    --------
+    >>> Sampled(mu=0.5, rate=0.01)
+    Sampled(mu=0.5, rate=0.01, scheme='fixed-size')
+    """
+
+    mu: float
+    rate: float
+    scheme: str = "fixed-size"
+    kind: ClassVar[str] = "sampled"
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+        if check_positive("rate", self.rate) > 1.0:
+            raise InputError(f"rate must be a number above 0 and at most 1; got {self.rate!r}.")
+        check_choice("scheme", self.scheme, ("fixed-size", "poisson"))
+
+
+@dataclass(frozen=True)
+class Shuffled(Event):
+    """``n_units`` Gaussian releases, one a unit, after a secret, fresh, uniform shuffle of units.
+
+    Each is ``mu``-GDP for every two values of its unit's record, given all else.
+
+    Examples
+    --------
+    >>> Shuffled(mu=0.5, n_units=1000)
+    Shuffled(mu=0.5, n_units=1000)
+    """
+
+    mu: float
+    n_units: int
+    kind: ClassVar[str] = "shuffled"
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+        check_integer("n_units", self.n_units, minimum=1)
+
+
+@dataclass(frozen=True)
+class ShuffledPure(Event):
+    """Like ``Shuffled``, of releases of which nothing is known but that each is ``epsilon``-DP.
+
+    Examples
+    --------
+    >>> ShuffledPure(epsilon=0.5, n_units=1000)
+    ShuffledPure(epsilon=0.5, n_units=1000)
+    """
+
+    epsilon: float
+    n_units: int
+    kind: ClassVar[str] = "shuffled_pure"
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_integer("n_units", self.n_units, minimum=1)
+
+
+@dataclass(frozen=True)
 class Repeated(Event):
     """The same event, ``times`` times; later ones may be chosen in the light of earlier ones.
 
@@ -246,7 +316,7 @@ KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
         *(Nothing, Gaussian, Laplace, Pure, BoundedRange, ZeroConcentrated, Approximate),
-        *(Repeated, Composed, Parallel),
+        *(Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel),
     )
 }
 

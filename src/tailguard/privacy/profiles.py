@@ -34,7 +34,7 @@ from tailguard.privacy.events import (
 )
 from tailguard.privacy.gaussian import epsilon_of
 
-__all__ = ["Profile", "loss_distribution", "profile_of"]
+__all__ = ["Profile", "convexified", "loss_distribution", "profile_of"]
 
 FloatArray = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ def _(event: BoundedRange) -> Profile:
 def _(event: ZeroConcentrated) -> Profile:
     # TAIL is reached no later than rho + 2 sqrt(rho log(1 / TAIL)).
     end = event.rho + 2.0 * math.sqrt(-event.rho * math.log(TAIL))
-    return Profile(lambda e: _convexified(e, _zcdp(event.rho, e)), end)
+    return Profile(lambda e: convexified(e, _zcdp(event.rho, e)), end)
 
 
 def loss_distribution(profile: Profile, step: float) -> PrivacyLossDistribution:
@@ -176,10 +176,15 @@ def _zcdp(rho: float, e: FloatArray) -> FloatArray:
     return np.exp(best)
 
 
-def _convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
+def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
     """Return the greatest convex function of exp(e) that is nowhere above the given values.
 
     The true profile is convex in exp(e), so it stays below.
+
+    Examples
+    --------
+    >>> convexified(np.log([1.0, 2.0, 3.0]), np.array([0.5, 0.5, 0.1])).round(3)
+    array([0.5, 0.3, 0.1])
     """
     corners: list[int] = []
     for i in range(e.size):

@@ -47,6 +47,8 @@ def _(guarantee: PureDP, event: Event) -> float:
 
 @spent_share.register
 def _(guarantee: ZCDP, event: Event) -> float:
+    if not ZcdpAccountant().supports(event):
+        return math.inf
     accountant = ZcdpAccountant().compose(event)
     return math.inf if accountant.failure else _ratio(accountant.total, Fraction(guarantee.rho))
 
@@ -81,12 +83,19 @@ def satisfies(event: Event, guarantee: Guarantee, *, variation: float = 0.0) -> 
     return spent_share(guarantee, event) <= 1.0
 
 
-def calibrate(event_of: Callable[[float], Event], guarantee: Guarantee) -> float:
+def calibrate(
+    event_of: Callable[[float], Event],
+    guarantee: Guarantee,
+    *,
+    guess: float = 1.0,
+    accuracy: float = ACCURACY,
+) -> float:
     """Return the largest parameter whose event costs at most the guarantee, rounded down.
 
     *Guarantee.* ``satisfies(event_of(parameter), guarantee)`` holds for what is returned.
 
-    *Edge cases.* The cost must not fall as the parameter grows. Within 1e-9 of the largest.
+    *Edge cases.* The cost must not fall as the parameter grows. The search starts at ``guess``;
+    what it finds is relatively within ten times ``accuracy`` of the largest.
 
     *Reference.* Balle and Wang 2018, Section 3.1 (calibration by root finding).
 
@@ -100,11 +109,15 @@ def calibrate(event_of: Callable[[float], Event], guarantee: Guarantee) -> float
     share = cache(lambda parameter: spent_share(guarantee, event_of(parameter)))
     # The clip keeps Brent's method away from infinite costs and from the logarithm of 0.
     root = crossing(
-        lambda parameter: math.log(min(max(share(parameter), 1e-9), 1e9)), guess=1.0, rtol=ACCURACY
+        lambda parameter: math.log(min(max(share(parameter), 1e-9), 1e9)),
+        guess=guess,
+        rtol=accuracy,
     )
     if not 0.0 < root < math.inf:
         raise InputError(f"event_of must meet {guarantee.describe()} at some parameter; none does.")
-    return step_until(lambda parameter: share(parameter) <= 1.0, down(root), 1.0 - ROUNDING)
+    return step_until(
+        lambda parameter: share(parameter) <= 1.0, down(root), 1.0 - max(ROUNDING, accuracy / 100.0)
+    )
 
 
 def _ratio(total: Fraction, allowed: Fraction) -> float:

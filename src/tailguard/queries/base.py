@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.checks import InputError
 from tailguard.noise.lattice import gaussian_calibration
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.rows.base import Rows
@@ -48,6 +49,10 @@ class Query(Protocol):
         """Choose lattice and noise so that the release spends at most ``mu``."""
         ...
 
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
+        ...
+
     def answer(self, rows: Rows, state: Any, calibration: Calibration) -> IntArray:
         """Read the records once and return integers on the calibrated lattice."""
         ...
@@ -78,6 +83,13 @@ class GaussianQuery:
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
         """Choose lattice and noise so that the release spends at most ``mu``."""
         return gaussian_calibration(self.sensitivity(n_rows, n_features), mu)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Refuse; a query with a pure form says its own."""
+        raise InputError(
+            f"epsilon needs a query with a pure form, such as the coordinate-wise means; "
+            f"{type(self).__name__} has none: ask with mu."
+        )
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the noised vector as it is."""

@@ -18,6 +18,9 @@ QUERIES = {
     "mean-record-gradient": "tailguard.queries.record_gradient:MeanRecordGradient",
     "count-below": "tailguard.queries.counts:CountBelow",
     "count-norms-below": "tailguard.queries.norm_counts:CountNormsBelow",
+    "clamped-mean": "tailguard.queries.means.clamped:ClampedMean",
+    "truncated-mean": "tailguard.queries.means.truncated:TruncatedMean",
+    "soft-mean": "tailguard.queries.means.soft:SoftMean",
 }
 """Name -> ``"module:Class"``."""
 

@@ -132,12 +132,13 @@ def _pandas_cells(column: Any) -> list[Any]:
 
 
 def _array_cells(y: Any) -> list[Any]:
-    values = np.ma.asarray(y)
+    labels = np.ma.asarray(y)
+    values = np.ma.getdata(labels)
     if values.dtype.kind == "c":
         raise InputError("Complex data not supported: y must hold labels.")
     if values.dtype.kind not in "biufOUST":
         raise _wrong_type("y", values.dtype)
-    masked, values = np.ma.getmaskarray(values), np.ma.getdata(values)
+    masked = np.ma.getmaskarray(labels)
     pairs = zip(values.ravel().tolist(), masked.ravel(), strict=True)
     return [MISSING if hidden else cell for cell, hidden in pairs]
 

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from tailguard.privacy.accountants.base import TallyAccountant
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
+from tailguard.privacy.amplification.leaves import AMPLIFIED
 from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
 from tailguard.privacy.profiles import FloatArray, Profile, loss_distribution, profile_of
 from tailguard.privacy.ranges import check_cost, check_failure
@@ -90,12 +91,12 @@ class PldAccountant(TallyAccountant):
 
     @cached_property
     def _rho(self) -> float:
-        return ZcdpAccountant(self.tally).rho
+        return float(self.tally.add_up(_rho_of))
 
     @cached_property
     def _end(self) -> float:
-        """A loss that is exceeded with probability 1e-20, by the simple zCDP bound."""
-        return self._rho + 2.0 * math.sqrt(46.0 * self._rho)
+        """A loss that is hardly ever exceeded, by the simple zCDP bound and by amplified leaves."""
+        return max(self._rho + 2.0 * math.sqrt(46.0 * self._rho), _longest(self.tally))
 
     @cached_property
     def _n_steps(self) -> int:
@@ -118,9 +119,39 @@ class PldAccountant(TallyAccountant):
         return _composed(self.tally, max(step, 2.0 * self._end / MOST_CELLS))
 
 
+@lru_cache(maxsize=256)
+def _rho_of(leaf: Event) -> Fraction:
+    """Return the leaf's rho; for an amplified one, half its Renyi divergence of order two.
+
+    It sets the width of cells and the reach of the convolution, and enters no bound. The square is
+    an integral over the profile: of delta(e) (exp(e) + exp(-2 e)), twice.
+    """
+    if type(leaf) not in AMPLIFIED:
+        return ZcdpAccountant.prices[type(leaf)](leaf)
+    profile = profile_of(leaf)
+    if profile.end > LARGEST_LOSS:
+        return Fraction(LARGEST_LOSS)
+    e = np.linspace(0.0, profile.end, 4000)
+    excess = np.trapezoid(profile.delta(e) * (np.exp(e) + np.exp(-2.0 * e)), e)
+    return Fraction(math.log1p(2.0 * float(excess)) / 2.0)
+
+
+def _longest(tally: Tally) -> float:
+    """Return the largest loss of an amplified leaf, which may be far beyond the usual ones."""
+    ends = [profile_of(leaf).end for leaf in tally.leaves if type(leaf) in AMPLIFIED]
+    inner = [_longest(part) for parts in tally.blocks.values() for part in parts.values()]
+    return max((*ends, *inner), default=0.0)
+
+
+def _size(leaf: Event) -> float:
+    """Return the largest loss of a leaf; of an amplified one, five standard deviations at most."""
+    end = profile_of(leaf).end
+    return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in AMPLIFIED else end
+
+
 def _smallest_loss(tally: Tally) -> float:
     """Return the smallest loss that a leaf may cause which is not merged with its like."""
-    sizes = [profile_of(leaf).end for leaf in tally.leaves if not isinstance(leaf, MERGED)]
+    sizes = [_size(leaf) for leaf in tally.leaves if not isinstance(leaf, MERGED)]
     inner = [_smallest_loss(part) for parts in tally.blocks.values() for part in parts.values()]
     return min((*sizes, *inner), default=math.inf)
 

@@ -1,0 +1,76 @@
+"""The grouped sum of bounded coordinates in plain NumPy, for losses that Numba does not know.
+
+Slower, and the reference that the compiled pass is tested against. It evaluates the soft truncation
+to full precision.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .base import round_to_lattice
+from .block import FloatArray, IntArray, RecordBlock
+from .chunks import CHUNK_ROWS
+from .soft_truncation import soft_truncation
+
+__all__ = ["bounded_coordinate_sum"]
+
+# The compiled pass has the same bounds: larger features and slopes count as these, so that their
+# product is finite.
+LARGEST_FEATURE = LARGEST_SLOPE = 1e150
+
+
+@np.errstate(all="ignore")
+def bounded_coordinate_sum(kernel: Any, block: RecordBlock) -> IntArray:
+    """Lattice sums by groups of the bounded gradients of a block.
+
+    Examples
+    --------
+    >>> from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+    >>> kernel = BoundedCoordinateSum(
+    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     loss=None, bound=CoordinateBound("truncated", 1.0), n_rows=3, n_groups=1, grid=2.0**-20,
+    ... )
+    >>> block = RecordBlock(np.array([[9.0], [0.75], [np.nan]]))
+    >>> bounded_coordinate_sum(kernel, block) / 2**20
+    array([0.25])
+    """
+    totals = np.zeros((kernel.n_groups, kernel.weights.size), dtype=np.int64)
+    start = 0
+    while start < block.n_rows:
+        group = ((block.first + start + 1) * kernel.n_groups - 1) // kernel.n_rows
+        opening, closing = (k * kernel.n_rows // kernel.n_groups for k in (group, group + 1))
+        chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
+        end = min(block.n_rows, chunk_end, closing - block.first)
+        values = _bounded(kernel.bound, _gradients(kernel, block.rows(start, end)))
+        totals[group] += round_to_lattice(values.sum(axis=0), kernel.grid * (closing - opening))
+        start = end
+    return totals.ravel()
+
+
+def _gradients(model: Any, records: RecordBlock) -> FloatArray:
+    """Return the gradient of every record; zeros where void."""
+    rows = (records.features.astype(np.float64) - model.center) * model.inverse_scale
+    rows = np.clip(np.nan_to_num(rows, nan=0.0), -LARGEST_FEATURE, LARGEST_FEATURE)
+    if model.intercept:
+        rows = np.column_stack([rows, np.ones(len(rows))])
+    target, offset = records.vector("target"), records.vector("offset")
+    if records.target is not None:
+        target = (target - model.target_center) / model.target_scale
+    if records.offset is not None:
+        offset = offset - model.offset_center
+    score = rows @ model.weights + offset
+    slope = np.ones(records.n_rows) if model.loss is None else model.loss.slope(score, target)
+    limit = min(model.slope_limit, LARGEST_SLOPE)
+    steepness = np.clip(np.where(np.isnan(slope), 0.0, slope), -limit, limit)
+    return np.where(records.void()[:, None], 0.0, steepness[:, None] * rows)
+
+
+def _bounded(bound: Any, values: FloatArray) -> FloatArray:
+    """Bound every entry."""
+    if bound.kind == "clamped":
+        return np.clip(values, -bound.scale, bound.scale)
+    if bound.kind == "truncated":
+        return np.where(np.abs(values) <= bound.scale, values, 0.0)
+    softened: FloatArray = bound.scale * soft_truncation(values / bound.scale, bound.smoothing)
+    return softened

@@ -1,0 +1,1 @@
+"""Private means of heavy-tailed vectors; one estimator a file."""

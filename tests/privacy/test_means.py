@@ -1,0 +1,110 @@
+"""Black-box audits of the coordinate-wise means: their noise, and what a worst pair reveals.
+
+Lower bounds on mu as in Nasr et al. 2023; false alarms at 1e-6, power against noise 1.3 times too
+small. Three of the queries run at mu = 2 by default, all of them at 1 and 3 in the audit.
+"""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.examples import N_FEATURES, query_examples
+from support.sources import QuietSource
+from support.statistics import gaussian_scale_test, gdp_audit, laplace_scale_test
+from tailguard.gate import Gate
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.events import Gaussian, Laplace, Repeated
+from tailguard.queries.means.clamped import ClampedMean
+from tailguard.queries.means.soft import SoftMean
+from tailguard.queries.means.truncated import TruncatedMean
+from tailguard.queries.units import Units
+from tailguard.rows.arrays import make_rows
+
+N_ROWS = 40
+FALSE_ALARM = 1e-6
+N_RUNS = {1.0: 4_500, 2.0: 1_500, 3.0: 1_500}
+AUDITED = {
+    example.name: example
+    for example in query_examples()
+    if example.name.split("/")[0] in ("clamped-mean", "truncated-mean", "soft-mean")
+}
+CHECKED_BY_DEFAULT = ("clamped-mean/6-groups", "truncated-mean/7-groups", "soft-mean/smoothing-4.6")
+WIDE = Units.raw(40, intercept=False)
+WIDE_QUERIES = {
+    "clamped": ClampedMean(None, WIDE, threshold=1.0, n_groups=6),
+    "truncated": TruncatedMean(None, WIDE, threshold=1.0, n_groups=7),
+    "soft": SoftMean(None, WIDE, scale=1.0),
+}
+
+
+def answers(example, record, mu, n_runs, source):
+    """Released vectors, one a row, with record 4 set to ``record``."""
+    data = example.background(N_ROWS)
+    data[4] = record
+    rows = make_rows(data[:, :-1].copy(), data[:, -1].copy(), loss=example.loss)
+    gate = Gate(rows, guarantee=tg.GDP(1e3), source=source)
+    gate.reserve(Repeated(Gaussian(mu), n_runs), coordinates=100 * n_runs)
+    return np.array([gate.ask(example.query, example.state, mu=mu) for _ in range(n_runs)])
+
+
+def audit(example, claimed_mu, true_mu):
+    """Audit a release at ``true_mu`` against a claim, along the line that joins the two answers."""
+    low, high = (
+        answers(example, record, true_mu, 1, QuietSource())[0]
+        for record in (example.old, example.new)
+    )
+    direction = (high - low) / np.linalg.norm(high - low)
+    std = example.query.calibrate(N_ROWS, N_FEATURES, true_mu).noise_std
+    n_runs = N_RUNS[claimed_mu]
+    scores = [
+        (answers(example, record, true_mu, n_runs, SimulationSource(seed)) - low) @ direction / std
+        for seed, record in enumerate((example.old, example.new))
+    ]
+    return gdp_audit(
+        *scores,
+        threshold=0.5 * true_mu,
+        claimed_mu=claimed_mu,
+        true_mu=1.3 * claimed_mu,
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def check_claim(name, claimed_mu):
+    assert audit(AUDITED[name], claimed_mu, claimed_mu).accepted
+    caught = audit(AUDITED[name], claimed_mu, 1.3 * claimed_mu)
+    assert caught.power >= 0.999
+    assert not caught.accepted
+
+
+@pytest.mark.parametrize("name", CHECKED_BY_DEFAULT)
+def test_a_worst_pair_reveals_what_is_claimed_and_no_more(name):
+    check_claim(name, 2.0)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("claimed_mu", [1.0, 3.0])
+@pytest.mark.parametrize("name", AUDITED)
+def test_no_worst_pair_reveals_more_than_is_claimed(name, claimed_mu):
+    check_claim(name, claimed_mu)
+
+
+@pytest.mark.parametrize("name", WIDE_QUERIES)
+def test_the_noise_is_the_one_that_the_books_state(name):
+    query, n_runs = WIDE_QUERIES[name], 240
+    X = np.random.default_rng(3).standard_t(2, size=(100, 40))
+    for event, share, scale_test, unit in (
+        (Gaussian(1.0), {"mu": 1.0}, gaussian_scale_test, 1.0),
+        (Laplace(1.0), {"epsilon": 1.0}, laplace_scale_test, 2.0**0.5),
+    ):
+        noised, quiet = (
+            Gate(make_rows(X), guarantee=tg.GDP(1e3), source=source)
+            for source in (SimulationSource(5), QuietSource())
+        )
+        for gate in (noised, quiet):
+            gate.reserve(Repeated(event, n_runs), coordinates=100 * n_runs)
+        exact = quiet.ask(query, np.zeros(40), **share)
+        draws = np.array([noised.ask(query, np.zeros(40), **share) for _ in range(n_runs)]) - exact
+        (release,) = noised.certificate().releases
+        verdict = scale_test(draws, release.noise_std / unit, false_alarm=FALSE_ALARM)
+        assert verdict.accepted
+        assert verdict.power >= 0.999

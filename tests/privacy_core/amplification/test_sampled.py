@@ -1,0 +1,166 @@
+"""Secret samples: published tables, exact pairs, and the formula that must not be used."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from tailguard.privacy.accountants.pld import PldAccountant
+from tailguard.privacy.accountants.smallest import smallest_epsilon
+from tailguard.privacy.amplification import (
+    fixed_size_profile,
+    poisson_pair_profile,
+    poisson_profile,
+)
+from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated, Sampled
+from tailguard.privacy.gaussian import epsilon_of
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP
+from tailguard.privacy.profiles import loss_distribution, profile_of
+from tailguard.privacy.solve import calibrate, satisfies, spent_share
+
+# Rate, clip norm over noise, steps; then epsilon at 1e-6 for each way of sampling.
+TABLE = [
+    (0.01, 1, 1, 4.28542314, 1.73330869, 0.37393000),
+    (0.01, 1, 100, 8.08079968, 4.40311633, 1.11042938),
+    (0.01, 1, 1000, 16.96210661, 6.60680081, 3.21423700),
+    (0.01, 0.25, 100, 0.24837619, 0.21045002, 0.18951746),
+    (0.01, 0.25, 1000, 0.82715794, 0.70747599, 0.64824739),
+    (0.1, 0.25, 100, 2.88384424, 2.49350598, 2.25136254),
+]
+PROFILES = [fixed_size_profile, poisson_profile, poisson_pair_profile]
+
+
+def composed(profile, times, step=1e-4):
+    losses = loss_distribution(profile, step)
+    return (losses if times == 1 else losses.self_compose(times)).get_epsilon_for_delta(1e-6)
+
+
+def accounted(event, delta=1e-6):
+    return PldAccountant().compose(event).epsilon(delta)
+
+
+@pytest.mark.parametrize(("rate", "ratio", "times", "fixed_size", "poisson", "pair"), TABLE)
+def test_published_table(rate, ratio, times, fixed_size, poisson, pair):
+    published = dict(zip(PROFILES, (fixed_size, poisson, pair), strict=True))
+    if ratio * times > 25:  # the proved ones take a second each, and the next test has them
+        published = {poisson_pair_profile: pair}
+    got = [composed(profile(2 * ratio, rate), times) for profile in published]
+    assert got == pytest.approx(list(published.values()), rel=2e-8, abs=2e-8)
+
+
+@pytest.mark.parametrize(("rate", "ratio", "times", "fixed_size", "poisson", "pair"), TABLE)
+def test_the_accountant_agrees(rate, ratio, times, fixed_size, poisson, pair):
+    for scheme, published in (("fixed-size", fixed_size), ("poisson", poisson)):
+        event = Repeated(Sampled(2 * ratio, rate, scheme), times)
+        # Published with cells of 1e-4; ours are finer here and coarser there.
+        assert accounted(event) == pytest.approx(published, rel=6e-5)
+        assert smallest_epsilon(event, 1e-6).accountant == "pld"
+
+
+def test_small_batches_of_gradients():
+    # n = 1e5, batches of 1000, noise twice the sensitivity, 200 steps, delta = 1e-5.
+    steps = Repeated(Sampled(0.5, 0.01), 200)
+    assert accounted(steps, 1e-5) == pytest.approx(0.301820, abs=1e-5)
+    epochs = Repeated(Parallel("batches", 0, Gaussian(0.5)), 2)
+    assert smallest_epsilon(epochs, 1e-5).epsilon == pytest.approx(2.943, abs=5e-4)
+
+
+def test_a_batch_of_fixed_size_is_not_a_poisson_sample():
+    """The mutant: fixed-size batches with a Poisson formula. A concrete pair refutes it.
+
+    All other records pull one way; the record pulls back, or goes along. So one output is
+    N(0, 1), the other a mixture with N(-mu, 1), and delta follows in closed form.
+    """
+    mu, rate, e = 2.0, 0.01, 1.5
+    place = (-mu * mu / 2 - math.log1p(math.expm1(e) / rate)) / mu
+    truth = (1 - rate) * ndtr(place) + rate * ndtr(place + mu) - math.exp(e) * ndtr(place)
+    claims = [float(profile(mu, rate).delta(np.array([e]))[0]) for profile in PROFILES]
+    assert claims[0] == pytest.approx(truth, rel=1e-9)
+    assert claims[1] < truth / 50
+    assert claims[2] < truth / 1e6
+    hundred = accounted(Repeated(Sampled(2.0, 0.01), 100))
+    assert hundred == pytest.approx(8.08, abs=0.005)
+    assert composed(poisson_pair_profile(2.0, 0.01), 100) == pytest.approx(1.11, abs=0.005)
+
+
+@pytest.mark.parametrize(("mu", "rate"), [(0.5, 0.1), (2.0, 0.01), (1.0, 0.5)])
+@pytest.mark.parametrize("others", [0.0, 0.5, -1.0, 1.0])
+def test_the_proved_poisson_bound_holds_on_exact_pairs(mu, rate, others):
+    """Two records, each drawn by a coin; one is replaced, the other pulls by ``others``."""
+    half = mu / 2
+    x = np.linspace(-12, 12, 40_001)
+
+    def density(pull):
+        centres = {0.0: 1 - rate, pull * half: rate}
+        centres = centres if pull else {0.0: 1.0}
+        normal = sum(w * np.exp(-((x - c) ** 2) / 2) for c, w in centres.items())
+        if others:
+            shifted = sum(
+                w * np.exp(-((x - c - others * half) ** 2) / 2) for c, w in centres.items()
+            )
+            normal = (1 - rate) * normal + rate * shifted
+        return normal / math.sqrt(2 * math.pi)
+
+    for e in (0.0, 0.01, 0.1, 0.5, 1.0):
+        bound = float(poisson_profile(mu, rate).delta(np.array([e]))[0])
+        for here, there in ((1, -1), (-1, 1), (1, 0), (0, 1), (0.5, -1)):
+            excess = np.maximum(density(here) - math.exp(e) * density(there), 0)
+            truth = np.trapezoid(excess, x)
+            assert truth <= bound * (1 + 1e-6) + 1e-12
+
+
+@pytest.mark.parametrize("scheme", ["fixed-size", "poisson"])
+def test_monotone_in_everything(scheme):
+    def cost(mu=0.5, rate=0.05, times=20, delta=1e-6):
+        return accounted(Repeated(Sampled(mu, rate, scheme), times), delta)
+
+    for costs in (
+        [cost(mu=mu) for mu in (0.1, 0.3, 1.0, 2.0)],
+        [cost(rate=rate) for rate in (0.001, 0.01, 0.1, 0.9, 1.0)],
+        [cost(times=times) for times in (1, 2, 10, 200)],
+        [cost(delta=delta) for delta in (1e-2, 1e-4, 1e-6, 1e-9)],
+    ):
+        assert costs == sorted(costs)
+        assert costs[0] < costs[-1]
+    e = np.linspace(0, 3, 500)
+    assert np.all(np.diff(profile_of(Sampled(1.0, 0.1, scheme)).delta(e)) <= 1e-17)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_profiles_are_convex_in_exp_e(profile):
+    for mu, rate in ((0.1, 0.01), (1.0, 0.3), (3.0, 0.9)):
+        e = np.linspace(0, profile(mu, rate).end, 3000)
+        values = profile(mu, rate).delta(e)
+        slopes = np.diff(values) / np.diff(np.exp(e))
+        assert np.all(np.diff(slopes) >= -1e-11)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_sample_of_everyone_is_no_sample(profile):
+    e = np.linspace(0, 4, 50)
+    whole = profile_of(Gaussian(0.7)).delta(e)
+    assert profile(0.7, 1.0).delta(e) == pytest.approx(whole, rel=1e-9, abs=1e-15)
+    assert np.all(profile(0.7, 0.3).delta(e) <= whole * (1 + 1e-12))
+
+
+def test_loud_samples_are_not_priced_below_the_truth():
+    loud = PldAccountant().compose(Sampled(60.0, 0.5))
+    assert loud.epsilon(1e-6) == math.inf
+    # Half the samples miss the record, and the others tell it for certain.
+    assert 0.5 <= loud.delta(1.0) <= 1.0
+
+
+def test_samples_compose_with_other_releases():
+    mixed = Composed((Gaussian(0.5), Repeated(Sampled(0.5, 0.1), 10)))
+    alone = accounted(Repeated(Sampled(0.5, 0.1), 10))
+    assert epsilon_of(0.5, 1e-6) < accounted(mixed) < epsilon_of(0.5, 1e-6) + alone
+
+
+def test_only_approximate_promises_cover_samples():
+    event = Sampled(0.1, 0.1)
+    assert spent_share(ZCDP(1.0), event) == spent_share(GDP(1.0), event) == math.inf
+    promise = ApproxDP(0.5, 1e-6)
+    mu = calibrate(lambda mu: Repeated(Sampled(mu, 0.01), 100), promise, accuracy=1e-4)
+    assert satisfies(Repeated(Sampled(mu, 0.01), 100), promise)
+    assert not satisfies(Repeated(Sampled(mu * 1.002, 0.01), 100), promise)

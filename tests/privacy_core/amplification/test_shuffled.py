@@ -1,0 +1,214 @@
+"""Shuffled Gaussian units: published noise, exact pairs, repetition."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from tailguard.checks import InputError
+from tailguard.privacy.accountants.pld import PldAccountant
+from tailguard.privacy.accountants.smallest import smallest_epsilon
+from tailguard.privacy.amplification import (
+    repeated_clones_epsilon,
+    shuffled_epsilon,
+    shuffled_mu,
+    shuffled_profile,
+    shuffled_pure_profile,
+)
+from tailguard.privacy.amplification.clones import Clones
+from tailguard.privacy.events import (
+    Approximate,
+    Gaussian,
+    Parallel,
+    Repeated,
+    Shuffled,
+    ShuffledPure,
+)
+from tailguard.privacy.gaussian import epsilon_of, mu_of
+from tailguard.privacy.profiles import profile_of
+
+
+def accounted(event, delta=1e-6):
+    return PldAccountant().compose(event).epsilon(delta)
+
+
+def half_and_half(epsilon, delta, n_units):
+    """The published recipe: half of delta for failures, half for the clones, solved for mu."""
+    allowed = delta / (2 * (math.exp(epsilon) + 1) * 1.5 * n_units)
+
+    def excess(log_mu):
+        unit = epsilon_of(math.exp(log_mu), allowed)
+        return math.log(max(Clones(n_units, unit).delta_at(epsilon), 1e-300) / (delta / 2))
+
+    return math.exp(brentq(excess, math.log(1e-4), math.log(3.0)))
+
+
+# n = 1e4, delta = n^-1.1, clip norm 1: noise of a batch mean for three numbers of batches.
+BATCHES = (10, 50, 200)
+NOISE = [
+    (0.03, (0.157, 0.786, 3.14), (0.181, 0.501, 1.16), (0.425, 0.951, 1.90)),
+    (0.1, (0.054, 0.271, 1.08), (0.069, 0.192, 0.462), (0.204, 0.457, 0.913)),
+    (0.5, (0.0127, 0.0636, 0.255), (0.0167, 0.0613, 0.161), (0.095, 0.212, 0.424)),
+    (1.0, (0.0068, 0.0341, 0.136), (0.0089, 0.0419, 0.113), (0.077, 0.172, 0.344)),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "parallel", "batches", "records"), NOISE)
+def test_published_noise(epsilon, parallel, batches, records):
+    delta = 1e4**-1.1
+    of_record = shuffled_mu(epsilon, n_units=10_000, delta=delta)
+    for index, n_batches in enumerate(BATCHES):
+        size = 10_000 // n_batches
+        shift = 2 / size
+        assert shift / mu_of(epsilon, delta) == pytest.approx(parallel[index], rel=8e-3)
+        recipe = half_and_half(epsilon, delta, n_batches)
+        assert shift / recipe == pytest.approx(batches[index], rel=8e-3)
+        best = shuffled_mu(epsilon, n_units=n_batches, delta=delta)
+        assert best == pytest.approx(max(recipe, mu_of(epsilon, delta)), rel=1e-5)
+        noise = 2 / (math.sqrt(size) * of_record)
+        assert noise == pytest.approx(records[index], rel=8e-3)
+
+
+def pair_density(x, y, mu, own, others):
+    """Two shuffled units: the record at ``own``, the other at ``others``, in units of mu / 2."""
+    u, v = own * mu / 2, others * mu / 2
+    straight = np.exp(-((x - u) ** 2 + (y - v) ** 2) / 2)
+    swapped = np.exp(-((x - v) ** 2 + (y - u) ** 2) / 2)
+    return (straight + swapped) / (4 * math.pi)
+
+
+@pytest.mark.parametrize("mu", [0.2, 1.0])
+def test_above_two_shuffled_units_by_quadrature(mu):
+    grid = np.linspace(-8, 8, 241)
+    x, y = np.meshgrid(grid, grid)
+    cell = (grid[1] - grid[0]) ** 2
+    e = np.array([0.0, 0.1, 0.5])
+    bound = shuffled_profile(mu, 2).delta(e)
+    for others in (-1.0, 0.0, 1.0):
+        one, other = (pair_density(x, y, mu, own, others) for own in (1.0, -1.0))
+        truth = [np.maximum(one - math.exp(at) * other, 0).sum() * cell for at in e]
+        assert np.all(truth <= bound * (1 + 1e-3))
+
+
+@pytest.mark.parametrize(("mu", "n_units"), [(0.1, 1000), (0.3, 100), (0.05, 10**5), (2.0, 10)])
+def test_the_profile_is_at_least_as_sharp_as_the_recipe(mu, n_units):
+    for delta in (1e-3, 1e-6, 1e-9):
+        recipe = shuffled_epsilon(mu, n_units=n_units, delta=delta)
+        got = accounted(Shuffled(mu, n_units), delta)
+        assert 0.9 * recipe <= got <= recipe * (1 + 2e-5)
+
+
+def test_never_above_a_unit_that_is_not_shuffled():
+    for mu in (0.01, 0.3, 1.0, 5.0, 50.0):
+        for n_units in (1, 2, 50, 10**4, 10**8):
+            got = shuffled_epsilon(mu, n_units=n_units, delta=1e-6)
+            assert 0.0 <= got <= epsilon_of(mu, 1e-6)
+        alone = profile_of(Gaussian(mu))
+        e = np.linspace(0, min(alone.end, 400.0), 3000)
+        bound = shuffled_profile(mu, 50).delta(e)
+        # Between nodes the bound is a chord, above a convex curve by a small part.
+        assert np.all(bound <= alone.delta(e) * 1.25 + 1e-20)
+
+
+def test_repetitions_that_gain_nothing_cost_as_if_not_shuffled():
+    for mu, n_units in ((0.3, 9), (0.3, 1), (1.5, 20)):
+        plain = epsilon_of(2 * mu, 1e-6)
+        # Above by the chords between nodes at most.
+        assert accounted(Repeated(Shuffled(mu, n_units), 4)) <= plain * (1 + 2e-4)
+
+
+def test_monotone_in_everything():
+    def cost(mu=0.2, n_units=300, delta=1e-6):
+        return shuffled_epsilon(mu, n_units=n_units, delta=delta)
+
+    def composed(mu=0.2, n_units=300, times=5, delta=1e-6):
+        return accounted(Repeated(Shuffled(mu, n_units), times), delta)
+
+    for costs in (
+        [cost(mu=mu) for mu in (0.01, 0.1, 0.2, 0.5, 1.0, 3.0)],
+        [cost(n_units=n) for n in (10**6, 10**4, 300, 50, 2, 1)],
+        [cost(delta=delta) for delta in (1e-2, 1e-6, 1e-12)],
+        [composed(mu=mu) for mu in (0.05, 0.2, 0.4)],
+        [composed(n_units=n) for n in (3000, 300, 30)],
+        [composed(times=times) for times in (1, 2, 10, 50)],
+        [composed(delta=delta) for delta in (1e-3, 1e-6, 1e-9)],
+    ):
+        assert costs == sorted(costs)
+        assert costs[0] < costs[-1]
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 3.0])
+def test_mu_inverts_epsilon(epsilon):
+    for n_units in (1, 30, 5000):
+        mu = shuffled_mu(epsilon, n_units=n_units, delta=1e-6)
+        assert mu >= mu_of(epsilon, 1e-6)
+        assert shuffled_epsilon(mu, n_units=n_units, delta=1e-6) <= epsilon * (1 + 1e-11)
+        assert shuffled_epsilon(mu * (1 + 3e-6), n_units=n_units, delta=1e-6) > epsilon
+
+
+def test_repeated_shuffles_of_pure_units():
+    once = repeated_clones_epsilon(1e-6, times=1, n_units=1000, unit_epsilon=0.5)
+    assert once == pytest.approx(0.0705, abs=1e-4)
+    ten = repeated_clones_epsilon(1e-6, times=10, n_units=1000, unit_epsilon=0.5)
+    assert once < ten < 10 * once
+    assert ten == accounted(Repeated(ShuffledPure(0.5, 1000), 10))
+
+
+def test_failures_are_charged_at_the_total_epsilon():
+    units = {"times": 20, "n_units": 100, "unit_epsilon": 0.5, "unit_delta": 1e-11}
+    total = repeated_clones_epsilon(1e-6, **units)
+    spent = 20 * (1 + math.exp(total)) * (1 + math.exp(-0.5) / 2) * 100 * 1e-11
+    left = accounted(Repeated(ShuffledPure(0.5, 100), 20), 1e-6 - spent)
+    assert total == pytest.approx(left, rel=1e-6)
+    # The mutant charges at the epsilon of one round, and claims less.
+    per_round = repeated_clones_epsilon(1e-6, **(units | {"times": 1}))
+    assert per_round < total
+    short = 20 * (1 + math.exp(per_round)) * (1 + math.exp(-0.5) / 2) * 100 * 1e-11
+    assert accounted(Repeated(ShuffledPure(0.5, 100), 20), 1e-6 - short) < total
+    # Where failures leave nothing to the shuffle, the units cost what they cost without it.
+    alone = smallest_epsilon(Repeated(Approximate(0.5, 1e-9), 20), 1e-6).epsilon
+    assert repeated_clones_epsilon(1e-6, **(units | {"unit_delta": 1e-9})) == alone
+    assert repeated_clones_epsilon(1e-6, **(units | {"unit_delta": 1e-6})) == math.inf
+
+
+@pytest.mark.parametrize(("mu", "n_units", "times"), [(0.05, 200, 30)])
+def test_the_event_is_sharper_than_any_single_pair(mu, n_units, times):
+    got = accounted(Repeated(Shuffled(mu, n_units), times))
+    for share in (1e-7, 1e-9, 1e-11):
+        unit_delta = share / (times * n_units)
+        pair = repeated_clones_epsilon(
+            1e-6,
+            times=times,
+            n_units=n_units,
+            unit_epsilon=epsilon_of(mu, unit_delta),
+            unit_delta=unit_delta,
+        )
+        assert got < pair
+    assert got < epsilon_of(mu * math.sqrt(times), 1e-6)
+
+
+def test_a_fixed_partition_is_not_amplified():
+    """Fixed groups that others cannot imitate: to claim the shuffle's epsilon would be wrong."""
+    claimed = Clones(1000, 0.5).epsilon(5e-7)
+    assert claimed == pytest.approx(0.0739, abs=5e-5)
+    allowed = 1e-6 / (2 * (math.exp(claimed) + 1) * 1.5 * 1000)
+    mu = mu_of(0.5, allowed)
+    true = accounted(Parallel("groups", 0, Gaussian(mu)))
+    assert true == pytest.approx(0.3488, abs=5e-5)
+    assert true > 4 * claimed
+
+
+def test_the_pure_profile_is_the_clones_bound():
+    e = np.linspace(0, 0.8, 37)
+    got = shuffled_pure_profile(0.8, 50).delta(e)
+    exact = Clones(50, 0.8).delta(e)
+    assert np.all(got >= exact * (1 - 1e-12))
+    assert got == pytest.approx(exact, rel=2e-3, abs=1e-20)
+
+
+@pytest.mark.parametrize("bad", [{"mu": 0.0}, {"n_units": 0}, {"delta": 1.0}, {"mu": math.inf}])
+def test_bad_parameters_are_refused(bad):
+    parameters = {"mu": 0.1, "n_units": 10, "delta": 1e-6} | bad
+    with pytest.raises(InputError):
+        shuffled_epsilon(parameters.pop("mu"), **parameters)

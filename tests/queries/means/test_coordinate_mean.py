@@ -1,0 +1,219 @@
+"""The three coordinate-wise means: the papers' toy values, their noise, and their sensitivity."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.sources import QuietSource
+from tailguard.checks import InputError
+from tailguard.gate import Gate
+from tailguard.kernels.soft_truncation import soft_limit, soft_truncation
+from tailguard.papers.parameters import kamath2022, tao2022, wang2020
+from tailguard.papers.parameters.groups import median_sensitivity
+from tailguard.privacy.events import Gaussian, Laplace
+from tailguard.privacy.gaussian import mu_of
+from tailguard.queries.means.clamped import ClampedMean
+from tailguard.queries.means.coordinate_mean import CoordinateMean, median_of_groups
+from tailguard.queries.means.soft import SoftMean
+from tailguard.queries.means.truncated import TruncatedMean
+from tailguard.queries.units import Units
+from tailguard.rows.arrays import make_rows
+
+TOY = np.array([1.0, 2.0, 100.0, 4.0, -50.0, 6.0, 7.0, 8.0])[:, None]
+
+
+def raw(n_features):
+    return Units.raw(n_features, intercept=False)
+
+
+def quiet(X, query, *, y=None, pure=False, weights=None):
+    """The answer without its noise."""
+    guarantee = tg.PureDP(9.0) if pure else tg.GDP(9.0)
+    gate = Gate(make_rows(X, y), guarantee=guarantee, source=QuietSource())
+    gate.reserve(Laplace(9.0) if pure else Gaussian(9.0))
+    share = {"epsilon": 9.0} if pure else {"mu": 9.0}
+    return gate.ask(query, np.zeros(query.units.size) if weights is None else weights, **share)
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (ClampedMean(None, raw(1), threshold=3.0, n_groups=2), 3.5),
+        (ClampedMean(None, raw(1), threshold=3.0, n_groups=4), 4.0),
+        (TruncatedMean(None, raw(1), threshold=9.0, n_groups=2), 3.5),
+        (TruncatedMean(None, raw(1), threshold=9.0, n_groups=4), 2.5),
+        (TruncatedMean(None, raw(1), threshold=9.0), 28 / 8),
+        (ClampedMean(None, raw(1), threshold=3.0, n_groups=8), 5.0),
+        (ClampedMean(None, raw(1), threshold=3.0, n_groups=3), 1.5),
+    ],
+)
+def test_toy_values(query, expected, pure):
+    np.testing.assert_allclose(quiet(TOY, query, pure=pure), [expected], atol=1e-6)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 5, 6])
+@pytest.mark.parametrize("kind", [ClampedMean, TruncatedMean])
+def test_without_noise_the_median_of_group_means_of_gradients_is_found(kind, n_groups):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_t(2, size=(61, 3)), rng.standard_t(2, size=61)
+    weights = np.array([0.5, -1.0, 2.0])
+    query = kind(tg.losses.Squared(), raw(3), threshold=1.0, n_groups=n_groups)
+    gradients = (X @ weights - y)[:, None] * X
+    if kind is ClampedMean:
+        bounded = np.clip(gradients, -3.0, 3.0)
+    else:
+        bounded = np.where(np.abs(gradients) <= 1.0, gradients, 0.0)
+    edges = [g * 61 // n_groups for g in range(n_groups + 1)]
+    means = [bounded[a:b].mean(axis=0) for a, b in pairwise(edges)]
+    found = quiet(X, query, y=y, weights=weights)
+    np.testing.assert_allclose(found, np.median(means, axis=0), atol=1e-6)
+
+
+def test_without_noise_the_soft_mean_is_found():
+    rng = np.random.default_rng(2)
+    X = rng.standard_t(2, size=(50, 2))
+    query = SoftMean(None, Units(np.ones(2), np.full(2, 2.0), False), scale=1.5, smoothing=4.6)
+    expected = 1.5 * soft_truncation((X - 1.0) / 2.0 / 1.5, 4.6).mean(axis=0)
+    np.testing.assert_allclose(quiet(X, query), expected, atol=1e-6)
+
+
+# Noise of the cards: rows, features, threshold, rho, then even and odd group counts.
+ZCDP = [
+    (10**5, 10, 10.0, 0.5, (22, 0.02087312), (23, 0.043647725)),
+    (10**4, 5, 20.0, 1.0, (22, 0.20896108), (23, 0.43718124)),
+    (10**6, 100, 50.0, 0.1, (32, 0.10733126), (33, 0.22137095)),
+]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "threshold", "rho", "n_groups", "expected"),
+    [(*row[:4], *pair) for row in ZCDP for pair in row[4:]],
+)
+def test_the_noise_of_the_clamped_mean(n_rows, n_features, threshold, rho, n_groups, expected):
+    query = ClampedMean(None, raw(n_features), threshold, n_groups)
+    calibration = query.calibrate(n_rows, n_features, math.sqrt(2.0 * rho))
+    assert calibration.noise_std == pytest.approx(expected, rel=1e-6)
+    facts = {"n_rows": n_rows, "n_features": n_features, "n_groups": n_groups}
+    assert calibration.noise_std == pytest.approx(
+        kamath2022.noise_std(threshold=threshold, rho=rho, **facts), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("n_groups", [1, 22, 23])
+def test_the_laplace_noise_of_the_clamped_mean(n_groups):
+    calibration = ClampedMean(None, raw(10), 10.0, n_groups).calibrate_pure(10**5, 10, 1.0)
+    facts = {"n_rows": 10**5, "n_features": 10, "n_groups": n_groups}
+    scale = kamath2022.noise_scale_pure(threshold=10.0, epsilon=1.0, **facts)
+    assert calibration.noise_std == pytest.approx(scale * math.sqrt(2.0), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "threshold", "epsilon", "n_groups", "expected"),
+    [
+        (10**5, 10, 10.0, 1.0, 22, 0.02595664043),
+        (10**5, 10, 10.0, 1.0, 23, 0.05427786095),
+        (10**4, 1, 35.60504114, 1.0, 1, 0.02656585857),
+        (10**4, 1, 98.28572592, 0.5, 1, 0.1382256379),
+    ],
+)
+def test_the_noise_of_the_truncated_mean(
+    n_rows, n_features, threshold, epsilon, n_groups, expected
+):
+    query = TruncatedMean(None, raw(n_features), threshold, n_groups)
+    mu = mu_of(epsilon, 1e-5)
+    assert query.calibrate(n_rows, n_features, mu).noise_std == pytest.approx(expected, rel=1e-6)
+    facts = {"n_rows": n_rows, "n_features": n_features, "n_groups": n_groups}
+    std = tao2022.noise_std(threshold=threshold, epsilon=epsilon, delta=1e-5, **facts)
+    assert std == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.5, 1.0, 4.6])
+def test_the_noise_of_the_soft_mean(smoothing):
+    calibration = SoftMean(None, raw(4), 10.0, smoothing).calibrate(10**4, 4, 1.0)
+    facts = {"n_rows": 10**4, "n_features": 4, "threshold": 10.0, "rho": 0.5}
+    std = kamath2022.soft_noise_std(smoothing=smoothing, **facts)
+    assert calibration.noise_std == pytest.approx(std, rel=1e-6)
+    assert soft_limit(smoothing) == pytest.approx(wang2020.psi_limit(smoothing=smoothing))
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 6, 7, 19, 20])
+def test_the_smallest_group_sets_the_sensitivity(n_groups):
+    for query, value_range in (
+        (ClampedMean(None, raw(1), 2.0, n_groups), 12.0),
+        (TruncatedMean(None, raw(1), 2.0, n_groups), 4.0),
+    ):
+        move = median_sensitivity(value_range=value_range, n_rows=20, n_groups=n_groups)
+        assert query.sensitivity(20, 1).ideal == pytest.approx(move, rel=1e-12)
+        assert query.pure_sensitivity(20, 1).ideal == pytest.approx(move, rel=1e-12)
+
+
+def test_dimensions_enter_by_their_root_in_l2_and_whole_in_l1():
+    query = TruncatedMean(None, raw(9), 1.0)
+    assert query.sensitivity(10, 9).ideal == pytest.approx(3 * 0.2)
+    assert query.pure_sensitivity(10, 9).ideal == pytest.approx(9 * 0.2)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 4, 7, 8])
+def test_the_median_of_integers_moves_as_little_as_is_said(n_groups):
+    rng = np.random.default_rng(n_groups)
+    middles = 2 - n_groups % 2
+    for _ in range(50):
+        means = rng.integers(-(2**40), 2**40, (n_groups, 6))
+        found = median_of_groups(means)
+        np.testing.assert_allclose(found / middles, np.median(means, axis=0), rtol=0, atol=1e-3)
+        changed = means.copy()
+        changed[0] = rng.integers(-(2**40), 2**40, 6)
+        moved = np.abs(median_of_groups(changed) - found)
+        assert (moved <= np.abs(changed[0] - means[0])).all()
+
+
+def test_constructors_of_the_papers():
+    facts = {"n_rows": 10**5, "moment_bound": 5.0, "failure_probability": 0.01}
+    wang = SoftMean.wang2020(None, raw(1), **facts)
+    assert wang.scale == pytest.approx(wang2020.printed_scale(**facts))
+    assert wang.smoothing == pytest.approx(math.log(100.0))
+    kamath = SoftMean.kamath2022(None, raw(1), threshold=7.0, noise_variance=0.5)
+    assert (kamath.scale, kamath.smoothing) == (7.0, 2.0)
+
+
+@pytest.mark.parametrize("n_rows", [3, 4])
+def test_more_groups_than_rows_are_refused(n_rows):
+    query = TruncatedMean(None, raw(1), 1.0, n_groups=5)
+    with pytest.raises(InputError, match=f"n_groups must be at most n_rows = {n_rows}"):
+        query.calibrate(n_rows, 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: ClampedMean(None, raw(1), 0.0, 2),
+        lambda: ClampedMean(None, raw(1), math.nan, 2),
+        lambda: ClampedMean(None, raw(1), 1.0, 0),
+        lambda: TruncatedMean(None, raw(1), math.inf),
+        lambda: TruncatedMean(None, raw(1), 1.0, 1.5),
+        lambda: SoftMean(None, raw(1), 0.0),
+        lambda: SoftMean(None, raw(1), 1.0, 0.1),
+        lambda: SoftMean.kamath2022(None, raw(1), threshold=1.0, noise_variance=0.0),
+    ],
+)
+def test_wrong_parameters_are_refused(build):
+    with pytest.raises(InputError):
+        build()
+
+
+def test_a_mean_that_states_nothing_says_what_is_missing():
+    nameless = CoordinateMean(None, raw(1))
+    for question in ("bound", "group_count"):
+        with pytest.raises(TypeError, match="must state its"):
+            getattr(nameless, question)
+
+
+def test_the_books_show_what_the_sensitivity_follows_from():
+    query = ClampedMean(None, raw(4), threshold=2.0, n_groups=6)
+    assert query.parameters() == {"limit": 6.0, "n_groups": 6, "coordinates": 4}
+    soft = SoftMean(None, raw(4), scale=2.0).parameters()
+    assert (soft["scale"], soft["smoothing"], soft["n_groups"]) == (2.0, 1.0, 1)
