@@ -115,7 +115,7 @@ def buy_units(gate: Gate, problem: Problem, spread: Stage, location: Stage) -> U
     >>> from tailguard.privacy.events import Composed
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
     >>> stages = units_stages(problem, total_mu=20.0)
-    >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
+    >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
     >>> gate = Gate.over(x, x[:, 0], guarantee=tg.GDP(20.0), random_state=0)
     >>> gate.reserve(Composed(tuple(stage.event for stage in stages)))
     >>> units = buy_units(gate, problem, *stages)
