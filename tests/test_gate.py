@@ -210,5 +210,5 @@ def test_a_pure_spend_beyond_the_reserve_is_refused_before_any_record_is_read():
 
 @pytest.mark.parametrize("shares", [{}, {"mu": 0.1, "epsilon": 0.1}])
 def test_a_question_names_one_price(shares):
-    with pytest.raises(InputError, match="one of the two"):
+    with pytest.raises(InputError, match="one of the three"):
         gate(UnreadableRows()).ask(MEAN, AT_ZERO, **shares)

@@ -9,6 +9,7 @@ Reference
 Dong, Roth and Su 2022, Corollary 3.3 (adaptive composition of Gaussian mechanisms).
 """
 
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
@@ -19,15 +20,19 @@ from tailguard.checks import BudgetError, InputError, check_methods
 from tailguard.losses.registry import check_known
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
+from tailguard.privacy.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.books import Books, MemoryBooks, Release
 from tailguard.privacy.calibration import COORDINATE_VARIATION, Calibration
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.scopes import scoped_event, scoped_release
+from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.privacy.solve import satisfies
-from tailguard.queries.base import Query
+from tailguard.queries.base import AnyQuery, Query
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
+from tailguard.rows.partitions import Partitions
 
 __all__ = ["Gate"]
 
@@ -74,6 +79,8 @@ class Gate:
         self._reserved_coordinates = 0
         self._coordinates = 0
         self._variation = 0.0
+        self._partitions = Partitions(rows, source)
+        self._scope = "" if ledger is None else f"{int(source.words(1)[0]):016x}"
 
     @classmethod
     def over(
@@ -129,44 +136,142 @@ class Gate:
                     f"the plan must cost at most {self._guarantee.describe()}; it costs more."
                 )
             if self._ledger is not None:
-                self._ledger.reserve(event)
+                self._ledger.reserve(scoped_event(event, self._scope))
             self._books.reserve(event)
             self._reserved_coordinates = coordinates
 
+    def partition(
+        self,
+        name: str,
+        n_blocks: int | None = None,
+        *,
+        sizes: Sequence[int] | None = None,
+        secret: bool = False,
+        equal_sizes: bool = False,
+        within: Block | None = None,
+    ) -> Blocks:
+        """Cut the records into blocks at random, by their places and never by their values.
+
+        Guarantee
+        ---------
+        Uniform over all partitions into blocks of these sizes, in which records keep their order;
+        which record is in which block never leaves the gate. Of what is asked of the blocks, the
+        costliest block counts. With ``secret`` and ``equal_sizes`` the partition is *amplified*:
+        its answers, at most one a block, cost one ``Shuffled`` event together.
+
+        Edge cases
+        ----------
+        ``n_blocks`` differ in size by one record at most, or not at all with ``equal_sizes``, which
+        leaves the rest unused; or ``sizes`` says how large each is. ``within`` cuts one block of an
+        earlier partition. A name can be used once: other blocks under it would count as the same.
+
+        Reference
+        ---------
+        McSherry 2009, Theorem 4; Feldman, McMillan and Talwar 2021 (shuffles).
+        """
+        n_rows = self.n_rows if within is None else self._partitions.check(within).n_rows
+        found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes)
+        amplified = secret and equal_sizes
+        return self._partitions.cut(name, found, amplified=amplified, within=within)
+
     def ask(
-        self, query: Query, state: Any, *, mu: float | None = None, epsilon: float | None = None
+        self,
+        query: AnyQuery,
+        state: Any,
+        *,
+        mu: float | None = None,
+        epsilon: float | None = None,
+        event: Event | None = None,
+        block: Block | None = None,
     ) -> FloatArray:
-        """Answer one query: calibrate, book, read, draw, finish.
+        """Answer one query, over all records or one block: calibrate, book, read, draw, finish.
 
         It costs at most ``mu``, with Gaussian noise, or at most ``epsilon`` in pure DP, with
-        Laplace noise, where the query has such a form. Give one of the two.
+        Laplace noise, or at most ``event``, with noise whose scale follows the records and is never
+        shown; each where the query has such a form. Give one of the three.
         """
-        calibration = self._calibrate(query, mu, epsilon)
-        mechanism = make_mechanism(calibration.mechanism)
+        n_rows = self.n_rows if block is None else self._partitions.check(block).n_rows
+        calibration = self._calibrate(query, n_rows, mu, epsilon, event)
+        if block is None:
+            self._book(query, calibration)
+            return self._answer(query, state, calibration, self._rows)
+        if block.blocks.amplified and calibration.mechanism != "gaussian":
+            raise InputError("block must not be of an amplified partition without Gaussian noise.")
+        self._book(query, calibration, block.blocks, block.index)
+        return self._answer(query, state, calibration, self._partitions.rows_of(block))
+
+    def ask_each(self, query: Query, state: Any, *, mu: float, blocks: Blocks) -> FloatArray:
+        """Answer one query for every block of equal size: an answer a row, booked as one release.
+
+        Each answer has noise of its own and costs at most ``mu`` to the records of its block.
+        """
+        if len(set(blocks.sizes)) > 1:
+            raise InputError("blocks must be of equal size to be asked together.")
+        n_rows = min(self._partitions.check(block).n_rows for block in blocks)
+        calibration = self._calibrate(query, n_rows, mu, None, None)
+        self._book(query, calibration, blocks)
+        rows = map(self._partitions.rows_of, blocks)
+        return np.array([self._answer(query, state, calibration, each) for each in rows])
+
+    def _calibrate(
+        self,
+        query: AnyQuery,
+        n_rows: int,
+        mu: float | None,
+        epsilon: float | None,
+        event: Event | None,
+    ) -> Calibration | SmoothCalibration:
+        if (loss := getattr(query, "loss", None)) is not None:
+            check_known(loss)
+        given = (mu, epsilon, event)
+        if given.count(None) == 2:
+            if mu is not None:
+                return query.calibrate(n_rows, self.n_features, mu)
+            if epsilon is not None:
+                return query.calibrate_pure(n_rows, self.n_features, epsilon)
+            if event is not None:
+                return query.calibrate_event(n_rows, self.n_features, event)
+        raise InputError(f"ask needs mu, epsilon or event, one of the three; got {given!r}.")
+
+    def _book(
+        self,
+        query: AnyQuery,
+        calibration: Any,
+        blocks: Blocks | None = None,
+        index: int | None = None,
+    ) -> None:
+        """Write down a release: of all records, of one block, or of every block."""
+        variation = make_mechanism(calibration.mechanism).total_variation(calibration)
+        n_answers = len(blocks) if blocks is not None and index is None else 1
         self._record(
             Release(
                 name=query.name,
                 kind=type(query).__name__,
                 mechanism=calibration.mechanism,
-                norm=calibration.sensitivity.norm,
+                norm=calibration.norm,
                 sensitivity=calibration.charged,
                 noise_std=calibration.noise_std,
-                parameters=query.parameters(),
+                block_map=None if blocks is None else blocks.name,
+                block=index,
+                parameters={
+                    **query.parameters(),
+                    **calibration.parameters(),
+                    **({} if blocks is None else blocks.facts()),
+                },
             ),
-            calibration.sensitivity.size,
-            mechanism.total_variation(calibration),
+            calibration.size * n_answers,
+            variation * n_answers,
         )
-        with np.errstate(all="ignore"):
-            lattice = query.answer(self._rows, state, calibration)
-        noised = mechanism.release(lattice, calibration, self._source)
-        return query.finish(noised.astype(np.float64) * calibration.grid, self.n_rows)
 
-    def _calibrate(self, query: Query, mu: float | None, epsilon: float | None) -> Calibration:
-        if mu is not None and epsilon is None:
-            return query.calibrate(self.n_rows, self.n_features, mu)
-        if epsilon is not None and mu is None:
-            return query.calibrate_pure(self.n_rows, self.n_features, epsilon)
-        raise InputError(f"ask needs mu or epsilon, one of the two; got {mu!r} and {epsilon!r}.")
+    def _answer(self, query: Any, state: Any, calibration: Any, rows: Rows) -> FloatArray:
+        """Read, add noise, finish; query and mechanism agree on what only passes here."""
+        with np.errstate(all="ignore"):
+            answer = query.answer(rows, state, calibration)
+        noised = make_mechanism(calibration.mechanism).release(answer, calibration, self._source)
+        finished: FloatArray = query.finish(
+            noised.astype(np.float64) * calibration.grid, rows.n_rows
+        )
+        return finished
 
     def _record(self, release: Release, size: int, variation: float) -> None:
         """Write a release down, or refuse it: first for good, then in the gate's own books."""
@@ -178,7 +283,7 @@ class Gate:
                 )
             self._books.check(release)
             if self._ledger is not None:
-                self._ledger.record(release)
+                self._ledger.record(scoped_release(release, self._scope))
             self._books.record(release)
             self._coordinates += size
             self._variation += variation

@@ -33,6 +33,7 @@ OLD_BOOKS = [
     ({"kind": "bounded_range", "eta": 0.5}, "BoundedRange(eta=0.5)"),
     ({"kind": "zcdp", "rho": 0.5}, "ZeroConcentrated(rho=0.5)"),
     ({"kind": "approx", "epsilon": 0.5, "delta": 1e-6}, "Approximate(epsilon=0.5, delta=1e-06)"),
+    ({"kind": "unbounded"}, "Unbounded()"),
     (
         {"kind": "sampled", "mu": 0.5, "rate": 0.1, "scheme": "fixed-size"},
         "Sampled(mu=0.5, rate=0.1, scheme='fixed-size')",

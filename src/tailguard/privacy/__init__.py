@@ -22,6 +22,7 @@ from tailguard.privacy.events import (
     Sampled,
     Shuffled,
     ShuffledPure,
+    Unbounded,
     ZeroConcentrated,
     event_from_dict,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "Sensitivity",
     "Shuffled",
     "ShuffledPure",
+    "Unbounded",
     "ZeroConcentrated",
     "calibrate",
     "event_from_dict",

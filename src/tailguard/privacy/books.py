@@ -8,6 +8,7 @@ from typing import Protocol
 from tailguard.checks import BudgetError
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.releases import Release
+from tailguard.privacy.spending import Spending
 from tailguard.privacy.tally import Tally, tally_of
 
 __all__ = ["Books", "MemoryBooks", "Release"]
@@ -70,7 +71,7 @@ class MemoryBooks:
     def __init__(self) -> None:
         self._reserved: tuple[Event, ...] = ()
         self._planned = Tally()
-        self._spent = Tally()
+        self._spent = Spending()
         self._releases: list[Release] = []
         self._lock = Lock()
 
@@ -108,10 +109,10 @@ class MemoryBooks:
             else:
                 self._releases.append(release)
 
-    def _spent_with(self, release: Release) -> Tally:
-        """Return the tally with the release on top, or refuse."""
-        spent = Tally.total((self._spent, tally_of(release.event())))
-        if not self._planned.covers(spent):
+    def _spent_with(self, release: Release) -> Spending:
+        """Return what is spent with the release on top, or refuse."""
+        spent = self._spent.plus(release)
+        if not self._planned.covers(spent.tally):
             raise BudgetError(
                 f"release {release.name!r} must be covered by the reserved budget; with what was "
                 "spent before, it is not, and nothing was drawn."

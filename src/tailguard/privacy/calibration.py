@@ -12,7 +12,7 @@ __all__ = ["COORDINATE_VARIATION", "Calibration", "Sensitivity"]
 COORDINATE_VARIATION = 3e-26
 """How far sampled noise may be from the ideal, in total variation, per released coordinate."""
 
-Norm = Literal["l1", "l2"]
+Norm = Literal["l1", "l2", "linf"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Calibration:
     sensitivity
         What the query stated.
     mechanism
-        ``"gaussian"`` or ``"laplace"``.
+        The mechanism's name in the registry, such as ``"gaussian"`` or ``"laplace"``.
     grid
         The width of one lattice step, in the units of the vector.
     lattice_scale
@@ -87,12 +87,26 @@ class Calibration:
     """
 
     sensitivity: Sensitivity
-    mechanism: Literal["gaussian", "laplace"]
+    mechanism: str
     grid: float
     lattice_scale: float
     levels: int
     charged: float
     share: float
+
+    @property
+    def norm(self) -> Norm:
+        """The norm of the sensitivity."""
+        return self.sensitivity.norm
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates released."""
+        return self.sensitivity.size
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers for the books beside those of the query: none."""
+        return {}
 
     @property
     def noise_std(self) -> float:

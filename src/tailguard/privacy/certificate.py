@@ -14,20 +14,30 @@ from typing import Any, Literal, TypeAlias
 from tailguard.checks import check_choice, check_integer
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
-from tailguard.privacy.events import Composed, Event, event_from_dict
-from tailguard.privacy.guarantees import Guarantee, guarantee_from_dict
+from tailguard.privacy.events import Event, Shuffled, event_from_dict
+from tailguard.privacy.guarantees import Guarantee, Unprotected, guarantee_from_dict
 from tailguard.privacy.ranges import check_failure
 from tailguard.privacy.releases import Release
+from tailguard.privacy.spending import spent_event
+from tailguard.privacy.tally import tally_of
 from tailguard.privacy.totals import Total, total_of
 from tailguard.version import __version__
 
 __all__ = ["Certificate", "Mode"]
 
-Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE"]
-MODES: tuple[Mode, ...] = ("private", "simulation: NOT PRIVATE")
+Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
+PRIVATE: Mode = "private"
+SIMULATION: Mode = "simulation: NOT PRIVATE"
+REPRODUCTION: Mode = "reproduction: NOT PRIVATE"
+MODES = (PRIVATE, SIMULATION, REPRODUCTION)
 
 ROUNDING_MARGIN = 1e-9
 
+OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the maximum counts"
+OVER_SECRET_BLOCKS = (
+    "one pass over the blocks of a secret partition counts as a shuffle of them (Feldman, McMillan "
+    "and Talwar 2021)"
+)
 NEIGHBOURS = (
     "replace-one, n public: two data sets of the same public size that differ in one record, "
     "which may be replaced by any other, missing and infinite values included"
@@ -42,7 +52,8 @@ class Certificate:
     are recomputed from ``planned`` and ``releases`` by the smallest valid accountant, rounded up.
 
     *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
-    cost; the run itself promises nothing.
+    cost; the run itself promises nothing. Nor does one in mode ``"reproduction: NOT PRIVATE"``,
+    whose noise is a paper's and keeps no promise.
 
     Attributes
     ----------
@@ -109,7 +120,7 @@ class Certificate:
             releases=tuple(books.releases),
             assumptions_for_accuracy=tuple(assumptions_for_accuracy),
             unused_stages=tuple(unused_stages),
-            mode=MODES[0 if private else 1],
+            mode=_mode(guarantee, private=private),
             sampler_total_variation=sampler_total_variation,
         )
 
@@ -121,7 +132,7 @@ class Certificate:
     @cached_property
     def spent(self) -> Total:
         """What the releases cost, recomputed from their sensitivities and noise."""
-        return self._total(Composed(tuple(release.event() for release in self.releases)))
+        return self._total(spent_event(self.releases))
 
     @property
     def unused(self) -> dict[str, float]:
@@ -152,12 +163,12 @@ class Certificate:
             "spent": self.spent.to_dict(),
             "unused": self.unused,
             "unused_stages": list(self.unused_stages),
-            "composition": f"{COMPOSITION[self.total.accountant]}; over disjoint blocks of records "
-            "that do not depend on values, the maximum counts",
+            "composition": self._composition(),
             "sampler_total_variation": self.sampler_total_variation,
             "sampler": self._sampler(),
             "planned": self.planned.to_dict(),
             "releases": [release.to_dict() for release in self.releases],
+            "remarks": list(dict.fromkeys(filter(None, (r.remark() for r in self.releases)))),
             "assumptions_for_accuracy": list(self.assumptions_for_accuracy),
             "version": self.version,
         }
@@ -188,10 +199,18 @@ class Certificate:
     def __str__(self) -> str:
         return self.to_text()
 
+    def _composition(self) -> str:
+        """Say by which rules the events were added up."""
+        rules = [COMPOSITION[self.total.accountant], OVER_BLOCKS]
+        shuffled = Shuffled in tally_of(self.planned).kinds
+        return "; ".join([*rules, OVER_SECRET_BLOCKS] if shuffled else rules)
+
     def _sampler(self) -> str:
         """Say how far the noise is from the ideal, and where that is charged."""
         charged = "(1 + exp(epsilon)) times that is already inside delta"
-        if self.guarantee.delta is None:
+        if isinstance(self.guarantee, Unprotected):
+            charged = "nothing is promised"
+        elif self.guarantee.delta is None:
             charged = "the promise holds up to that total variation"
         return (
             f"noise within total variation {self.sampler_total_variation:.3g} of ideal; {charged}"
@@ -200,3 +219,10 @@ class Certificate:
     def _total(self, event: Event) -> Total:
         """Add an event up at the promised delta."""
         return total_of(event, self.guarantee.delta, variation=self.sampler_total_variation)
+
+
+def _mode(guarantee: Guarantee, *, private: bool) -> Mode:
+    """Say whether anything is promised; noise that a reader can predict comes first."""
+    if not private:
+        return SIMULATION
+    return REPRODUCTION if isinstance(guarantee, Unprotected) else PRIVATE

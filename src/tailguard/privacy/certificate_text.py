@@ -1,6 +1,7 @@
 """The certificate as a page of plain text, made from the same dictionary as its JSON."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from textwrap import wrap
 from typing import Any
 
@@ -34,7 +35,8 @@ def certificate_text(data: Mapping[str, Any]) -> str:
     >>> print(page.splitlines()[0])
     Privacy certificate
     """
-    return "\n".join([*_head(data), *_releases(data["releases"]), *_assumptions(data)])
+    parts = (_head(data), _releases(data["releases"]), _remarks(data["remarks"]))
+    return "\n".join([*chain(*parts), *_assumptions(data)])
 
 
 def _head(data: Mapping[str, Any]) -> Iterator[str]:
@@ -91,7 +93,7 @@ def _releases(releases: list[dict[str, Any]]) -> Iterator[str]:
     head = f"  {'times':>5}  {'sensitivity':>11}  {'noise std':>11}  "
     yield f"{head}what"
     for r in releases:
-        numbers = f"  {r['times']:>5}  {r['sensitivity']:>11.6g}  {r['noise_std']:>11.6g}  "
+        numbers = f"  {r['times']:>5}  {_column(r['sensitivity'])}  {_column(r['noise_std'])}  "
         first, *rest = _what(r, WIDTH - len(numbers))
         yield f"{numbers}{first}"
         yield from (" " * len(head) + line for line in rest)
@@ -99,11 +101,27 @@ def _releases(releases: list[dict[str, Any]]) -> Iterator[str]:
         yield "  nothing"
 
 
+def _column(value: float | None) -> str:
+    """Fill a column; what follows the records is not shown."""
+    return f"{'hidden':>11}" if value is None else f"{value:>11.6g}"
+
+
+def _remarks(remarks: list[str]) -> Iterator[str]:
+    """Yield what a reader must know beyond the numbers, if anything."""
+    if remarks:
+        yield ""
+        yield "Remarks"
+    for remark in remarks:
+        yield from wrap(remark, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+
+
 def _what(release: Mapping[str, Any], width: int) -> list[str]:
     """Say what a release was, by which mechanism and query; on one line where that fits."""
     details = [release["mechanism"], release["kind"]]
     if release["block_map"] is not None:
-        details.append(f"block {release['block']} of {release['block_map']!r}")
+        block = release["block"]
+        which = "every block" if block is None else f"block {block}"
+        details.append(f"{which} of {release['block_map']!r}")
     name, by = release["name"], f"({', '.join(details)})"
     whole = f"{name} {by}"
     return [whole] if len(whole) <= width else [*wrap(name, width), *wrap(by, width)]
@@ -112,7 +130,7 @@ def _what(release: Mapping[str, Any], width: int) -> list[str]:
 def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield what accuracy rests on, and privacy does not."""
     yield ""
-    yield "Assumed for accuracy only; the promise holds without it"
+    yield "Assumed for accuracy only; privacy does not rest on it"
     for assumption in data["assumptions_for_accuracy"] or ("nothing",):
         yield from wrap(assumption, WIDTH, initial_indent="  - ", subsequent_indent="    ")
 

@@ -35,6 +35,7 @@ __all__ = [
     "Sampled",
     "Shuffled",
     "ShuffledPure",
+    "Unbounded",
     "ZeroConcentrated",
     "event_from_dict",
 ]
@@ -180,6 +181,21 @@ class Approximate(Event):
 
 
 @dataclass(frozen=True)
+class Unbounded(Event):
+    """A release for which no finite cost holds, in any currency.
+
+    Made on purpose only, to reproduce a publication whose noise gives no privacy.
+
+    Examples
+    --------
+    >>> Unbounded().to_dict()
+    {'kind': 'unbounded'}
+    """
+
+    kind: ClassVar[str] = "unbounded"
+
+
+@dataclass(frozen=True)
 class Sampled(Event):
     """A Gaussian release on a secret, fresh, uniform sample of the records.
 
@@ -316,7 +332,7 @@ KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
         *(Nothing, Gaussian, Laplace, Pure, BoundedRange, ZeroConcentrated, Approximate),
-        *(Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel),
+        *(Unbounded, Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel),
     )
 }
 

@@ -19,6 +19,7 @@ __all__ = [
     "ApproxDP",
     "Guarantee",
     "PureDP",
+    "Unprotected",
     "guarantee_from_dict",
     "resolve_guarantee",
 ]
@@ -182,9 +183,46 @@ class GDP:
         return {"kind": self.kind, **asdict(self)}
 
 
-Guarantee: TypeAlias = ApproxDP | PureDP | ZCDP | GDP
+@dataclass(frozen=True)
+class Unprotected:
+    """No guarantee at all, for reproducing a publication whose noise does not keep what it claims.
 
-KINDS: dict[str, type[Guarantee]] = {"approx": ApproxDP, "pure": PureDP, "zcdp": ZCDP, "gdp": GDP}
+    Examples
+    --------
+    >>> Unprotected(ZCDP(0.5)).describe()
+    'none: this reproduces noise that does not keep zero-concentrated differential privacy with \
+rho = 0.5'
+    """
+
+    asked: "Guarantee"
+    kind: ClassVar[str] = "none"
+
+    @property
+    def delta(self) -> float | None:
+        """The delta at which totals are stated."""
+        return self.asked.delta
+
+    def gaussian_mu(self) -> float:
+        """Refuse: what may cost anything has no largest mu."""
+        raise InputError("guarantee must not be Unprotected here: there is no budget to plan with.")
+
+    def describe(self) -> str:
+        """Say it in plain words."""
+        return f"none: this reproduces noise that does not keep {self.asked.describe()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"kind": self.kind, "asked": self.asked.to_dict()}
+
+
+Guarantee: TypeAlias = ApproxDP | PureDP | ZCDP | GDP | Unprotected
+
+KINDS: dict[str, type[ApproxDP | PureDP | ZCDP | GDP]] = {
+    "approx": ApproxDP,
+    "pure": PureDP,
+    "zcdp": ZCDP,
+    "gdp": GDP,
+}
 
 
 def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
@@ -195,6 +233,12 @@ def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
     >>> guarantee_from_dict({"kind": "gdp", "mu": 1.0})
     GDP(mu=1.0)
     """
+    if data.get("kind") == Unprotected.kind:
+        return Unprotected(_promise_from_dict(data["asked"]))
+    return _promise_from_dict(data)
+
+
+def _promise_from_dict(data: Mapping[str, Any]) -> ApproxDP | PureDP | ZCDP | GDP:
     numbers = {name: value for name, value in data.items() if name != "kind"}
     return KINDS[check_choice("kind", str(data.get("kind")), KINDS)](**numbers)
 
@@ -217,7 +261,7 @@ def resolve_guarantee(
     if guarantee is not None:
         if epsilon is not None or delta is not None:
             raise InputError("Pass either guarantee=, or epsilon= and delta=; not both.")
-        if not isinstance(guarantee, Guarantee):
+        if not isinstance(guarantee, tuple(KINDS.values())):
             raise InputError(
                 f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {guarantee!r}."
             )

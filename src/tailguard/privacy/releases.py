@@ -3,20 +3,35 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive
-from tailguard.privacy.events import Event, Gaussian, Laplace, Parallel, Repeated
+from tailguard.checks import check_choice, check_integer, check_positive
+from tailguard.privacy.arsinh import ARSINH_BASIS, arsinh_event
+from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated
+from tailguard.privacy.peeling import peeling_event
+from tailguard.privacy.places import Place, place_of
+from tailguard.privacy.smooth_gaussian import smooth_gaussian_event
 
 __all__ = ["Release"]
 
 # How the cost follows from sensitivity and noise. A Laplace variable of scale b has the standard
 # deviation b sqrt(2).
-EVENT_OF: Mapping[str, Callable[[float, float], Event]] = {
-    "gaussian": lambda sensitivity, noise_std: Gaussian(sensitivity / noise_std),
-    "laplace": lambda sensitivity, noise_std: Laplace(sensitivity * math.sqrt(2.0) / noise_std),
+EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
+    "gaussian": lambda r: Gaussian(_ratio(r)),
+    "laplace": lambda r: Laplace(_ratio(r) * math.sqrt(2.0)),
+    "peeled-gaussian": lambda r: _peeling(r, _ratio(r)),
+    "peeled-laplace": lambda r: _peeling(r, _ratio(r) * math.sqrt(2.0)),
+    "arsinh-normal": lambda r: arsinh_event(r.parameters),
+    "smooth-gaussian": lambda r: smooth_gaussian_event(r.parameters),
 }
-NORM_OF = {"gaussian": "l2", "laplace": "l1"}
+NORM_OF = {
+    **{"gaussian": "l2", "laplace": "l1"},
+    **{"peeled-gaussian": "linf", "peeled-laplace": "linf"},
+    **{"arsinh-normal": "linf", "smooth-gaussian": "l2"},
+}
+# These scale their noise by the records, so that sensitivity and noise have no public numbers.
+SMOOTH = ("arsinh-normal", "smooth-gaussian")
 
 
 @dataclass(frozen=True)
@@ -30,19 +45,26 @@ class Release:
     kind
         The query that made it.
     mechanism
-        ``"gaussian"`` or ``"laplace"``.
+        ``"gaussian"``, ``"laplace"``, a form of peeling, or noise on a smooth scale:
+        ``"arsinh-normal"`` or ``"smooth-gaussian"``.
     norm
-        The norm of the sensitivity: ``"l2"`` for Gaussian, ``"l1"`` for Laplace noise.
+        The norm of the sensitivity: ``"l2"`` for Gaussian, ``"l1"`` for Laplace noise, ``"linf"``
+        entry by entry, for peeling and arsinh-normal noise.
     sensitivity
-        The charged sensitivity, rounding and summation error included.
+        The charged sensitivity, rounding and summation error included; None where the noise
+        follows a smooth scale, which is never released.
     noise_std
-        Standard deviation of the noise on each coordinate, in the same units.
+        Standard deviation of the noise on each coordinate, in the same units; None likewise. The
+        parameters then hold what the cost follows from.
     times
         How many such releases were made in a row.
     block_map, block
-        The block of records that was read, or None for all of them.
+        The block of records that was read, or None for all of them. A map without a block says
+        that every block was read, each with noise of its own.
     parameters
-        Plain numbers and words from which the sensitivity can be recomputed.
+        Plain numbers and words from which the sensitivity can be recomputed; for a block also
+        ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
+        secret partition, whose pass :mod:`tailguard.privacy.spending` prices as a whole.
 
     Examples
     --------
@@ -54,8 +76,8 @@ class Release:
     kind: str
     mechanism: str
     norm: str
-    sensitivity: float
-    noise_std: float
+    sensitivity: float | None
+    noise_std: float | None
     times: int = 1
     block_map: str | None = None
     block: int | None = None
@@ -64,20 +86,58 @@ class Release:
     def __post_init__(self) -> None:
         check_choice("mechanism", self.mechanism, EVENT_OF)
         check_choice("norm", self.norm, (NORM_OF[self.mechanism],))
-        check_positive("sensitivity", self.sensitivity)
-        check_positive("noise_std", self.noise_std)
+        if self.mechanism in SMOOTH:
+            check_choice(
+                "sensitivity, noise_std", (self.sensitivity, self.noise_std), ((None, None),)
+            )
+        else:
+            check_positive("sensitivity", self.sensitivity)
+            check_positive("noise_std", self.noise_std)
         check_integer("times", self.times, minimum=1)
-        if (self.block_map is None) != (self.block is None):
-            raise InputError("block_map and block must be given together, or not at all.")
         object.__setattr__(self, "parameters", dict(self.parameters))
+        place_of(self.block_map, self.block, self.parameters)
+
+    @cached_property
+    def place(self) -> Place | None:
+        """The blocks that were read, or None for all records."""
+        return place_of(self.block_map, self.block, self.parameters)
+
+    @property
+    def ratio(self) -> float:
+        """The sensitivity over the standard deviation of the noise, where both are public."""
+        return _ratio(self)
 
     def event(self) -> Event:
-        """Recompute the privacy event from the numbers."""
-        event = EVENT_OF[self.mechanism](self.sensitivity, self.noise_std)
-        if self.block_map is not None and self.block is not None:
-            event = Parallel(self.block_map, self.block, event)
+        """Recompute the privacy event from the numbers, of this release by itself."""
+        event = EVENT_OF[self.mechanism](self)
+        event = event if self.place is None else self.place.around(event)
         return event if self.times == 1 else Repeated(event, self.times)
+
+    def remark(self) -> str | None:
+        """Say what a reader must know beyond the numbers, if anything."""
+        if self.mechanism not in SMOOTH:
+            return None
+        numbers = {name: self.parameters.get(name) for name in ("smoothness", "shift")}
+        return (
+            f"{self.name}: the noise follows a smooth scale of the records, which is never shown "
+            f"(smoothness {numbers['smoothness']:.6g}, shift {numbers['shift']:.6g}); its cost is "
+            f"{ARSINH_BASIS[str(self.parameters.get('calibration'))]}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; ``Release(**data)`` reads it back."""
         return asdict(self)
+
+
+def _ratio(release: Release) -> float:
+    """Return the sensitivity over the standard deviation of the noise."""
+    return check_positive("sensitivity", release.sensitivity) / check_positive(
+        "noise_std", release.noise_std
+    )
+
+
+def _peeling(release: Release, ratio: float) -> Event:
+    """Return what a peeling costs; its parameters say how many entries it released."""
+    counts = [release.parameters.get(name) for name in ("n_selected", "n_free")]
+    n_selected, n_free = (check_integer("n_selected, n_free", n, minimum=0) for n in counts)
+    return peeling_event(release.mechanism, ratio, n_selected, n_free)

@@ -10,7 +10,7 @@ from tailguard.privacy.accountants.gdp import GdpAccountant
 from tailguard.privacy.accountants.smallest import smallest_epsilon
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until
 from tailguard.privacy.totals import epsilon_with_variation
 
@@ -61,6 +61,11 @@ def _(guarantee: GDP, event: Event) -> float:
     if accountant.failure:
         return math.inf
     return math.sqrt(_ratio(accountant.total, Fraction(guarantee.mu) ** 2))
+
+
+@spent_share.register
+def _(guarantee: Unprotected, event: Event) -> float:
+    return 0.0  # nothing is promised
 
 
 def satisfies(event: Event, guarantee: Guarantee, *, variation: float = 0.0) -> bool:

@@ -151,8 +151,8 @@ def _squared_mu(leaves: Mapping[Event, int]) -> float:
 
 
 def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
-    """Split a leaf into what must be equal and what must not be larger, its first field."""
-    size, *rest = astuple(leaf)
+    """Split a leaf into what must be equal and what must not be larger, its first field if any."""
+    size, *rest = astuple(leaf) or (0.0,)
     return (type(leaf), *rest), size
 
 

@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass
 
 from tailguard.privacy.accountants.smallest import EpsilonBound, smallest_epsilon, total_mu
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
-from tailguard.privacy.events import Event
+from tailguard.privacy.events import Event, Unbounded
 from tailguard.privacy.ranges import check_failure
 from tailguard.privacy.roots import up
+from tailguard.privacy.tally import tally_of
 
 __all__ = ["Total", "epsilon_with_variation", "total_of"]
 
@@ -56,6 +57,8 @@ def total_of(event: Event, delta: float | None, *, variation: float = 0.0) -> To
     >>> round(total.epsilon, 8), total.mu, total.rho, total.accountant
     (4.88655412, 1.0, 0.5, 'gdp')
     """
+    if Unbounded in tally_of(event).kinds:
+        return Total(None if delta is None else math.inf, delta, None, math.inf, "none")
     mu = total_mu(event)
     zcdp = ZcdpAccountant()
     rho = zcdp.compose(event).rho if zcdp.supports(event) else None

@@ -104,6 +104,15 @@ class ArrayRows:
                 total += part
         return total
 
+    def restricted(self, places: IntArray) -> "ArrayRows":
+        """Return the records at these places alone, copied, in this order."""
+        records = self._records
+        target, offset = (
+            None if values is None else values[places]
+            for values in (records.target, records.offset)
+        )
+        return ArrayRows(records.features[places], target, offset, feature_names=self.feature_names)
+
     def _pieces(self, count: int) -> list[RecordBlock]:
         """Cut the records into about ``count`` blocks of whole chunks."""
         n_chunks = -(-self.n_rows // CHUNK_ROWS)

@@ -51,6 +51,10 @@ class Rows(Protocol):
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         ...
 
+    def restricted(self, places: IntArray) -> "Rows":
+        """Return the records at these places alone, in this order, as rows of their own."""
+        ...
+
 
 def resolve_threads(n_threads: int | None = None) -> int:
     """Return how many threads to use: as told, or by ``TAILGUARD_NUM_THREADS``, or all CPUs.

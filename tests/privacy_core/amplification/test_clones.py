@@ -181,3 +181,13 @@ def test_bad_parameters_are_refused(bad):
     parameters = good | bad
     with pytest.raises(InputError):
         clones_epsilon(parameters.pop("delta"), **parameters)
+
+
+@pytest.mark.parametrize("unit_epsilon", [500.0, 650.0, 717.0, 5_000.0])
+def test_units_that_hide_nothing_cost_what_they_cost_alone(unit_epsilon):
+    pair = Clones(n_units=297, unit_epsilon=unit_epsilon)
+    assert 0.99 * unit_epsilon <= pair.epsilon(1e-6) <= unit_epsilon
+    deltas = pair.delta(np.array([0.0, 400.0, 1_000.0, 10_000.0]))
+    assert ((deltas >= 0.0) & (deltas <= 1.0)).all()
+    assert (np.diff(deltas) <= 0.0).all()
+    assert deltas[-1] == 0.0

@@ -1,11 +1,12 @@
 """The smallest valid epsilon: every accountant gives an upper bound, so the smallest one counts."""
 
+import math
 from dataclasses import dataclass
 
 from tailguard.checks import InputError
 from tailguard.privacy.accountants.gdp import GdpAccountant
 from tailguard.privacy.accountants.registry import ACCOUNTANTS, make_accountant
-from tailguard.privacy.events import Event, Gaussian
+from tailguard.privacy.events import Event, Gaussian, Unbounded
 from tailguard.privacy.ranges import check_failure
 from tailguard.privacy.tally import tally_of
 
@@ -31,7 +32,8 @@ def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
 
     *Guarantee.* Never below the truth. Exact, to rounding, when everything is Gaussian.
 
-    *Edge cases.* ``delta = 0`` asks for pure differential privacy; infinity where there is none.
+    *Edge cases.* ``delta = 0`` asks for pure differential privacy; infinity where there is none,
+    and for an ``Unbounded`` release.
 
     Examples
     --------
@@ -43,6 +45,8 @@ def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     EpsilonBound(epsilon=1.0, accountant='pure')
     """
     check_failure("delta", delta)
+    if Unbounded in tally_of(event).kinds:
+        return EpsilonBound(math.inf, "none")
     names = list(ACCOUNTANTS) if total_mu(event) is None else ["gdp"]
     able = [name for name in names if make_accountant(name).supports(event)]
     if not able:

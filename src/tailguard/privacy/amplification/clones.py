@@ -46,6 +46,10 @@ MOST_GROUPS = 512
 # of scipy agree with 40-digit arithmetic to 5e-14 at 6e5 clones, and to 1.1e-12 at 1e7.
 TERM_ROUNDING, ROUNDING_PER_CLONE = 1e-12, 1e-18
 
+# Beyond this the exponential would overflow: delta there is bounded by that here, as it never rises
+# with epsilon, and a unit of larger epsilon is not hidden by others.
+LARGEST_EPSILON = 600.0
+
 
 @dataclass(frozen=True)
 class Clones:
@@ -81,7 +85,7 @@ class Clones:
         """Bound delta at every one of an array of epsilons."""
         counts, chances, missed = self._counts
         inside = e < self.unit_epsilon
-        gamma = np.exp(np.where(inside, e, 0.0))[..., None]
+        gamma = np.exp(np.minimum(np.where(inside, e, 0.0), LARGEST_EPSILON))[..., None]
         own = float(expit(self.unit_epsilon))
         # The loss exceeds e where the first side holds more than this share of all c + 1 answers.
         share = (gamma * own - (1.0 - own)) / ((2.0 * own - 1.0) * (1.0 + gamma))
@@ -100,7 +104,7 @@ class Clones:
 
     def epsilon(self, delta: float) -> float:
         """Return the smallest epsilon at ``delta``, rounded up; at most that of a unit."""
-        if delta <= 0.0:
+        if delta <= 0.0 or self.unit_epsilon > LARGEST_EPSILON:
             return self.unit_epsilon
         target = math.log(delta)
 

@@ -1,0 +1,130 @@
+"""What is public of a partition of the records: its name, and how many records a block has.
+
+Which record is in which block is known to the gate alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import overload
+
+from tailguard.checks import InputError, check_integer
+
+__all__ = ["Block", "Blocks", "block_sizes"]
+
+# How a map's order was drawn, and so what its answers cost together.
+DISJOINT, SHUFFLED = "disjoint", "shuffled"
+
+
+@dataclass(frozen=True)
+class Blocks(Sequence["Block"]):
+    """The blocks of one partition.
+
+    Attributes
+    ----------
+    name
+        The partition's own name: the ``block_map`` of events and releases.
+    sizes
+        How many records each block has.
+    amplified
+        Whether the answers are hidden in the crowd of blocks: a secret partition into blocks of
+        equal size, each of which is asked once.
+    within
+        The block of another partition that is cut here, or None for all records.
+
+    Examples
+    --------
+    >>> blocks = Blocks("halves", sizes=(50, 49))
+    >>> len(blocks), blocks[1].n_rows
+    (2, 49)
+    """
+
+    name: str
+    sizes: tuple[int, ...]
+    amplified: bool = False
+    within: "Block | None" = None
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, index: int) -> "Block": ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "tuple[Block, ...]": ...
+
+    def __getitem__(self, index: int | slice) -> "Block | tuple[Block, ...]":
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        return Block(self, range(len(self))[index])
+
+    def facts(self) -> dict[str, float | int | str]:
+        """Public facts that a reader of the books needs beside the name of map and block."""
+        facts: dict[str, float | int | str] = {
+            "map_blocks": len(self),
+            "map_order": SHUFFLED if self.amplified else DISJOINT,
+        }
+        if self.within is not None:
+            facts |= {"outer_map": self.within.block_map, "outer_block": self.within.index}
+        return facts
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of a partition, to be handed to the gate.
+
+    Attributes
+    ----------
+    blocks
+        The partition.
+    index
+        Which of its blocks, from 0.
+
+    Examples
+    --------
+    >>> block = Blocks("halves", sizes=(50, 49))[1]
+    >>> block.block_map, block.index, block.n_rows
+    ('halves', 1, 49)
+    """
+
+    blocks: Blocks
+    index: int
+
+    @property
+    def block_map(self) -> str:
+        """The name of the partition."""
+        return self.blocks.name
+
+    @property
+    def n_rows(self) -> int:
+        """How many records the block has."""
+        return self.blocks.sizes[self.index]
+
+
+def block_sizes(
+    n_rows: int, n_blocks: int | None, sizes: Sequence[int] | None, *, equal: bool
+) -> tuple[int, ...]:
+    """Return the sizes of so many blocks, which differ by at most one, or the sizes as given.
+
+    Where they must be equal, the records that are left over are in no block.
+
+    Examples
+    --------
+    >>> block_sizes(11, 3, None, equal=False), block_sizes(11, 3, None, equal=True)
+    ((3, 4, 4), (3, 3, 3))
+    >>> block_sizes(11, None, (5, 2), equal=False)
+    (5, 2)
+    """
+    if (n_blocks is None) == (sizes is None):
+        raise InputError("partition needs n_blocks or sizes, one of the two.")
+    if sizes is None:
+        count = check_integer("n_blocks", n_blocks, minimum=1, maximum=n_rows)
+        whole = n_rows // count
+        ends = [whole * j if equal else j * n_rows // count for j in range(count + 1)]
+        return tuple(end - start for start, end in pairwise(ends))
+    found = tuple(check_integer("sizes", size, minimum=1) for size in sizes)
+    if not found or sum(found) > n_rows:
+        raise InputError(f"sizes must add up to 1 to {n_rows} records; got {sum(found)}.")
+    if equal and len(set(found)) > 1:
+        raise InputError("sizes must be equal where equal_sizes is True.")
+    return found

@@ -1,0 +1,115 @@
+"""Partitions of the records: drawn at random, remembered here, and shown to nobody.
+
+Reference
+---------
+McSherry 2009, Theorem 4 (disjoint blocks); Feldman, McMillan and Talwar 2021 (shuffles).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+
+from tailguard.checks import BudgetError, InputError
+from tailguard.kernels.block import IntArray
+from tailguard.noise.partition import random_permutation
+from tailguard.noise.sources import Source
+from tailguard.privacy.blocks import Block, Blocks
+
+from .base import Rows
+
+__all__ = ["Partitions"]
+
+
+@dataclass(eq=False, repr=False)
+class _Cut:
+    """Places in random order, of which each block takes the next so many."""
+
+    blocks: Blocks
+    order: IntArray
+    ends: IntArray
+    used: set[int] = field(default_factory=set)
+
+    def places(self, index: int) -> IntArray:
+        """Return the places of a block, in the order of the data."""
+        end = self.ends[index]
+        return np.sort(self.order[end - self.blocks.sizes[index] : end])
+
+
+class Partitions:
+    """The partitions of one gate's records.
+
+    *Guarantee.* Uniform over all partitions into labelled blocks of these sizes; what the sizes
+    leave over is a uniform sample as well. Places leave as the rows of a block only, for a query to
+    read; those of a block of an amplified partition do so once.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import make_source
+    >>> from tailguard.rows.arrays import ArrayRows
+    >>> partitions = Partitions(ArrayRows(np.zeros((9, 1))), make_source(None))
+    >>> blocks = partitions.cut("halves", sizes=(4, 5))
+    >>> [partitions.rows_of(block).n_rows for block in blocks]
+    [4, 5]
+    """
+
+    def __init__(self, rows: Rows, source: Source) -> None:
+        self._rows = rows
+        self._source = source
+        self._cuts: dict[str, _Cut] = {}
+        self._lock = Lock()
+
+    def cut(
+        self,
+        name: str,
+        sizes: Sequence[int],
+        *,
+        amplified: bool = False,
+        within: Block | None = None,
+    ) -> Blocks:
+        """Draw a partition of all records, or of one block."""
+        if not isinstance(name, str) or not name:
+            raise InputError(f"name must be a non-empty text; got {name!r}.")
+        blocks = Blocks(name, tuple(sizes), amplified, within)
+        outer = None
+        if within is not None:
+            if self.check(within).blocks.amplified or within.blocks.within:
+                raise InputError(
+                    "within must be a block of a partition of all records that is not amplified."
+                )
+            outer = self._cuts[within.block_map].places(within.index)
+        with self._lock:
+            if name in self._cuts:
+                raise InputError(
+                    f"name must be new for each partition; there is one called {name!r}."
+                )
+            order = random_permutation(
+                self._rows.n_rows if outer is None else len(outer), self._source
+            )
+            order = order if outer is None else outer[order]
+            self._cuts[name] = _Cut(blocks, order, np.cumsum(blocks.sizes))
+        return blocks
+
+    def check(self, block: Block) -> Block:
+        """Return a block that is one of these and may still be asked."""
+        cut = self._cuts.get(block.block_map) if isinstance(block, Block) else None
+        if cut is None or cut.blocks != block.blocks or not 0 <= block.index < len(cut.ends):
+            raise InputError("block must come from a partition of this gate.")
+        if block.index in cut.used:
+            raise BudgetError(
+                f"block {block.index} of {block.block_map!r} must be asked at most once: its "
+                "answers are hidden by a secret partition, which must be fresh."
+            )
+        return block
+
+    def rows_of(self, block: Block) -> Rows:
+        """Return the records of a block; of an amplified partition, for the only time."""
+        with self._lock:
+            cut = self._cuts[self.check(block).block_map]
+            places = cut.places(block.index)
+            if block.blocks.amplified:
+                cut.used.add(block.index)
+                if len(cut.used) == len(block.blocks):
+                    cut.order = np.zeros(0, dtype=np.int64)  # never needed again
+        return self._rows.restricted(places)
