@@ -11,13 +11,25 @@ from typing import cast
 from tailguard.checks import check_choice
 from tailguard.noise.mechanisms import Mechanism
 
-__all__ = ["MECHANISMS", "make_mechanism"]
+__all__ = ["MECHANISMS", "PEELING_MECHANISMS", "SMOOTH_MECHANISMS", "make_mechanism"]
 
 MECHANISMS = {
     "gaussian": "tailguard.noise.mechanisms:Gaussian",
     "laplace": "tailguard.noise.mechanisms:Laplace",
 }
 """Name -> ``"module:Class"``."""
+
+PEELING_MECHANISMS = {
+    "peeled-gaussian": "tailguard.noise.peeling:PeeledGaussian",
+    "peeled-laplace": "tailguard.noise.peeling:PeeledLaplace",
+}
+"""The same, for mechanisms that choose entries and noise no others."""
+
+SMOOTH_MECHANISMS = {
+    "arsinh-normal": "tailguard.noise.smooth:ArsinhNormal",
+    "smooth-gaussian": "tailguard.noise.smooth:SmoothGaussian",
+}
+"""The same, for mechanisms that take an answer together with the scale of its noise."""
 
 
 def make_mechanism(name: str) -> Mechanism:
@@ -28,6 +40,6 @@ def make_mechanism(name: str) -> Mechanism:
     >>> make_mechanism("laplace").name
     'laplace'
     """
-    check_choice("mechanism", name, MECHANISMS)
-    module, mechanism = MECHANISMS[name].split(":")
+    known = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
+    module, mechanism = known[check_choice("mechanism", name, known)].split(":")
     return cast("Mechanism", getattr(import_module(module), mechanism)())

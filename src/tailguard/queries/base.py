@@ -9,17 +9,21 @@ Reference
 Dwork, McSherry, Nissim and Smith 2006, Definition 3 (sensitivity).
 """
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError
 from tailguard.noise.lattice import gaussian_calibration
+from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events import Event
+from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.rows.base import Rows
 
-__all__ = ["FloatArray", "GaussianQuery", "IntArray", "Query"]
+__all__ = ["AnyQuery", "FloatArray", "GaussianQuery", "IntArray", "Query", "SmoothQuery"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -51,6 +55,10 @@ class Query(Protocol):
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
+        ...
+
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Choose noise that follows the records so that the release costs ``event``, or refuse."""
         ...
 
     def answer(self, rows: Rows, state: Any, calibration: Calibration) -> IntArray:
@@ -91,6 +99,70 @@ class GaussianQuery:
             f"{type(self).__name__} has none: ask with mu."
         )
 
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Refuse; queries on a smooth scale are asked like this."""
+        raise InputError(
+            f"event needs a query whose noise follows the records, such as the trimmed mean; "
+            f"{type(self).__name__} is asked with mu or epsilon."
+        )
+
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the noised vector as it is."""
         return noised
+
+
+class SmoothQuery(ABC):
+    """Base of queries whose noise follows the records: they answer with a value and its scale.
+
+    Guarantee
+    ---------
+    For replace-one neighbours the values differ by at most either scale, and the logarithms of the
+    scales by at most ``calibration.smoothness``, as computed, float errors included. Only the
+    mechanism sees the scale.
+
+    Edge cases
+    ----------
+    All records are read at once (``in_memory``). The cost is concentrated or (epsilon, delta),
+    never Gaussian or pure, and is asked for as an event.
+
+    Reference
+    ---------
+    Nissim, Raskhodnikova and Smith 2007, Definition 2.1 (smooth upper bounds).
+
+    Examples
+    --------
+    >>> from tailguard.queries.means.trimmed import TrimmedMean
+    >>> issubclass(TrimmedMean, SmoothQuery)
+    True
+    """
+
+    name: ClassVar[str]
+    in_memory: ClassVar[bool] = True
+
+    @abstractmethod
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Choose smoothness and noise so that the release costs at most ``event``."""
+
+    def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
+        """Refuse: noise on a smooth scale is not Gaussian DP."""
+        raise InputError(f"{type(self).__name__} has no cost in mu: ask with event.")
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Refuse: this noise on a smooth scale is not pure DP."""
+        raise InputError(f"{type(self).__name__} has no pure cost: ask with event.")
+
+    @abstractmethod
+    def answer(self, rows: Rows, state: Any, calibration: SmoothCalibration) -> SmoothAnswer:
+        """Read all records and return the value with the scale of its noise."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the scale, beside those of the calibration."""
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return the noised vector as it is."""
+        return noised
+
+
+AnyQuery: TypeAlias = Query | SmoothQuery
+"""What a gate answers."""

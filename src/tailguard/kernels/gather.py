@@ -1,0 +1,76 @@
+"""Records or their gradients, all of them, for queries that need to sort or to solve.
+
+Rows can only be asked for sums of integers. So every record writes the bits of its floats into
+places of its own, and zeros elsewhere: the sum over all blocks is the whole matrix, bit by bit,
+however the records are cut into blocks.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import coordinates_twin
+from .block import FloatArray, IntArray, RecordBlock
+from .clipped_gradient import ScoreModel
+
+__all__ = ["GatheredGradients", "GatheredRecords"]
+
+
+def _placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
+    """Return the bits of a block's rows among zeros for all others."""
+    placed = np.zeros((n_rows, values.shape[1]), dtype=np.float64)
+    placed[block.first : block.first + block.n_rows] = values
+    return placed.view(np.int64).ravel()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GatheredGradients(ScoreModel):
+    """The gradient ``slope * row`` of every record, each entry finite; zeros where void.
+
+    Examples
+    --------
+    >>> kernel = GatheredGradients(
+    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     loss=None, n_rows=2,
+    ... )
+    >>> kernel.sum_block(RecordBlock(np.array([[7.0], [np.inf]]))).view(np.float64)
+    array([7., 0.])
+    """
+
+    n_rows: int
+
+    @property
+    def size(self) -> int:
+        """Number of integers, one for each float."""
+        return self.n_rows * self.weights.size
+
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Return the bits of the gradients of one block, in their places."""
+        self.check_block(block)
+        return _placed(coordinates_twin.score_gradients(self, block), block, self.n_rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatheredRecords:
+    """Features, then the target or 0, of every record; NaN throughout where void.
+
+    Examples
+    --------
+    >>> block = RecordBlock(np.array([[0.5], [2.0]]), np.array([1.0, -1.0]))
+    >>> GatheredRecords(n_rows=2, n_columns=2).sum_block(block).view(np.float64)
+    array([ 0.5,  1. ,  2. , -1. ])
+    """
+
+    n_rows: int
+    n_columns: int
+
+    @property
+    def size(self) -> int:
+        """Number of integers, one for each float."""
+        return self.n_rows * self.n_columns
+
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Return the bits of the records of one block, in their places."""
+        values = np.column_stack([block.features, block.vector("target")])
+        values[block.void()] = np.nan
+        return _placed(values.astype(np.float64, copy=False), block, self.n_rows)

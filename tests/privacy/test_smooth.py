@@ -1,0 +1,200 @@
+"""Black-box audits of noise on a smooth scale, and the printed scales, which must be caught.
+
+A release with arsinh-normal noise is told apart best by a threshold halfway. There it errs as often
+as a Gaussian one of ``mu = 2 asinh(s / 2)`` whose answers are s smallest noise scales apart, so the
+audit of Gaussian releases applies, at a false alarm of 1e-6 and with power against noise 1.3 times
+too small. The books state s, and the audit tests just that: the cost that follows from it is
+checked against exact divergences elsewhere.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from privacy.mutants.printed_scales import (
+    PrintedCentralScale,
+    PrintedTrimmedScale,
+    printed_central_scale,
+)
+from privacy.mutants.understated import Understated
+from support.smooth import smooth_attack, smooth_examples
+from support.sources import QuietSource
+from support.statistics import gdp_audit
+from tailguard.gate import Gate
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.events import Approximate, Repeated, ZeroConcentrated
+from tailguard.privacy.guarantees import Unprotected
+from tailguard.queries.means.trimmed import TrimmedMean
+from tailguard.queries.sample_aggregate import SampleAggregate, ball_radii
+from tailguard.queries.units import Units
+from tailguard.rows.arrays import make_rows
+
+FALSE_ALARM = 1e-6
+EXAMPLES = {example.name: example for example in smooth_examples()}
+# Equal columns, each with a release of its own, save asking.
+N_COLUMNS = 50
+
+
+def answers(query, event, data, n_asks, source):
+    gate = Gate(make_rows(data), guarantee=Unprotected(tg.GDP(1.0)), source=source)
+    gate.reserve(Repeated(event, n_asks), coordinates=10**6)
+    found = np.array([gate.ask(query, np.zeros(data.shape[1]), event=event) for _ in range(n_asks)])
+    (release,) = gate.books.releases
+    return found, release.parameters
+
+
+def trimmed_pair():
+    """A mean that moves by all of its scale: one more of the 41 values is 2 instead of -2."""
+    data = np.full((41, N_COLUMNS), -2.0)
+    data[:20] = 2.0
+    moved = data.copy()
+    moved[30] = 2.0
+    return data, moved
+
+
+def trimmed_query(shrink=1.0):
+    """Nearly a median, so that the budget goes to the shift; ``shrink`` makes its noise smaller."""
+    units = Units.raw(N_COLUMNS, intercept=False)
+    options = {"n_trimmed": 20, "resolution": 100.0, "calibration": "numerical"}
+    return Understated(TrimmedMean(None, units, -2.0, 2.0, **options), shrink)
+
+
+def trimmed_audit(shrink, n_draws, rho=1.45):
+    event = ZeroConcentrated(rho * N_COLUMNS)
+    exact = [
+        answers(trimmed_query(), event, data, 1, QuietSource())[0][0, 0] for data in trimmed_pair()
+    ]
+    scores = []
+    for seed, data in enumerate(trimmed_pair()):
+        found, public = answers(
+            trimmed_query(shrink), event, data, n_draws // N_COLUMNS, SimulationSource(seed)
+        )
+        scores.append(found.ravel() - sum(exact) / 2)
+    shift = public["shift"] * (1 - 1e-4)
+    claimed, true = (2 * math.asinh(factor * shift / 2) for factor in (1.0, 1.3))
+    # Scores of unit variance around 0 and mu, as the power is worked out for them.
+    return claimed, gdp_audit(
+        *(np.sign(score) * 10 + true / 2 for score in scores),
+        threshold=true / 2,
+        claimed_mu=claimed * (1 + 1e-3),
+        true_mu=true,
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def test_a_trimmed_mean_on_a_worst_pair_shows_what_is_stated_and_no_more():
+    claimed, verdict = trimmed_audit(1.0, 4_500)
+    assert 1.0 < claimed < 3.0
+    assert verdict.accepted
+    _, caught = trimmed_audit(1.3, 4_500)
+    assert not caught.accepted
+    assert caught.power >= 0.999
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("rho", [0.6, 1.45])
+def test_trimmed_means_are_audited_at_length(rho):
+    n_draws = 30_000
+    assert trimmed_audit(1.0, n_draws, rho)[1].accepted
+    caught = trimmed_audit(1.3, n_draws, rho)[1]
+    assert not caught.accepted
+    assert caught.power >= 0.999
+
+
+def ends(features, target):
+    """The one record of a block, as a point."""
+    return features[0]
+
+
+def central_pair():
+    """Nine points on a line; the first goes from one end to the other, and the centre with it."""
+    line = np.array([-1, -1, -1, 0, 0, 0, 1, 1, 1.0])
+    query = SampleAggregate(ends, (0.0,), 4.0, n_blocks=9)
+    places = query._dealt(9)
+    before, after = np.zeros((2, 9, 1))
+    before[places, 0] = line
+    after[places, 0] = [1.0, *line[1:]]
+    return before, after
+
+
+def central_audit(shrink, n_runs, event):
+    plain = SampleAggregate(ends, (0.0,), 4.0, n_blocks=9)
+    query = Understated(plain, shrink)
+    scores, shifts = [], []
+    for seed, data in enumerate(central_pair()):
+        found, public = answers(query, event, data, n_runs, SimulationSource(seed))
+        exact, _ = answers(query, event, data, 1, QuietSource())
+        assert exact[0, 0] == pytest.approx(2.0 * seed - 1.0, abs=1e-6)
+        calibration = query.calibrate_event(9, 1, event)
+        scale = plain.answer(make_rows(data), None, calibration).scale[0]
+        scores.append((found[:, 0] + 1.0) * public["shift"] / scale)
+        shifts.append(2.0 * public["shift"] / scale)
+    claimed = min(shifts)
+    assert claimed == pytest.approx(max(shifts))
+    return claimed, gdp_audit(
+        *scores,
+        threshold=claimed / 2,
+        claimed_mu=claimed * (1 + 1e-3),
+        true_mu=1.3 * claimed,
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def check_center(n_runs, event):
+    claimed, verdict = central_audit(1.0, n_runs, event)
+    assert 1.0 < claimed < 3.0
+    assert verdict.accepted
+    _, caught = central_audit(1.3, n_runs, event)
+    assert not caught.accepted
+    assert caught.power >= 0.999
+
+
+def test_sample_and_aggregate_on_a_worst_pair_shows_what_is_stated_and_no_more():
+    check_center(2_300, Approximate(20.0, 0.1))
+
+
+@pytest.mark.audit
+def test_sample_and_aggregate_is_audited_at_length():
+    check_center(12_000, Approximate(12.0, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("mutant", "name"),
+    [
+        (PrintedTrimmedScale, "trimmed-mean/tight"),
+        (PrintedTrimmedScale, "trimmed-mean/numerical"),
+        (PrintedCentralScale, "sample-aggregate/means"),
+        (PrintedCentralScale, "sample-aggregate/single"),
+    ],
+)
+def test_the_printed_scales_are_caught(mutant, name):
+    example = EXAMPLES[name]
+    printed = mutant(
+        **{f.name: getattr(example.query, f.name) for f in dataclasses.fields(example.query)}
+    )
+    assert smooth_attack(example, 200, seed=1)[0] <= 1.0
+    assert smooth_attack(example, 200, seed=1, query=printed)[0] > 3.0
+
+
+def test_the_sizes_of_the_breaches_are_those_that_are_known():
+    zeros = np.zeros((100, 1))
+    far = zeros.copy()
+    far[0] = 1e6
+    units = Units.raw(1, intercept=False)
+    query = PrintedTrimmedScale(None, units, -1.0, 1.0, n_trimmed=20, calibration="published")
+    public = query.calibrate_event(100, 1, ZeroConcentrated(0.8))
+    scales = [query.answer(make_rows(data), np.zeros(1), public).scale[0] for data in (zeros, far)]
+    assert public.smoothness == pytest.approx(0.1)
+    assert scales == pytest.approx([0.27067, 16_666.67], rel=1e-4)
+    # Overlapping blocks: the same points, and 20 of the 400 moved.
+    points = np.zeros((400, 1))
+    moved = points.copy()
+    moved[:20] = 2.0
+    small, large = (
+        max(printed_central_scale(ball_radii(p), 1.0, 20), 2 * 0.5 * math.exp(-9.0) * 2)
+        for p in (points, moved)
+    )
+    assert large / small > 1_000 * math.e
