@@ -8,11 +8,32 @@ import pytest
 import tailguard as tg
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
+from tailguard.privacy.solve import spent_share
 from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
 
 N_ROWS = 300
+CONSTRAINTS = {
+    "hard-thresholding": tg.sets.SparseBall(2),
+    "noisy-gradient-descent": tg.sets.L2Ball(1.0),
+    "localised": tg.sets.L2Ball(1.0),
+    "shrinking-localised": tg.sets.L1Ball(1.0),
+    "doubling-localised": tg.sets.Box([-1.0] * 3, [1.0] * 3),
+    "permuted-accelerated": tg.sets.L2Ball(1.0),
+    "doubling-accelerated": tg.sets.L1Ball(1.0),
+}
+WITH_INTERCEPT = ("scaled-gradient-descent",)
+# Solvers that read blocks of records once cannot reach the optimum of all of them; their own tests
+# compare them with a recursion written apart. Solvers whose releases are not all Gaussian have no
+# total mu.
+LOCALISED = ("localised", "shrinking-localised", "doubling-localised")
+ACCELERATED = ("permuted-accelerated", "doubling-accelerated")
+SINGLE_PASS = ("hard-thresholding", *LOCALISED, *ACCELERATED)
+MIXED = ("hard-thresholding",)
 every_solver = pytest.mark.parametrize("name", SOLVERS)
+every_full_batch_solver = pytest.mark.parametrize(
+    "name", [name for name in SOLVERS if name not in SINGLE_PASS]
+)
 
 
 def regression(seed=0, n_rows=N_ROWS, n_features=3):
@@ -23,9 +44,8 @@ def regression(seed=0, n_rows=N_ROWS, n_features=3):
 
 def problem_for(name, loss=None):
     """A problem that the solver takes, with its constraint."""
-    constraint = tg.sets.L2Ball(1.0) if name == "noisy-gradient-descent" else None
-    intercept = name == "scaled-gradient-descent"
-    return Problem(loss or tg.losses.Squared(), N_ROWS, 3, intercept, constraint)
+    intercept = name in WITH_INTERCEPT
+    return Problem(loss or tg.losses.Squared(), N_ROWS, 3, intercept, CONSTRAINTS.get(name))
 
 
 @every_solver
@@ -33,8 +53,9 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
     problem = problem_for(name)
     for guarantee in (tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.01), tg.GDP(0.3)):
         plan = make_solver(name).plan(problem, guarantee)
-        assert plan.total_mu <= guarantee.gaussian_mu()
-        assert plan.total_mu >= 0.999 * guarantee.gaussian_mu()
+        assert 0.999 <= spent_share(guarantee, plan.event) <= 1.0
+        if name not in MIXED:
+            assert plan.total_mu <= guarantee.gaussian_mu()
         assert guarantee.describe() in plan.explain()
         for stage in plan.stages:
             assert stage.purpose in plan.explain()
@@ -69,8 +90,12 @@ def test_what_is_spent_is_what_was_planned(name):
     gate, books = gate_over(problem, X, y, tg.ApproxDP(1.0, 1e-6), seed=1)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     make_solver(name).run(plan, gate)
-    assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
-    assert sum(r.times for r in books.releases) == sum(stage.times for stage in plan.stages)
+    certificate = gate.certificate()
+    assert certificate.spent.rho == pytest.approx(certificate.total.rho, rel=1e-9)
+    if name not in SINGLE_PASS:
+        assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
+    planned = sum(stage.times * stage.n_blocks for stage in plan.stages)
+    assert sum(r.times for r in books.releases) == planned
 
 
 @every_solver
@@ -149,7 +174,7 @@ OVERRIDES = {
 }
 
 
-@every_solver
+@every_full_batch_solver
 def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
     X, y = regression()
     design = np.column_stack([X, np.ones(N_ROWS)]) if name == "scaled-gradient-descent" else X
@@ -160,7 +185,7 @@ def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
         assert solution.intercept == pytest.approx(optimum[3], abs=1e-6)
 
 
-@every_solver
+@every_full_batch_solver
 def test_averages_are_inside_the_set_and_differ_from_the_last_point(name):
     X, y = regression()
     last, tail, average = (
@@ -176,8 +201,12 @@ def test_auto_stands_for_the_scaled_method_unless_a_set_or_a_record_loss_asks_ot
     free = Problem(squared, N_ROWS, 3, intercept=True)
     bounded = Problem(squared, N_ROWS, 3, constraint=tg.sets.L1Ball(1.0))
     own = Problem(tg.losses.RecordGradient(lambda w, x, y: w), N_ROWS, 3)
-    names = [type(solver_for("auto", problem)).__name__ for problem in (free, bounded, own)]
-    assert names == ["ScaledGradientDescent", "NoisyGradientDescent", "NoisyGradientDescent"]
+    sparse = Problem(squared, N_ROWS, 3, constraint=tg.sets.SparseBall(1))
+    chosen = [solver_for("auto", problem) for problem in (free, bounded, own, sparse)]
+    assert [type(solver).__name__ for solver in chosen] == [
+        *("ScaledGradientDescent", "NoisyGradientDescent", "NoisyGradientDescent"),
+        "HardThresholding",
+    ]
 
 
 def test_an_unknown_solver_is_one_sentence_with_the_known_ones():

@@ -31,10 +31,17 @@ def lattice(example, data, *, pure=False):
         return example.query.answer(rows, example.state, calibration)
 
 
-def move(first, second, *, pure=False):
-    """The l2 distance of two integer vectors, in exact arithmetic; the l1 distance if ``pure``."""
+def move(first, second, norm="l2"):
+    """The distance of two integer vectors in a norm, in exact arithmetic."""
     gaps = [abs(int(a) - int(b)) for a, b in zip(first, second, strict=True)]
-    return float(sum(gaps)) if pure else sum(gap**2 for gap in gaps) ** 0.5
+    if norm == "linf":
+        return float(max(gaps))
+    return float(sum(gaps)) if norm == "l1" else sum(gap**2 for gap in gaps) ** 0.5
+
+
+def norm_of(example, *, pure=False):
+    """The norm in which the query states its sensitivity."""
+    return calibrated(example, N_ROWS, pure=pure).sensitivity.norm
 
 
 def allowed(example, n_rows=N_ROWS, *, pure=False):
@@ -47,10 +54,10 @@ def attack(example, n_pairs, seed, *, n_rows=N_ROWS, pure=False):
     """Replace ``n_pairs`` records in all and return the largest move over the allowed one."""
     rng = np.random.default_rng(seed)
     pairs_each = 25
-    worst = 0.0
+    worst, norm = 0.0, norm_of(example, pure=pure)
     for data in datasets(rng, n_pairs // pairs_each, n_rows, example.width):
         before = lattice(example, data, pure=pure)
         for slot, record in neighbours(rng, data, pairs_each):
             after = lattice(example, replaced(data, slot, record), pure=pure)
-            worst = max(worst, move(before, after, pure=pure))
+            worst = max(worst, move(before, after, norm))
     return worst / allowed(example, n_rows, pure=pure)

@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 
 import tailguard as tg
+from tailguard.queries.cell_counts import CountCellsBelow
 from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.means.clamped import ClampedMean
+from tailguard.queries.means.iterative import IterativeMean
+from tailguard.queries.means.shells import ClippedShells
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.norm_counts import CountNormsBelow
+from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
 
@@ -193,7 +199,16 @@ def query_examples():
         (1e6,) * 4,
         record_loss,
     )
+    for name, query, state, old, new in (
+        ("values", CountCellsBelow((0, 1, 2, 3)), np.zeros(1), (-9.0,) * 4, (9.0,) * 4),
+        ("pairs", CountCellsBelow((0, 1, 2), paired=True), np.ones(1), (0.0,) * 4, (1e6,) * 4),
+    ):
+        yield Example(f"count-cells-below/{name}", query, state, old, new)
     yield from mean_examples()
+    yield from magnitude_examples()
+    yield from minimiser_examples()
+    yield from peeling_examples()
+    yield from iterative_examples()
 
 
 def mean_examples():
@@ -231,3 +246,82 @@ def mean_examples():
         (50.0, 50.0, 50.0, -1e9),
         squared,
     )
+
+
+def magnitude_examples():
+    """Histograms of norms and of entries, and shells; the worst pair spans all of them."""
+    raw, zero = Units.raw(N_FEATURES, intercept=False), np.zeros(N_FEATURES)
+    low, high = (0.0,) * 4, (1e6, 1e6, 1e6, 0.0)
+    for of in ("norm", "entries"):
+        query = CountMagnitudes(raw, (0.5, 1.0, 8.0), of)
+        yield Example(f"count-magnitudes/{of}", query, zero, low, high)
+    yield Example(
+        "count-magnitudes/units", CountMagnitudes(_units(False), (1.0, 9.0)), zero, low, high
+    )
+    far, opposite = (1e200, 0.0, 0.0, 0.0), (-1e200, 0.0, 0.0, 0.0)
+    for name, units, radii in (
+        ("one", raw, (3.0,)),
+        ("four", raw, (1.0, 2.0, 4.0, 8.0)),
+        ("units", _units(False), (0.1, 5.0)),
+        ("tiny", raw, (1e-150, 3e-150)),
+    ):
+        query = ClippedShells(units, radii)
+        yield Example(f"clipped-shells/{name}", query, zero, far, opposite)
+
+
+def peeling_examples():
+    """Few and all entries kept, an intercept, units, and a state far away."""
+    raw, squared = Units.raw(N_FEATURES, intercept=False), tg.losses.Squared()
+    logistic = tg.losses.Logistic()
+    zero, exact = np.zeros(N_FEATURES), ((2.0, 2.0, 2.0, 1.0), (2.0, 2.0, 2.0, -1.0))
+    for n_nonzero in (1, 3):
+        step = PeeledStep(squared, raw, threshold=2.0, step_size=0.5, n_nonzero=n_nonzero)
+        yield Example(f"peeled-step/keeps-{n_nonzero}", step, zero, *exact, squared)
+    far = PeeledStep(squared, raw, threshold=1e200, step_size=1e-200, n_nonzero=2)
+    yield Example("peeled-step/huge", far, zero, (1e100,) * 4, (1e100, 0, 0, -1e100), squared)
+    step = PeeledStep(squared, _units(True), threshold=3.0, step_size=0.25, n_nonzero=2)
+    # In these units the slope is -3 and 3, and so is the last entry.
+    intercept = (0.5, -1.0, 0.0, 6.25), (0.5, -1.0, 0.0, -5.75)
+    yield Example("peeled-step/intercept", step, np.zeros(4), *intercept, squared)
+    step = PeeledStep(logistic, raw, threshold=8.0, step_size=2.0, n_nonzero=1)
+    labels = (15.9, 0.0, 0.0, 1.0), (15.9, 0.0, 0.0, 0.0)
+    yield Example("peeled-step/logistic", step, zero, *labels, logistic)
+
+
+def minimiser_examples():
+    """Losses whose clip binds and does not, sets that are flat, round and cut, and a capped one."""
+    raw, squared = Units.raw(N_FEATURES, intercept=False), tg.losses.Squared()
+    state, axis = np.array([0.3, -0.2, 0.1]), ((1e6, 0, 0, 1e9), (1e6, 0, 0, -1e9))
+    ridge = ClippedMinimiser(squared, raw, strength=0.5, clip_norm=1.5, row_limit=2.0)
+    yield Example("clipped-minimiser/squared", ridge, state, *axis, squared)
+    ball = ClippedMinimiser(tg.losses.LpLoss(4), raw, 0.5, 1.5, 2.0, constraint=tg.sets.L1Ball(1.0))
+    yield Example("clipped-minimiser/l1", ball, np.zeros(3), *axis, ball.loss)
+    part = tg.sets.IntersectionWithBall(tg.sets.Box(-1, 1), (0.2, 0.0, 0.0), 0.5)
+    cut = ClippedMinimiser(squared, raw, 5.0, 0.5, 1.0, constraint=part)
+    yield Example("clipped-minimiser/cut", cut, np.zeros(3), *axis, squared)
+    labels = ClippedMinimiser(tg.losses.Logistic(), raw, 0.1, 0.25, 1.0)
+    yield Example(
+        "clipped-minimiser/labels", labels, state, (-9, 0, 0, 0), (-9, 0, 0, 1), labels.loss
+    )
+    capped = ClippedMinimiser(squared, raw, 0.5, 1.5, 2.0, most_steps=3)
+    yield Example("clipped-minimiser/capped", capped, state, *axis, squared)
+    size = ClippedMinimiser(tg.losses.Huber(1.0), _units(True), 50.0, 1.0, 2.0)
+    units = (0.5, -1.0, 0.0, 1e9), (0.5, -1.0, 0.0, -1e9)
+    yield Example("clipped-minimiser/units", size, np.zeros(4), *units, size.loss)
+
+
+def iterative_examples():
+    """Group counts that are one, odd, no divisor of forty, and all of forty records."""
+    raw, squared = Units.raw(N_FEATURES, intercept=False), tg.losses.Squared()
+    weights = np.array([0.3, -0.2, 0.1])
+    pair = (9.0, 0, 0, 1e6), (9.0, 0, 0, -1e6)
+    for n_groups in (1, 3, 7, 40):
+        query = IterativeMean(squared, raw, clip_norm=1.5, n_groups=n_groups, centre="median")
+        yield Example(f"iterative-mean/{n_groups}-groups", query, weights, *pair, squared)
+    rows = IterativeMean(None, raw, clip_norm=3.0, n_groups=6)
+    low, high = (-1e5, 0, 0, 0.0), (1e5, 0, 0, 0.0)
+    yield Example("iterative-mean/rows", rows, np.zeros(N_FEATURES), low, high)
+    intercept = IterativeMean(squared, _units(True), clip_norm=2.5, n_groups=4)
+    state = np.array([0.1, 0.1, 0.1, 0.5])
+    pair = (50.0, 0, 0, 1e9), (50.0, 0, 0, -1e9)
+    yield Example("iterative-mean/units", intercept, state, *pair, squared)

@@ -57,6 +57,10 @@ class CoordinateBound:
         """The largest magnitude of a result."""
         return self.scale * (soft_limit(self.smoothing) if self.kind == "soft" else 1.0)
 
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Return what is made of each value; for plans, which work out the bias of a bound."""
+        return coordinates_twin.bounded(self, values)
+
     def numbers(self) -> FloatArray:
         """Return the public numbers that the compiled loops read, in their order."""
         form = fast_form(self.smoothing if self.kind == "soft" else 1.0)

@@ -13,7 +13,7 @@ from .block import FloatArray, IntArray, RecordBlock
 from .chunks import CHUNK_ROWS
 from .soft_truncation import soft_truncation
 
-__all__ = ["bounded_coordinate_sum"]
+__all__ = ["bounded_coordinate_sum", "score_gradients"]
 
 # The compiled pass has the same bounds: larger features and slopes count as these, so that their
 # product is finite.
@@ -42,14 +42,27 @@ def bounded_coordinate_sum(kernel: Any, block: RecordBlock) -> IntArray:
         opening, closing = (k * kernel.n_rows // kernel.n_groups for k in (group, group + 1))
         chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
         end = min(block.n_rows, chunk_end, closing - block.first)
-        values = _bounded(kernel.bound, _gradients(kernel, block.rows(start, end)))
+        values = bounded(kernel.bound, score_gradients(kernel, block.rows(start, end)))
         totals[group] += round_to_lattice(values.sum(axis=0), kernel.grid * (closing - opening))
         start = end
     return totals.ravel()
 
 
-def _gradients(model: Any, records: RecordBlock) -> FloatArray:
-    """Return the gradient of every record; zeros where void."""
+@np.errstate(all="ignore")
+def score_gradients(model: Any, records: RecordBlock) -> FloatArray:
+    """Return the gradient of every record, finite whatever it holds; zeros where void.
+
+    Examples
+    --------
+    >>> from tailguard.kernels.clipped_gradient import ScoreModel
+    >>> model = ScoreModel(
+    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     loss=None,
+    ... )
+    >>> score_gradients(model, RecordBlock(np.array([[9.0], [np.nan]])))
+    array([[9.],
+           [0.]])
+    """
     rows = (records.features.astype(np.float64) - model.center) * model.inverse_scale
     rows = np.clip(np.nan_to_num(rows, nan=0.0), -LARGEST_FEATURE, LARGEST_FEATURE)
     if model.intercept:
@@ -59,14 +72,15 @@ def _gradients(model: Any, records: RecordBlock) -> FloatArray:
         target = (target - model.target_center) / model.target_scale
     if records.offset is not None:
         offset = offset - model.offset_center
-    score = rows @ model.weights + offset
+    # Row by row, unlike BLAS: nothing about one record may change a bit of another's score.
+    score = np.einsum("ij,j->i", rows, model.weights) + offset
     slope = np.ones(records.n_rows) if model.loss is None else model.loss.slope(score, target)
     limit = min(model.slope_limit, LARGEST_SLOPE)
     steepness = np.clip(np.where(np.isnan(slope), 0.0, slope), -limit, limit)
     return np.where(records.void()[:, None], 0.0, steepness[:, None] * rows)
 
 
-def _bounded(bound: Any, values: FloatArray) -> FloatArray:
+def bounded(bound: Any, values: FloatArray) -> FloatArray:
     """Bound every entry."""
     if bound.kind == "clamped":
         return np.clip(values, -bound.scale, bound.scale)

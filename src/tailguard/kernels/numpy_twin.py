@@ -64,7 +64,7 @@ def gradient_norm_count(model: Any, threshold: float, block: RecordBlock) -> int
 def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
     """Return directions of the records' gradients, and their sizes along them; zeros where void."""
     void = chunk.void()
-    direction, norm = _directions(model, chunk, void)
+    direction, norm = directions(model, chunk, void)
     target, offset = chunk.vector("target"), chunk.vector("offset")
     if chunk.target is not None:
         target = (target - model.target_center) / model.target_scale
@@ -80,7 +80,7 @@ def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
     return direction, np.where(void | np.isnan(coefficient), 0.0, coefficient)
 
 
-def _directions(model: Any, chunk: RecordBlock, void: Any) -> tuple[FloatArray, FloatArray]:
+def directions(model: Any, chunk: RecordBlock, void: Any) -> tuple[FloatArray, FloatArray]:
     """Return unit vectors along the standardised rows, and the norms of the rows."""
     rows = (chunk.features.astype(np.float64) - model.center) * model.inverse_scale
     rows = np.clip(np.nan_to_num(rows, nan=0.0), -LARGEST_FEATURE, LARGEST_FEATURE)

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from tailguard.kernels import counts as count_kernels
 from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.noise.lattice import laplace_calibration
+from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.rows.base import Rows
 
@@ -33,7 +34,8 @@ class CountBelow(GaussianQuery):
     Guarantee
     ---------
     Replacing one record moves each of the ``k`` counts by at most 1, so the vector by at most
-    ``sqrt(k)`` in l2 norm. Counts are exact integers: nothing is charged for rounding.
+    ``sqrt(k)`` in l2 norm and ``k`` in l1 norm. Counts are exact integers: nothing is charged for
+    rounding.
 
     Edge cases
     ----------
@@ -57,9 +59,15 @@ class CountBelow(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the vector of counts."""
-        move = math.sqrt(len(self.columns))
+        return self._sensitivity(n_rows, "l2", math.sqrt(len(self.columns)))
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        return laplace_calibration(self._sensitivity(n_rows, "l1", len(self.columns)), epsilon)
+
+    def _sensitivity(self, n_rows: int, norm: Norm, move: float) -> Sensitivity:
         return Sensitivity(
-            norm="l2",
+            norm=norm,
             ideal=move,
             computed=move,
             size=len(self.columns),

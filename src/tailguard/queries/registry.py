@@ -11,18 +11,31 @@ from typing import Any
 from tailguard.checks import check_choice
 from tailguard.queries.base import Query
 
-__all__ = ["QUERIES", "make_query"]
+__all__ = ["QUERIES", "SMOOTH_QUERIES", "make_query"]
 
 QUERIES = {
     "mean-clipped-gradient": "tailguard.queries.clipped_gradient:MeanClippedGradient",
     "mean-record-gradient": "tailguard.queries.record_gradient:MeanRecordGradient",
     "count-below": "tailguard.queries.counts:CountBelow",
     "count-norms-below": "tailguard.queries.norm_counts:CountNormsBelow",
+    "count-cells-below": "tailguard.queries.cell_counts:CountCellsBelow",
+    "clipped-minimiser": "tailguard.queries.clipped_minimiser:ClippedMinimiser",
     "clamped-mean": "tailguard.queries.means.clamped:ClampedMean",
     "truncated-mean": "tailguard.queries.means.truncated:TruncatedMean",
+    "count-magnitudes": "tailguard.queries.magnitudes:CountMagnitudes",
+    "clipped-shells": "tailguard.queries.means.shells:ClippedShells",
     "soft-mean": "tailguard.queries.means.soft:SoftMean",
+    "iterative-mean": "tailguard.queries.means.iterative:IterativeMean",
+    "peeled-step": "tailguard.queries.peeling:PeeledStep",
 }
 """Name -> ``"module:Class"``."""
+
+SMOOTH_QUERIES = {
+    "trimmed-mean": "tailguard.queries.means.trimmed:TrimmedMean",
+    "sample-aggregate": "tailguard.queries.sample_aggregate:SampleAggregate",
+}
+"""The same, for queries that answer with the scale of their noise; they have a contract of their
+own."""
 
 
 def make_query(name: str, **parameters: Any) -> Query:
@@ -33,6 +46,7 @@ def make_query(name: str, **parameters: Any) -> Query:
     >>> make_query("count-below", columns=(0, 1))
     CountBelow(columns=(0, 1), paired=False)
     """
-    module, _, attribute = QUERIES[check_choice("name", name, (*QUERIES,))].partition(":")
+    known = {**QUERIES, **SMOOTH_QUERIES}
+    module, _, attribute = known[check_choice("name", name, (*known,))].partition(":")
     query: Query = getattr(import_module(module), attribute)(**parameters)
     return query

@@ -77,6 +77,8 @@ class CoordinateMean(GaussianQuery):
     loss: Loss | None
     units: Units
 
+    name = "coordinate-wise mean"
+
     @property
     def bound(self) -> CoordinateBound:
         """What is done to every entry of a gradient; every mean says its own."""

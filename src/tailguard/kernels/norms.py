@@ -1,0 +1,131 @@
+"""Histograms of magnitudes, and sums of vectors cut into shells by their norm.
+
+Both read records in given units, a chunk at a time, in plain NumPy.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tailguard.checks import InputError, check_choice, check_integer, check_positive
+
+from .base import chunks_of, round_to_lattice
+from .block import FloatArray, IntArray, RecordBlock
+from .chunks import shrink
+from .numpy_twin import LARGEST_FEATURE, directions
+
+__all__ = ["MagnitudeCount", "ShellSum"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowModel:
+    """Rows read as ``(x - center) * inverse_scale``."""
+
+    center: FloatArray
+    inverse_scale: FloatArray
+    intercept = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MagnitudeCount(RowModel):
+    """How many magnitudes lie in each cell ``(edges[i - 1], edges[i]]``, times a multiplier.
+
+    The first cell starts at zero and one more has no end. Magnitudes are norms of rows, one a
+    record, or the absolute entries of rows, ``d`` a record.
+
+    Guarantee
+    ---------
+    The counts of one record are whole, not negative, and add up to ``multiplier`` for norms and to
+    ``d * multiplier`` for entries; to zero for a void record.
+
+    Examples
+    --------
+    >>> kernel = MagnitudeCount(
+    ...     center=np.zeros(2), inverse_scale=np.ones(2), edges=np.array([1.0, 10.0]),
+    ...     of="norm", multiplier=1,
+    ... )
+    >>> kernel.sum_block(RecordBlock(np.array([[3.0, 4.0], [0.0, 1.0], [np.nan, 0.0]])))
+    array([1, 1, 0])
+    """
+
+    edges: FloatArray
+    of: Literal["norm", "entries"]
+    multiplier: int
+
+    def __post_init__(self) -> None:
+        check_choice("of", self.of, ("norm", "entries"))
+        check_integer("multiplier", self.multiplier, minimum=1)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.edges) + 1
+
+    @np.errstate(all="ignore")
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Count the magnitudes of one block."""
+        counts = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            valid = ~chunk.void()
+            if self.of == "norm":
+                magnitudes = directions(self, chunk, ~valid)[1][valid]
+            else:
+                rows = chunk.features[valid].astype(np.float64) - self.center
+                magnitudes = np.abs(rows * self.inverse_scale).ravel()
+            magnitudes = np.fmin(magnitudes, LARGEST_FEATURE)
+            cells = np.searchsorted(self.edges, magnitudes, side="left")
+            counts += np.bincount(cells, minlength=self.size)
+        return counts * self.multiplier
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShellSum(RowModel):
+    """Lattice sums of every row's parts between the radii ``0 < radii[0] < radii[1] < ...``.
+
+    The part of a row of norm ``r`` in shell ``k`` points along the row and has length
+    ``limits[k]`` times the share of ``(radii[k - 1], radii[k]]`` that lies below ``r``.
+
+    Guarantee
+    ---------
+    The parts of one record, as one vector, have l2 norm at most ``norm(limits)`` as floats.
+
+    Examples
+    --------
+    >>> kernel = ShellSum(
+    ...     center=np.zeros(1), inverse_scale=np.ones(1), radii=np.array([1.0, 3.0]),
+    ...     limits=np.array([1.0, 2.0]), grid=2.0**-20,
+    ... )
+    >>> kernel.sum_block(RecordBlock(np.array([[0.5], [2.0], [-9.0], [np.nan]]))) / 2**20
+    array([ 0.5, -1. ])
+    """
+
+    radii: FloatArray
+    limits: FloatArray
+    grid: float
+
+    def __post_init__(self) -> None:
+        widths = np.diff(self.radii, prepend=0.0)
+        if not (np.isfinite(widths).all() and (widths > 0).all()):
+            raise InputError(f"radii must be finite, positive and increasing; got {self.radii}.")
+        check_positive("grid", self.grid)
+
+    @property
+    def size(self) -> int:
+        """Number of integers: one per shell and column, shell by shell."""
+        return self.radii.size * self.center.size
+
+    @np.errstate(all="ignore")
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up the parts of the rows of one block."""
+        inner = np.concatenate([[0.0], self.radii[:-1]])
+        widths = self.radii - inner
+        total = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            direction, norm = directions(self, chunk, chunk.void())
+            shares = np.clip((norm[:, None] - inner) / widths, 0.0, 1.0)
+            lengths = shares * (self.limits * shrink(self.size))
+            # Without BLAS, so that no number of threads can change the order of the sum.
+            parts = np.einsum("rk,rd->kd", lengths, direction)
+            total += round_to_lattice(parts.ravel(), self.grid)
+        return total

@@ -1,0 +1,262 @@
+"""The minimiser of a mean clipped loss plus a penalty, for noise on the answer alone.
+
+With rows ``x`` of norm at most ``row_limit`` and ``f_j(w)`` the loss of record j at the score
+``<w, x_j>``, let ``psi_j`` be the convex function whose gradient is that of ``f_j``, clipped to
+norm ``clip_norm`` along ``x_j``. What is sought is the point of ``constraint`` of least
+
+    (psi_1(w) + ... + psi_m(w)) / m  +  strength / 2 * |w - center|^2.
+
+Why one record matters little. The clipped slope is nondecreasing in the score, as the slope is, so
+``psi_j`` is convex, with gradients of norm at most C, the clip norm. Let g be the gradient of the
+mean plus penalty, and w, w' the minimisers for neighbours. Optimality gives
+``<g(w) - g'(w'), w - w'> <= 0``, the penalty ``<g(w) - g(w'), w - w'> >= strength |w - w'|^2``, and
+g and g' differ by ``2 C / m`` at most. So ``|w - w'| <= 2 C / (m strength)``. A point within
+``tolerance`` of the minimiser moves by ``2 tolerance`` more.
+
+This holds for a loss of ONE score. The clipped gradient of another convex loss is no gradient of a
+convex function, and one record can move where it vanishes any number of times as far. It holds for
+the penalty outside of the clip only.
+
+Where the steps to the tolerance could be too many, so many plain steps are taken as are allowed.
+With steps that the curvature allows, ``step_size * (curvature + 2 strength) <= 2``, each shortens
+the distance between neighbours by ``1 - step_size * strength`` and adds ``step_size * 2 C / m``:
+together no more than the above, times the progress of the descent.
+
+Reference
+---------
+Xu et al. 2025, Algorithm 2 and Theorem 1, whose proof of privacy this replaces; Chaudhuri,
+Monteleoni and Sarwate 2011, Lemma 7 (sensitivity of a regularised minimiser).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.checks import InputError, check_integer, check_positive
+from tailguard.kernels.base import round_to_lattice
+from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.losses.base import Loss
+from tailguard.losses.registry import check_known
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.accuracy import Accuracy, accuracy_of
+from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.queries.certified import StepFacts, certified_point, descended
+from tailguard.queries.float_error import gradient_error, is_cut_by_ball
+from tailguard.queries.units import Units
+from tailguard.rows.base import Rows
+from tailguard.sets.base import ConstraintSet
+from tailguard.sets.points import length
+from tailguard.sets.whole_space import WholeSpace
+
+__all__ = ["ClippedMinimiser"]
+
+# Steps of the sum of one chunk: far finer than its roundings, and a total of 2**26 rows fits.
+FINE_STEPS = 2.0**36
+LARGEST_POWER = 1000.0
+EVERYWHERE = WholeSpace()
+
+
+@dataclass(frozen=True)
+class ClippedMinimiser(GaussianQuery):
+    """Where the minimiser of a clipped loss plus penalty lies, seen from the penalty's center.
+
+    The state is the center; the answer is the minimiser minus the center, both within the set.
+
+    Attributes
+    ----------
+    loss
+        A loss of one score, of finite ``clipped_curvature_bound``.
+    units
+        The coordinate system in which rows and targets are read.
+    strength
+        Of the penalty ``strength / 2 * |w - center|^2``. Further penalties of that form are added
+        up by their strengths and their centers averaged; none goes into the clip.
+    clip_norm, row_limit
+        Bounds on the norm of one record's gradient, and on that of its row.
+    constraint
+        A set of ``tg.sets`` whose projection is exact.
+    step_size
+        None for ``1 / (curvature + strength)``; at most ``2 / (curvature + 2 strength)``.
+    most_steps
+        Where more plain steps could be needed, so many are taken, or 20 000, and the noise is set
+        for them.
+
+    Guarantee
+    ---------
+    Replacing any record by any other moves the answer by at most ``2 clip_norm / (m strength)`` in
+    l2 norm, plus twice the tolerance and the charged rounding, under replace-one neighbours.
+
+    Edge cases
+    ----------
+    A void record contributes zero and stays counted. A search that does not converge is followed
+    by plain descent; it never raises. How long it takes depends on the records: the running time is
+    not part of the guarantee. A center too far off for floats is moved closer. Offsets are refused.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> query = ClippedMinimiser(
+    ...     tg.losses.Logistic(), Units.raw(2, intercept=False), strength=0.1, clip_norm=1.0,
+    ...     row_limit=3.0,
+    ... )
+    >>> query.sensitivity(n_rows=5000, n_features=2).ideal
+    0.004
+    """
+
+    loss: Loss
+    units: Units
+    strength: float
+    clip_norm: float
+    row_limit: float
+    constraint: ConstraintSet = EVERYWHERE
+    step_size: float | None = None
+    most_steps: int = 1_000_000
+
+    name = "clipped minimiser"
+    in_memory = True
+
+    def __post_init__(self) -> None:
+        """Check the public numbers, and that the proof covers the loss, the set and the step."""
+        for name in ("strength", "clip_norm", "row_limit"):
+            check_positive(name, getattr(self, name))
+        check_integer("most_steps", self.most_steps, minimum=1)
+        _check_loss(self.loss, self.clip_norm, self.row_limit)
+        is_cut_by_ball(self.constraint)
+        if self.step_size is not None:
+            check_positive("step_size", self.step_size)
+            if self.step_size * (self.curvature + 2.0 * self.strength) > 2.0:
+                raise InputError(
+                    "step_size must be at most 2 / (curvature + 2 * strength) = "
+                    f"{2.0 / (self.curvature + 2.0 * self.strength):.6g}, else one record could "
+                    f"move the answer further than the noise hides; got {self.step_size!r}."
+                )
+
+    @property
+    def curvature(self) -> float:
+        """Bound on the curvature of the mean clipped loss."""
+        return self.loss.clipped_curvature_bound(self.clip_norm, self.row_limit)
+
+    @property
+    def step(self) -> float:
+        """The step size."""
+        return self.step_size or 1.0 / (self.curvature + self.strength)
+
+    @property
+    def facts(self) -> StepFacts:
+        """What is known of the steps before any is made."""
+        shortening = min(self.step * self.strength, 1.0 - 2.0**-50)
+        travel = min(self.clip_norm / self.strength, self.constraint.diameter())
+        return StepFacts(shortening, travel)
+
+    def accuracy(self, n_rows: int) -> Accuracy:
+        """Work out tolerance, steps and range for that many records."""
+        gradient_off = gradient_error(
+            self.loss,
+            n_rows=n_rows,
+            size=self.units.size,
+            clip_norm=self.clip_norm,
+            row_limit=self.row_limit,
+            grid=self._grid,
+        )
+        return accuracy_of(
+            self.facts,
+            self.constraint,
+            size=self.units.size,
+            move=self._move(n_rows),
+            curvature_ratio=self.curvature / self.strength,
+            gradient_travel=self.clip_norm / self.strength,
+            gradient_off=gradient_off / self.strength,
+            most_steps=self.most_steps,
+        )
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far one record moves the answer; see the module's proof."""
+        accuracy = self.accuracy(n_rows)
+        ideal = self._move(n_rows) * accuracy.progress
+        largest = self.facts.travel + accuracy.tolerance
+        return Sensitivity(
+            norm="l2",
+            ideal=ideal,
+            computed=ideal + 2.0 * accuracy.tolerance,
+            size=self.units.size,
+            largest_partial=largest,
+            largest_total=largest,
+        )
+
+    def center(self, state: FloatArray, n_rows: int) -> FloatArray:
+        """Return the point that the answer starts from: the center, moved into the set."""
+        return self.constraint.project(self._near(state, n_rows))
+
+    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
+        """Minimise, in many passes over the records, and round to the lattice."""
+        if rows.has_offset:
+            raise InputError("exposure must be None for a minimiser: it would cancel in floats.")
+        accuracy = self.accuracy(rows.n_rows)
+        near = self._near(state, rows.n_rows)
+        start = self.constraint.project(near)
+        pull = start - near
+
+        def step(point: FloatArray) -> FloatArray:
+            slope = self._gradient(rows, start + point) + self.strength * (point + pull)
+            return self.constraint.project(start + (point - self.step * slope)) - start
+
+        if accuracy.certified:
+            found = certified_point(step, start.size, self.facts, accuracy.search_distance)
+        else:
+            found = descended(step, start.size, accuracy.n_steps)
+        return round_to_lattice(found, calibration.grid)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "clip_norm": self.clip_norm,
+            "row_limit": self.row_limit,
+            "strength": self.strength,
+            "curvature": self.curvature,
+            "step_size": self.step,
+            "most_steps": self.most_steps,
+            "coordinates": self.units.size,
+        }
+
+    def _move(self, n_rows: int) -> float:
+        """How far one record moves the minimiser."""
+        return 2.0 * self.clip_norm / (n_rows * self.strength)
+
+    @property
+    def _grid(self) -> float:
+        return self.clip_norm / FINE_STEPS
+
+    def _near(self, state: FloatArray, n_rows: int) -> FloatArray:
+        """Return the state, moved towards zero if it is too far off for floats."""
+        point = np.asarray(state, dtype=np.float64)
+        far, allowed = length(point), self.accuracy(n_rows).largest_center
+        return point * (allowed / far) if far > allowed else point
+
+    def _gradient(self, rows: Rows, weights: FloatArray) -> FloatArray:
+        """Mean of the clipped gradients of the records."""
+        kernel = ClippedGradientSum(
+            weights=weights,
+            center=self.units.center,
+            inverse_scale=1.0 / self.units.scale,
+            intercept=self.units.intercept,
+            loss=self.loss,
+            target_center=self.units.target_center,
+            target_scale=self.units.target_scale,
+            row_limit=self.row_limit,
+            clip_norm=self.clip_norm,
+            grid=self._grid,
+        )
+        return np.asarray(rows.reduce(kernel) * (self._grid / rows.n_rows), dtype=np.float64)
+
+
+def _check_loss(loss: Loss, clip_norm: float, row_limit: float) -> None:
+    """Refuse a loss that the proof does not cover."""
+    check_known(loss)
+    bound = loss.clipped_curvature_bound(clip_norm, row_limit)
+    if not math.isfinite(bound) or getattr(loss, "p", 2.0) > LARGEST_POWER:
+        raise InputError(
+            "loss must be one of a single score whose clipped curvature is bounded, such as "
+            f"Squared, Huber, Logistic or LpLoss; got {loss!r}, whose minimiser one record could "
+            "move too far."
+        )

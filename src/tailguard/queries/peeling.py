@@ -1,0 +1,158 @@
+"""One step of hard thresholding: a gradient step, of which the largest entries leave.
+
+The vector is ``w - step_size * g`` with public ``w`` and ``g`` the mean of the gradients, each
+entry of which counts as zero beyond ``threshold``. One record moves every entry of ``g`` by at most
+``2 * threshold / n_rows``, by itself. On the lattice ``g`` is an integer vector whose entries move
+by at most that over the grid, plus the float error of one chunk and ``1 + 2**-8``, as
+:mod:`tailguard.queries.means.coordinate_mean` shows; ``w`` is rounded to the same lattice, which
+reads no record, and the difference of the two is exact. A magnitude moves no more than its entry.
+
+Reference
+---------
+Tao, Wu, Cheng and Wang 2022, Algorithms 4 and 5. The proof of their Theorem 10 misprints the
+sensitivity; it is ``2 * threshold * step_size / n_rows``, as in their pseudo-code.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.checks import check_integer, check_positive
+from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
+from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.losses.base import Loss
+from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace, PeelingCalibration
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.queries.units import Units
+from tailguard.rows.base import Rows
+
+__all__ = ["PeeledStep"]
+
+LARGEST_STATE = 2.0**60  # lattice steps; weights beyond are cut there
+
+
+@dataclass(frozen=True)
+class PeeledStep(GaussianQuery):
+    """The ``n_nonzero`` largest entries of one gradient step, noised; the state is ``w``.
+
+    With an intercept, its entry is the last, is always released and is not among the ``n_nonzero``.
+
+    Attributes
+    ----------
+    loss
+        A loss of a score.
+    units
+        The coordinate system in which rows and targets are read.
+    threshold
+        The largest magnitude of an entry of a record's gradient that is kept, itself included.
+    step_size
+        What the mean gradient is multiplied by.
+    n_nonzero
+        How many entries are kept; if no fewer than features, nothing is chosen and nothing is paid
+        for choosing.
+
+    Guarantee
+    ---------
+    Replacing any record by any other moves each entry by at most
+    ``2 * threshold * step_size / n_rows``, plus the charged rounding, under replace-one neighbours.
+    Asked with ``mu`` the release is ``mu**2 / 2``-zCDP, a mixture of exponential mechanisms and
+    Gaussian noise, which the books list; asked with ``epsilon`` it is pure.
+
+    Edge cases
+    ----------
+    A record with a non-finite value contributes zero and stays counted.
+
+    Reference
+    ---------
+    Tao, Wu, Cheng and Wang 2022, Algorithms 4 and 5.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> step = PeeledStep(
+    ...     tg.losses.Squared(), Units.raw(9, intercept=False), threshold=4.0, step_size=0.5,
+    ...     n_nonzero=2,
+    ... )
+    >>> step.sensitivity(n_rows=1000, n_features=9).ideal
+    0.004
+    """
+
+    loss: Loss | None
+    units: Units
+    threshold: float
+    step_size: float
+    n_nonzero: int
+
+    name = "largest entries of a gradient step"
+
+    def __post_init__(self) -> None:
+        check_positive("step_size", self.step_size)
+        check_integer("n_nonzero", self.n_nonzero, minimum=1)
+        _ = self.bound  # refuses a threshold that no kernel takes, before anything is booked
+
+    @property
+    def bound(self) -> CoordinateBound:
+        """Zero for what exceeds ``threshold``."""
+        return CoordinateBound("truncated", self.threshold)
+
+    @property
+    def n_selected(self) -> int:
+        """How many entries are chosen by size."""
+        return self.n_nonzero if self.n_nonzero < self.units.center.size else 0
+
+    @property
+    def n_free(self) -> int:
+        """How many entries are released whatever they are."""
+        return int(self.units.intercept) if self.n_selected else self.units.size
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far each entry moves; see the module's proof."""
+        reach = self.threshold * self.step_size
+        return Sensitivity(
+            norm="linf",
+            ideal=2.0 * reach / n_rows,
+            computed=(2.0 * reach + summation_slack(reach)) / n_rows,
+            size=self.units.size,
+            largest_partial=reach * min(1.0, CHUNK_ROWS / n_rows),
+            largest_total=reach,
+        )
+
+    def calibrate(self, n_rows: int, n_features: int, mu: float) -> PeelingCalibration:
+        """Choose lattice and noise so that the release is ``mu**2 / 2``-zCDP."""
+        sensitivity = self.sensitivity(n_rows, n_features)
+        counts = {"n_selected": self.n_selected, "n_free": self.n_free}
+        return PeeledGaussian().calibrate(sensitivity, mu, **counts)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> PeelingCalibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        sensitivity = self.sensitivity(n_rows, n_features)
+        counts = {"n_selected": self.n_selected, "n_free": self.n_free}
+        return PeeledLaplace().calibrate(sensitivity, epsilon, **counts)
+
+    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
+        """Take one step from the weights ``state``, on the lattice."""
+        kernel = BoundedCoordinateSum(
+            weights=state,
+            center=self.units.center,
+            inverse_scale=1.0 / self.units.scale,
+            intercept=self.units.intercept,
+            loss=self.loss,
+            target_center=self.units.target_center,
+            target_scale=self.units.target_scale,
+            offset_center=self.units.offset_center,
+            bound=self.bound,
+            n_rows=rows.n_rows,
+            n_groups=1,
+            grid=calibration.grid / self.step_size,
+        )
+        start = np.clip(np.rint(state / calibration.grid), -LARGEST_STATE, LARGEST_STATE)
+        return start.astype(np.int64) - rows.reduce(kernel)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "threshold": self.threshold,
+            "step_size": self.step_size,
+            "coordinates": self.units.size,
+        }

@@ -1,0 +1,176 @@
+"""What every method for a mean promises: public plans, spent as planned, total on bad data."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.sources import QuietSource
+from tailguard.gate import Gate
+from tailguard.means.base import Task
+from tailguard.means.registry import MEANS, make_method
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.events import event_from_dict
+from tailguard.privacy.solve import spent_share
+from tailguard.rows.arrays import make_rows
+
+N_ROWS = 20_000
+PURE = ("clamped", "truncated", "soft")
+# One moment that each method takes, with its card's kind.
+MOMENTS = {
+    "clipped": tg.Moment(2.0, 4.0, kind="directional"),
+    "clamped": tg.Moment(2.0, 4.0),
+    "truncated": tg.Moment(1.5, 4.0, kind="raw"),
+    "soft": tg.Moment(2.0, 4.0, kind="raw"),
+    "iterative": tg.Moment(2.0, 4.0, kind="directional"),
+}
+LEVELS = {
+    "clipped": {"clip_norm": 50.0},
+    "clamped": {"threshold": 20.0},
+    "truncated": {"threshold": 50.0},
+    "soft": {"threshold": 5_000.0},
+    "trimmed": {"low": -50.0, "high": 50.0, "n_trimmed": 400},
+    "iterative": {"clip_norm": 50.0},
+}
+every_method = pytest.mark.parametrize("name", MEANS)
+
+
+def records(seed=0, n_rows=N_ROWS, n_features=2):
+    return 3.0 + np.random.default_rng(seed).standard_normal((n_rows, n_features))
+
+
+def tasks(name):
+    """Each way a method can be used: private units and a moment, under each promise it keeps."""
+    for guarantee in (tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.05), tg.GDP(0.3), tg.PureDP(2.0)):
+        kept = {tg.PureDP: name in PURE, tg.GDP: name != "trimmed"}
+        if kept.get(type(guarantee), True):
+            for moment in (None, MOMENTS.get(name)):
+                yield Task(N_ROWS, 2, guarantee, moment)
+
+
+def run(method, task, X, source):
+    plan = method.plan(task)
+    gate = Gate(make_rows(X, None), guarantee=plan.guarantee, source=source)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    with np.errstate(all="ignore"):
+        answer = method.run(plan, gate)
+    return plan, answer, gate.certificate(assumptions=plan.assumptions)
+
+
+@every_method
+def test_a_plan_needs_public_facts_only_and_keeps_the_promise(name):
+    for task in tasks(name):
+        plan = make_method(name).plan(task)
+        assert spent_share(plan.guarantee, plan.event) <= 1.0
+        assert spent_share(plan.guarantee, plan.event) >= 0.98
+        assert plan.guarantee == task.guarantee
+        text = plan.explain()
+        assert all(stage.purpose in text for stage in plan.stages)
+        assert task.guarantee.describe() in text
+        assert np.isfinite(plan.expected.total)
+
+
+@every_method
+def test_what_is_spent_is_what_was_planned_and_the_certificate_recomputes_it(name):
+    for task in tasks(name):
+        plan, _, certificate = run(make_method(name), task, records(), SimulationSource(1))
+        total, spent = certificate.total, certificate.spent
+        pairs = [(getattr(total, name), getattr(spent, name)) for name in ("epsilon", "mu", "rho")]
+        compared = [pair for pair in pairs if None not in pair and pair[0] < np.inf]
+        assert compared
+        assert all(0.99 * planned <= used <= planned * (1 + 1e-12) for planned, used in compared)
+        if isinstance(task.guarantee, tg.ApproxDP | tg.PureDP):
+            assert 0.98 * task.guarantee.epsilon <= total.epsilon <= task.guarantee.epsilon
+        read = tg.Certificate.from_dict(certificate.to_dict())
+        assert read.total == total
+        assert event_from_dict(certificate.to_dict()["planned"]) == certificate.planned
+        assert certificate.planned.to_dict()["events"][0] == plan.event.to_dict()
+
+
+@every_method
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308, 5e-324, 0.0])
+def test_answers_are_finite_whatever_the_records_are(name, value):
+    X = records()
+    X[: N_ROWS // 2, 0] = value
+    for data in (X, np.full((N_ROWS, 2), value), np.where(X > 3.5, -value, value)):
+        for task in tasks(name):
+            _, answer, _ = run(make_method(name), task, data, SimulationSource(2))
+            assert np.isfinite(answer.value).all()
+
+
+@every_method
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(name):
+    task, X = Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6)), records()
+    answers = [
+        run(make_method(name), task, X, SimulationSource(seed))[1].value for seed in (5, 5, 6)
+    ]
+    np.testing.assert_array_equal(answers[0], answers[1])
+    assert (answers[0] != answers[2]).any()
+
+
+@every_method
+def test_without_noise_it_is_the_sample_mean(name):
+    """At a wide level, and in private units; medians of groups and trimming stay near."""
+    X = records()
+    loose = {"clipped": 1e-6, "soft": 1e-3, "iterative": 0.03, "trimmed": 0.01}.get(name, 0.03)
+    generous = tg.ZCDP(1e6)
+    ways = [make_method(name, **LEVELS[name])]
+    ways += [make_method(name)] if name != "trimmed" else []
+    for method in ways:
+        _, answer, _ = run(method, Task(N_ROWS, 2, generous), X, QuietSource())
+        np.testing.assert_allclose(answer.value, X.mean(axis=0), atol=loose)
+
+
+@every_method
+def test_private_units_follow_the_units_of_the_data(name):
+    X = records()
+    task = Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6))
+    plain, scaled = (
+        run(make_method(name), task, data, SimulationSource(3))[1].value for data in (X, 1024.0 * X)
+    )
+    # A search over floats ends up at other floats in other units, within its own noise.
+    np.testing.assert_allclose(scaled, 1024.0 * plain, rtol=0.1)
+
+
+@every_method
+def test_constant_columns_and_single_columns_work(name):
+    task = Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6))
+    X = np.column_stack([np.full(N_ROWS, 5.0), np.zeros(N_ROWS)])
+    _, answer, _ = run(make_method(name), task, X, SimulationSource(4))
+    np.testing.assert_allclose(answer.value, [5.0, 0.0], atol=2.0)
+
+
+@every_method
+def test_the_predicted_noise_is_the_noise(name):
+    """The spread of answers over seeds, beside what each of them predicted."""
+    task, X = Task(N_ROWS, 2, tg.ZCDP(0.005)), records()
+    answers = [
+        run(make_method(name, **LEVELS[name]), task, X, SimulationSource(seed))[1]
+        for seed in range(60)
+    ]
+    spread = np.array([answer.value for answer in answers]).std(axis=0)
+    predicted = answers[0].noise_std
+    if name == "trimmed":  # its noise follows the records and is not told
+        assert np.isnan(predicted).all()
+        return
+    # The walk of the iterative mean follows its points less closely than their median does.
+    high = 2.5 if name == "iterative" else 1.3
+    assert ((spread > 0.7 * predicted) & (spread < high * predicted)).all()
+
+
+@pytest.mark.parametrize("name", sorted(set(MEANS) - set(PURE)))
+def test_pure_privacy_is_refused_in_one_sentence_by_gaussian_methods(name):
+    with pytest.raises(tg.InputError, match=f"method '{name}' must.*DP"):
+        make_method(name).plan(Task(N_ROWS, 2, tg.PureDP(1.0)))
+
+
+@every_method
+def test_an_option_of_another_method_is_refused(name):
+    with pytest.raises(tg.InputError, match=f"n_stars must not be given with method '{name}'"):
+        make_method(name, n_stars=3)
+
+
+@pytest.mark.parametrize("name", sorted(MOMENTS))
+def test_a_moment_that_proves_nothing_is_refused_with_both_kinds(name):
+    wrong = tg.Moment(3.0, 1.0, kind="raw" if name == "clamped" else "central")
+    with pytest.raises(tg.InputError, match=f"of kind '.*' here; a bound of kind '{wrong.kind}'"):
+        make_method(name).plan(Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6), wrong))

@@ -1,0 +1,181 @@
+"""What every peeling mechanism keeps: its price, its two distributions, and exact integers."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from support.sources import QuietSource
+from support.statistics import (
+    gaussian_scale_power,
+    gaussian_scale_test,
+    goodness_of_fit,
+    laplace_scale_power,
+    laplace_scale_test,
+    smallest_sample,
+)
+from tailguard.checks import InputError
+from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
+from tailguard.noise.sources import SimulationSource, make_source
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.peeling import PEELINGS
+from tailguard.privacy.releases import Release
+from tailguard.privacy.tally import tally_of
+
+FALSE_ALARM = 1e-6
+N_CHOICES = 32_000
+SCALE_TESTS = {
+    "peeled-gaussian": (gaussian_scale_test, gaussian_scale_power),
+    "peeled-laplace": (laplace_scale_test, laplace_scale_power),
+}
+
+
+@pytest.fixture(params=sorted(PEELING_MECHANISMS))
+def mechanism(request):
+    return make_mechanism(request.param)
+
+
+def calibrated(mechanism, *, size=6, share=1.0, n_selected=2, n_free=0, reach=1e6):
+    sensitivity = Sensitivity("linf", 1.0, 1.0, size, 1024.0, reach)
+    return mechanism.calibrate(sensitivity, share, n_selected=n_selected, n_free=n_free)
+
+
+def first_is_chosen(name, gap):
+    """Chance that the first of two magnitudes is chosen that leads by ``gap`` scales."""
+    if name == "peeled-gaussian":
+        return 1.0 / (1.0 + math.exp(-gap))
+    # The difference of two Laplace variables exceeds gap with half exp(-gap) (1 + gap / 2).
+    return 1.0 - math.exp(-gap) * (1.0 + gap / 2.0) / 2.0
+
+
+def test_names_agree(mechanism):
+    assert PEELING_MECHANISMS[mechanism.name].endswith(f":{type(mechanism).__name__}")
+    assert calibrated(mechanism).mechanism == mechanism.name
+    assert set(PEELING_MECHANISMS) == set(PEELINGS)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.7, 30.0])
+@pytest.mark.parametrize(("n_selected", "n_free"), [(2, 0), (3, 1), (0, 6)])
+def test_the_event_is_what_the_books_recompute_and_costs_the_share(
+    mechanism, share, n_selected, n_free
+):
+    calibration = calibrated(mechanism, share=share, n_selected=n_selected, n_free=n_free)
+    assert share * (1.0 - 1e-6) < calibration.share <= share
+    line = Release(
+        "step",
+        "PeeledStep",
+        mechanism.name,
+        calibration.norm,
+        calibration.charged,
+        calibration.noise_std,
+        parameters=calibration.parameters(),
+    )
+    booked, stated = tally_of(line.event()), tally_of(mechanism.event(calibration))
+    assert booked.covers(stated)
+    assert stated.covers(booked)
+
+
+def test_choices_have_their_distribution_and_wrong_scales_are_rejected(mechanism):
+    calibration = calibrated(mechanism, size=2, n_selected=1)
+    gap = 1.5
+    lattice = np.array([0, -round(gap * calibration.lattice_scale)])
+    source = SimulationSource(11)
+    chosen = [
+        int(np.flatnonzero(mechanism.release(lattice, calibration, source))[0])
+        for _ in range(N_CHOICES)
+    ]
+    counts = np.bincount(chosen, minlength=2)
+    right = first_is_chosen(mechanism.name, gap)
+    for ratio, accepted in ((0.9, False), (1.0, True), (1.1, False)):
+        wrong = first_is_chosen(mechanism.name, gap / ratio)
+        verdict = goodness_of_fit(
+            counts,
+            [1.0 - wrong, wrong],
+            false_alarm=FALSE_ALARM,
+            alternative=[1.0 - right, right],
+        )
+        assert verdict.accepted is accepted
+        assert verdict.power >= 0.999 or ratio == 1.0
+
+
+def test_values_have_their_noise_and_wrong_scales_are_rejected(mechanism):
+    test, power = SCALE_TESTS[mechanism.name]
+    size = smallest_sample(
+        lambda n: min(power(n, ratio, FALSE_ALARM) for ratio in (0.9, 1.1)), 0.999
+    )
+    # Three of the first twenty entries stand out and are chosen; the others are free.
+    calibration = calibrated(mechanism, size=size + 20, share=100.0, n_selected=3, n_free=size)
+    lattice = np.zeros(size + 20, dtype=np.int64)
+    lattice[[2, 7, 11]] = 10**4 * round(calibration.lattice_scale)
+    released = mechanism.release(lattice, calibration, SimulationSource(41))
+    places = np.r_[2, 7, 11, 20 : size + 20]
+    np.testing.assert_array_equal(np.flatnonzero(released), places)
+    noise = (released - lattice)[places]
+    for ratio, accepted in ((0.9, False), (1.0, True), (1.1, False)):
+        verdict = test(ratio * noise, calibration.lattice_scale, false_alarm=FALSE_ALARM)
+        assert verdict.power >= 0.999
+        assert verdict.accepted is accepted
+
+
+def test_choices_and_values_have_noise_of_their_own(mechanism):
+    calibration = calibrated(mechanism, size=2, n_selected=1)
+    source = SimulationSource(12)
+    draws = [
+        mechanism.release(np.zeros(2, dtype=np.int64), calibration, source) for _ in range(4_000)
+    ]
+    values = np.array([draw[np.flatnonzero(draw)[0]] for draw in draws])
+    # The noise that won the choice would be large and positive.
+    assert abs(np.mean(values > 0) - 0.5) < 5 * 0.5 / math.sqrt(values.size)
+
+
+def test_a_quiet_source_keeps_the_largest_and_the_free_as_they_are(mechanism):
+    lattice = np.array([5, -(2**40), 7, 2**50, -9, 3])
+    before = lattice.copy()
+    released = mechanism.release(lattice, calibrated(mechanism, n_free=1), QuietSource())
+    assert released.dtype == np.int64
+    assert released.tolist() == [0, -(2**40), 0, 2**50, 0, 3]
+    assert calibrated(mechanism, n_free=1).size == 6
+    assert (lattice == before).all()
+
+
+def test_extreme_lattices_saturate_without_wrapping(mechanism):
+    extremes = np.iinfo(np.int64)
+    lattice = np.array([extremes.min, 5, extremes.max, 0, 0, 0])
+    released = mechanism.release(lattice, calibrated(mechanism), make_source(None))
+    assert released[0] < -(2**60)
+    assert released[2] > 2**60
+
+
+def test_releases_are_fresh_and_simulations_repeat(mechanism):
+    calibration, lattice = calibrated(mechanism), np.zeros(6, dtype=np.int64)
+    source = make_source(None)
+    assert len({mechanism.release(lattice, calibration, source).tobytes() for _ in range(20)}) == 20
+    first, second = (
+        [mechanism.release(lattice, calibration, seeded).tolist() for _ in range(2)]
+        for seeded in (SimulationSource(1), SimulationSource(1))
+    )
+    assert first == second
+    assert first[0] != first[1]
+
+
+def test_total_variation_is_negligible(mechanism):
+    calibration = calibrated(mechanism, size=10**4, n_selected=10)
+    assert 0 <= mechanism.total_variation(calibration) <= 1e-23
+
+
+def test_foreign_calibrations_shapes_and_norms_are_refused(mechanism):
+    calibration, lattice = calibrated(mechanism), np.zeros(6, dtype=np.int64)
+    (other,) = set(PEELING_MECHANISMS) - {mechanism.name}
+    foreign = dataclasses.replace(calibration, mechanism=other)
+    with pytest.raises(InputError, match="mechanism"):
+        mechanism.release(lattice, foreign, QuietSource())
+    with pytest.raises(InputError, match="mechanism"):
+        mechanism.event(foreign)
+    for wrong in (lattice[:2], lattice.astype(np.float64), lattice.reshape(2, 3)):
+        with pytest.raises(InputError, match="lattice"):
+            mechanism.release(wrong, calibration, QuietSource())
+    with pytest.raises(InputError, match="norm"):
+        mechanism.calibrate(dataclasses.replace(calibration.sensitivity, norm="l2"), 1.0)
+    with pytest.raises(InputError, match="n_selected"):
+        mechanism.calibrate(calibration.sensitivity, 1.0, n_selected=6, n_free=1)

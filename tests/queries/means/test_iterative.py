@@ -1,0 +1,112 @@
+"""The iterative mean as a query: its answer by hand, its walk, its use as a gradient oracle."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.sources import QuietSource
+from tailguard.checks import InputError
+from tailguard.gate import Gate
+from tailguard.privacy.events import Gaussian
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.means.iterative import (
+    CENTRES,
+    IterativeMean,
+    centre_of,
+    group_edges,
+    walked_centre,
+)
+from tailguard.queries.units import Units
+from tailguard.rows.arrays import make_rows
+
+RAW = Units.raw(3, intercept=False)
+
+
+def answer(query, X, y=None, state=None, mu=1e3):
+    gate = Gate(make_rows(X, y, loss=query.loss), guarantee=tg.GDP(1e6), source=QuietSource())
+    gate.reserve(Gaussian(mu), coordinates=10_000)
+    return gate.ask(query, np.zeros(3) if state is None else state, mu=mu)
+
+
+def test_the_walk_of_the_card():
+    points = np.arange(10.0)[:, None]
+    assert walked_centre(points, np.array([4.5])).tolist() == [4.5]
+    ahead = walked_centre(points, np.array([-5.0]), n_steps=1)
+    assert ahead.tolist() == [-5.0 + 0.25 * 6.0]
+
+
+def test_a_step_goes_a_quarter_of_the_way():
+    points = np.full((20, 3), 2.0)
+    for n_steps in (1, 5, 20):
+        found = walked_centre(points, np.zeros(3), n_steps=n_steps)
+        assert np.linalg.norm(points[0] - found) == pytest.approx(
+            0.75**n_steps * np.linalg.norm(points[0]), rel=1e-9
+        )
+    assert walked_centre(points, points[0]).tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("centre", CENTRES)
+def test_a_tenth_of_bad_groups_moves_no_centre_far(centre):
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((50, 4))
+    points[:4] += 1e6
+    assert np.linalg.norm(centre_of(points, centre)) < 1.0
+    assert np.linalg.norm(points.mean(axis=0)) > 1e4
+
+
+@pytest.mark.parametrize("n_groups", [1, 4, 7])
+def test_the_median_of_clipped_group_means_by_hand(n_groups):
+    X = np.random.default_rng(n_groups).standard_t(2, (101, 3))
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    clipped = X * np.minimum(1.0, 2.0 / norms)
+    edges = group_edges(101, n_groups)
+    means = [clipped[a:b].mean(axis=0) for a, b in pairwise(edges)]
+    query = IterativeMean(None, RAW, clip_norm=2.0, n_groups=n_groups, centre="median")
+    np.testing.assert_allclose(answer(query, X), np.median(means, axis=0), atol=1e-6)
+
+
+def test_one_group_is_the_clipped_mean():
+    rng = np.random.default_rng(1)
+    X, y, w = rng.standard_normal((200, 3)), rng.standard_normal(200), np.array([0.1, 0.2, -0.3])
+    loss = tg.losses.Squared()
+    whole = MeanClippedGradient(loss, RAW, clip_norm=1.5)
+    expected = answer(whole, X, y, w)
+    for centre in CENTRES:
+        query = IterativeMean(loss, RAW, clip_norm=1.5, n_groups=1, centre=centre)
+        np.testing.assert_allclose(answer(query, X, y, w), expected, atol=1e-9)
+
+
+def test_it_serves_as_a_gradient_oracle():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((4_000, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.standard_t(2.5, 4_000)
+    query = IterativeMean(tg.losses.Squared(), RAW, clip_norm=8.0, n_groups=10)
+    gate = Gate(make_rows(X, y), guarantee=tg.GDP(2.0), source=tg.noise.sources.make_source(0))
+    gate.reserve(Gaussian(2.0), coordinates=10_000)
+    weights = np.zeros(3)
+    for _ in range(20):
+        weights = weights - 0.5 * gate.ask(query, weights, mu=2.0 / np.sqrt(20.0) * (1 - 1e-9))
+    np.testing.assert_allclose(weights, [1.0, -1.0, 0.5], atol=0.2)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"clip_norm": 0.0}, {"n_groups": 0}, {"centre": "mean"}, {"level": 0.0}, {"level": 1.0}],
+)
+def test_options_that_cannot_be(facts):
+    with pytest.raises(InputError):
+        IterativeMean(None, RAW, **{"clip_norm": 1.0, **facts})
+
+
+def test_more_groups_than_records_are_refused_from_public_numbers():
+    with pytest.raises(InputError, match="n_groups must be at most n_rows"):
+        IterativeMean(None, RAW, clip_norm=1.0, n_groups=20).calibrate(19, 3, 1.0)
+
+
+def test_whatever_the_noise_is_the_answer_is_finite():
+    query = IterativeMean(None, RAW, clip_norm=1e-100, n_groups=6)
+    for noised in (np.full(18, 1e200), np.zeros(18), np.arange(18.0) * 1e-300):
+        with np.errstate(all="ignore"):
+            assert np.isfinite(query.finish(noised, 600)).all()

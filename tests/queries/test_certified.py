@@ -1,0 +1,80 @@
+"""Searches for a fixed point: what is returned is certified, whatever the steps do."""
+
+import numpy as np
+import pytest
+
+from tailguard.queries import certified
+from tailguard.queries.certified import StepFacts, certified_point, descended
+
+HESSIAN = np.diag([1.0, 20.0, 99.0])
+OPTIMUM = np.array([0.5, -0.25, 0.125])
+STRENGTH = 1.0
+STEP_SIZE = 1.0 / 100.0
+FACTS = StepFacts(shortening=STEP_SIZE * STRENGTH, travel=2.0)
+DISTANCE = 1e-9
+
+
+def step(point):
+    return point - STEP_SIZE * (HESSIAN @ (point - OPTIMUM))
+
+
+def test_every_search_ends_as_close_as_it_says(monkeypatch):
+    searches = ("_mixed", "_accelerated")
+    for forgotten in range(len(searches) + 1):
+        for name in searches[:forgotten]:
+            monkeypatch.setattr(certified, name, lambda *_: None)
+        found = certified_point(step, 3, FACTS, DISTANCE)
+        assert np.linalg.norm(found - OPTIMUM) <= DISTANCE
+
+
+@pytest.mark.parametrize("search", [certified._mixed, certified._accelerated])
+def test_fast_searches_take_far_fewer_steps_than_plain_descent(search):
+    taken = []
+
+    def counted(point):
+        taken.append(point)
+        return step(point)
+
+    assert search(counted, np.zeros(3), FACTS, DISTANCE) is not None
+    assert len(taken) < FACTS.steps_to(DISTANCE) / 5
+
+
+def test_the_steps_of_plain_descent_suffice_and_half_of_them_do_not():
+    """Along the flattest direction the bound is attained."""
+    start = np.array([FACTS.travel, 0.0, 0.0])
+    n_steps = FACTS.steps_to(1e-3)
+    ends = [
+        descended(lambda v: step(v + OPTIMUM - start) - OPTIMUM + start, 3, n) - start
+        for n in (n_steps, n_steps // 2)
+    ]
+    assert np.linalg.norm(ends[0]) <= 1e-3 < np.linalg.norm(ends[1])
+    assert FACTS.progress(n_steps) == pytest.approx(1 - np.linalg.norm(ends[0]) / FACTS.travel)
+
+
+def erratic(point):
+    """Looks like progress towards nothing: a step of random length and direction."""
+    seed = abs(hash(point.tobytes())) % 2**32
+    return point + np.random.default_rng(seed).standard_normal(point.size)
+
+
+@pytest.mark.parametrize(
+    "bad", [lambda v: v * np.nan, lambda v: v + np.inf, lambda v: v * 1e300 + 1e300, erratic]
+)
+def test_steps_that_lead_nowhere_never_raise_and_are_not_believed(bad):
+    with np.errstate(all="ignore"):
+        for search in (certified._mixed, certified._accelerated):
+            assert search(bad, np.zeros(3), FACTS, DISTANCE) is None
+        assert certified_point(bad, 3, StepFacts(0.5, 1.0), 0.1).shape == (3,)
+
+
+def test_steps_that_all_agree_have_no_changes_to_mix():
+    """All differences of steps are zero; nothing is to be cancelled."""
+    assert certified._mixed(lambda v: v + 1e-3, np.zeros(3), StepFacts(1e-3, 2.0), 1e-9) is None
+
+
+def test_a_certificate_is_believed_only_up_to_its_distance():
+    facts = StepFacts(shortening=0.1, travel=1.0)
+    assert facts.reached(np.array([0.001, 0.0]), 0.009000001)
+    assert not facts.reached(np.array([0.001, 0.0]), 0.008999)
+    assert not facts.reached(np.array([np.nan, 0.0]), 1.0)
+    assert facts.steps_to(1.0) == facts.steps_to(5.0) == 1

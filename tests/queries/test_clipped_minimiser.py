@@ -1,0 +1,303 @@
+"""The clipped minimiser: certified, as private as proved, and refused where the proof fails."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import tailguard as tg
+from support.adversary import replaced
+from tailguard.queries import certified
+from tailguard.queries.clipped_minimiser import ClippedMinimiser
+from tailguard.queries.units import Units
+from tailguard.rows.arrays import make_rows
+
+MU = 0.7
+SQUARED, LOGISTIC, LP = tg.losses.Squared(), tg.losses.Logistic(), tg.losses.LpLoss(4)
+
+
+def query_of(loss=SQUARED, size=1, **options):
+    options = {"strength": 0.5, "clip_norm": 1.0, "row_limit": 1.0, **options}
+    return ClippedMinimiser(loss, Units.raw(size, intercept=False), **options)
+
+
+def answer(query, X, y, center=0.0):
+    """The minimiser itself, up to the lattice."""
+    rows = make_rows(X, y, loss=query.loss)
+    n_rows, n_features = X.shape
+    calibration = query.calibrate(n_rows, n_features, MU)
+    state = np.broadcast_to(center, n_features).astype(float)
+    with np.errstate(all="ignore"):
+        moved = query.answer(rows, state, calibration) * calibration.grid
+    return query.center(state, n_rows) + moved
+
+
+def ratio(query, data, slot, record, center=0.0):
+    """How far one record moves the answer, over what is charged for it."""
+    ends = [
+        answer(query, d[:, :-1], d[:, -1], center) for d in (data, replaced(data, slot, record))
+    ]
+    charged = query.calibrate(*data[:, :-1].shape, MU).charged
+    return np.linalg.norm(ends[0] - ends[1]) / charged
+
+
+# What is computed.
+
+
+def clipped_gradient(loss, w, X, y, clip_norm, row_limit):
+    """The mean clipped gradient, written afresh."""
+    norms = np.linalg.norm(X, axis=1)
+    rows = X * np.minimum(1.0, row_limit / norms)[:, None]
+    limits = clip_norm / np.linalg.norm(rows, axis=1)
+    return np.clip(loss.slope(rows @ w, y), -limits, limits) @ rows / len(X)
+
+
+def independent_minimiser(query, X, y, center, project, n_steps=20_000):
+    w = project(center)
+    for _ in range(n_steps):
+        slope = clipped_gradient(query.loss, w, X, y, query.clip_norm, query.row_limit)
+        w = project(
+            w - (slope + query.strength * (w - center)) / (query.curvature + query.strength)
+        )
+    return w
+
+
+SETS = {
+    "everywhere": (tg.sets.WholeSpace(), lambda z: z),
+    "box": (tg.sets.Box(-0.1, 0.2), lambda z: np.clip(z, -0.1, 0.2)),
+    "ball": (tg.sets.L2Ball(0.3), lambda z: z / max(1.0, np.linalg.norm(z) / 0.3)),
+    "l1": (tg.sets.L1Ball(0.4), tg.sets.L1Ball(0.4).project),
+    "cut": (
+        tg.sets.IntersectionWithBall(tg.sets.WholeSpace(), (0.1, 0.1, 0.1), 0.2),
+        lambda z: 0.1 + (z - 0.1) / max(1.0, np.linalg.norm(z - 0.1) / 0.2),
+    ),
+}
+
+
+@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC, LP, tg.losses.Quantile(0.8)])
+@pytest.mark.parametrize("name", SETS)
+def test_it_is_within_the_tolerance_of_an_independent_minimiser(loss, name):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 3)) * [1.0, 2.0, 0.5]
+    y = (rng.random(200) < 0.7).astype(float)
+    constraint, project = SETS[name]
+    query = query_of(loss, 3, strength=0.2, row_limit=2.0, clip_norm=0.8, constraint=constraint)
+    center = np.array([0.3, -0.2, 0.1])
+    expected = independent_minimiser(query, X, y, center, project, n_steps=3_000)
+    tolerance = query.accuracy(200).tolerance
+    assert tolerance <= 1.1e-3 * query.sensitivity(200, 3).ideal
+    assert np.linalg.norm(answer(query, X, y, center) - expected) <= tolerance
+
+
+def test_without_clipping_it_is_ridge_regression_towards_the_center():
+    rng = np.random.default_rng(2)
+    X, center = rng.uniform(-0.4, 0.4, (500, 3)), np.array([0.2, 0.0, -0.1])
+    y = X @ [0.3, 0.1, 0.2]
+    found = answer(query_of(size=3, clip_norm=5.0), X, y, center)
+    ridge = np.linalg.solve(X.T @ X / 500 + 0.5 * np.eye(3), X.T @ y / 500 + 0.5 * center)
+    np.testing.assert_allclose(
+        found, ridge, atol=query_of(size=3, clip_norm=5.0).accuracy(500).tolerance
+    )
+
+
+def test_capped_descent_takes_the_steps_of_the_paper():
+    """Xu et al. 2025, Algorithm 2 on four records: 0.375, 0.5625, 0.65625, and 0.75 at last."""
+    X, y = np.ones((4, 1)), np.array([0.0, 1.0, 2.0, 10.0])
+    for most_steps, expected in ((1, 0.375), (2, 0.5625), (3, 0.65625)):
+        query = query_of(step_size=0.5, most_steps=most_steps)
+        assert not query.accuracy(4).certified
+        assert answer(query, X, y)[0] == pytest.approx(expected, abs=1e-6)
+        share = 1.0 - 0.75**most_steps
+        assert query.sensitivity(4, 1).ideal == pytest.approx(2.0 / (4 * 0.5) * share)
+    assert answer(query_of(step_size=0.5), X, y)[0] == pytest.approx(0.75, abs=1e-3)
+
+
+# What one record may do.
+
+POOL = (
+    (1.0, 1.0, 1e6),
+    (1.0, -1.0, -1e6),
+    (np.nan, 1.0, 1.0),
+    (1e300, -1e300, 1.0),
+    (1e-310, 0.0, 1e150),
+    (0.0, 0.0, 0.0),
+    (-np.inf, 0.0, 0.0),
+    (3.0, 4.0, 1.0),
+)
+
+
+@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC, LP, tg.losses.Huber(1.0)])
+@pytest.mark.parametrize("most_steps", [1_000_000, 4])
+def test_replacing_one_record_by_the_worst_ones_stays_within_the_charge(loss, most_steps):
+    rng = np.random.default_rng(3)
+    data = np.column_stack([rng.standard_normal((60, 2)), rng.integers(0, 2, 60)])
+    query = query_of(loss, 2, row_limit=2.0, strength=0.05, most_steps=most_steps)
+    worst = 0.0
+    for slot in (0, 59):
+        for old in POOL:
+            before = replaced(data, slot, old)
+            worst = max(worst, *(ratio(query, before, slot, new) for new in POOL))
+    assert worst <= 1.0 + 1e-9
+    assert worst >= 0.02
+
+
+def test_two_opposite_gradients_attain_the_sensitivity():
+    data = np.zeros((50, 3))
+    before = replaced(data, 7, (1.0, 0.0, 1e9))
+    for most_steps in (1_000_000, 3):
+        query = query_of(size=2, strength=0.01, most_steps=most_steps)
+        attained = ratio(query, before, 7, (1.0, 0.0, -1e9))
+        assert 0.9 <= attained <= 1.0
+
+
+# Where the proof fails: the counterexamples to the claim for every convex loss.
+
+
+def test_losses_of_more_than_one_score_are_refused():
+    """Clipping the gradient of w -> (w - b)' A (w - b) / 2 is no gradient; see the next test."""
+    own = tg.losses.RecordGradient(lambda w, x, y: w - x)
+    for loss in (own, tg.losses.Multinomial(3), tg.losses.Poisson()):
+        with pytest.raises(tg.InputError, match="loss must be one of a single score"):
+            query_of(loss)
+
+
+def test_a_clipped_quadratic_of_two_scores_moves_three_times_as_far_as_claimed():
+    n_rows, strength, eigenvalues = 100, 0.01, np.array([1.0, 100.0])
+    optimum = np.array([10.149379344, -99.523619756])
+    last = np.array([[10.0], [-10.0]]) * np.array([-0.10145459, 0.99484017])
+
+    def clip(gradients):
+        return gradients / np.maximum(1.0, np.linalg.norm(gradients, axis=-1, keepdims=True))
+
+    w = np.zeros((2, 2))  # one row for each of two neighbours
+    for _ in range(60_000):
+        common = clip((w - optimum) * eigenvalues)
+        slope = ((n_rows - 1) * common + clip(last)) / n_rows + strength * w
+        w = w - slope / (100.0 + strength)
+    assert np.linalg.norm(w[0] - w[1]) / (2.0 / (n_rows * strength)) > 2.5
+
+
+def steep_data(last):
+    """A loss of curvature 10 for 999 records, and one record of constant gradient."""
+    data = np.zeros((1000, 2))
+    data[:, 0] = np.sqrt(10.0)
+    data[-1] = last
+    return data
+
+
+def test_a_step_beyond_what_the_curvature_allows_is_refused_and_would_break_the_promise():
+    options = {"strength": 0.1, "row_limit": np.sqrt(10.0)}
+    with pytest.raises(tg.InputError, match=r"step_size must be at most .* = 0.196078"):
+        query_of(**options, step_size=1.0)
+    w = np.zeros(2)
+    for _ in range(200):
+        slope = (999 * np.clip(10.0 * w, -1, 1) + np.array([1.0, -1.0])) / 1000 + 0.1 * w
+        w = w - slope
+    assert abs(w[0] - w[1]) / (2.0 / (1000 * 0.1)) == pytest.approx(51.6, abs=0.1)
+    for step_size in (None, 1.999999 / 10.2):
+        query = query_of(**options, step_size=step_size)
+        assert ratio(query, steep_data((1.0, -1e9)), 999, (1.0, 1e9)) <= 0.0099
+
+
+INSIDE = {"penalty": 0.1, "clip_norm": 2.5, "strength": 0.01}
+FAR = np.array([249.17675986, 19.61437253])
+WORST = np.array([-0.99701032, -0.07726851])
+
+
+def test_a_penalty_inside_the_clip_would_break_the_promise():
+    """999 rows (10, 0) of class 0, and one record of constant gradient."""
+    penalty, limit, strength = INSIDE["penalty"], INSIDE["clip_norm"], INSIDE["strength"]
+    last = np.array([[limit], [-limit]]) * WORST
+    w = np.tile(FAR, (2, 1))
+    for _ in range(60_000):
+        slopes = 1.0 / (1.0 + np.exp(-10.0 * w[:, :1]))
+        joint = slopes * np.array([10.0, 0.0]) + penalty * w
+        joint /= np.maximum(1.0, np.linalg.norm(joint, axis=1, keepdims=True) / limit)
+        w = w - ((999 * joint + last) / 1000 + strength * (w - FAR)) / 25.11
+    assert np.linalg.norm(w[0] - w[1]) / (2 * limit / (1000 * strength)) > 5.5
+
+
+def test_a_penalty_outside_of_the_clip_only_helps():
+    data = np.zeros((1000, 3))
+    data[:, 0] = 10.0
+    total = INSIDE["strength"] + INSIDE["penalty"]
+    query = query_of(LOGISTIC, 2, strength=total, clip_norm=2.5, row_limit=10.0)
+    center = FAR * (INSIDE["strength"] / total)
+    before = replaced(data, 5, (*(10.0 * WORST), 1.0))
+    assert ratio(query, before, 5, (*(10.0 * WORST), 0.0), center) <= 1.0
+    assert query.sensitivity(1000, 2).ideal == pytest.approx(2 * 2.5 / (1000 * total))
+
+
+# Public conditions and the ends of floats.
+
+
+def test_a_set_of_unknown_projection_is_refused():
+    class Sloppy(tg.sets.L2Ball):
+        pass
+
+    pair = tg.sets.Intersection(tg.sets.L1Ball(1.0), tg.sets.Box(-1, 1))
+    for constraint in (Sloppy(1.0), pair, tg.sets.IntersectionWithBall(pair, (0.0,), 1.0)):
+        with pytest.raises(tg.InputError, match="whose projection is exact"):
+            query_of(constraint=constraint)
+
+
+@pytest.mark.parametrize("name", ["strength", "clip_norm", "row_limit", "step_size"])
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_numbers_that_bound_nothing_are_refused(name, value):
+    with pytest.raises(tg.InputError, match=name):
+        query_of(**{name: value})
+
+
+def test_an_offset_is_refused_by_shape():
+    rows = make_rows(np.ones((5, 1)), np.ones(5), exposure=np.ones(5), loss=SQUARED)
+    query = query_of()
+    with pytest.raises(tg.InputError, match="exposure must be None"):
+        query.answer(rows, np.zeros(1), query.calibrate(5, 1, MU))
+
+
+def test_where_floats_are_too_coarse_the_tolerance_is_raised_and_charged():
+    fine, coarse = query_of(size=3), query_of(size=3, strength=1e-9)
+    assert fine.sensitivity(10**6, 3).computed <= 1.0021 * fine.sensitivity(10**6, 3).ideal
+    assert coarse.sensitivity(10**6, 3).computed >= 1.1 * coarse.sensitivity(10**6, 3).ideal
+
+
+def test_a_center_beyond_the_reach_of_floats_is_moved_closer():
+    query = query_of(size=2)
+    far = query.center(np.array([3e300, -4e300]), 100)
+    assert np.linalg.norm(far) == pytest.approx(query.accuracy(100).largest_center)
+    np.testing.assert_allclose(far / np.linalg.norm(far), [0.6, -0.8])
+    near = np.array([3.0, -4.0])
+    np.testing.assert_array_equal(query.center(near, 100), near)
+
+
+def test_records_that_break_every_search_leave_plain_descent(monkeypatch):
+    data = np.column_stack([np.random.default_rng(5).standard_normal((40, 2)), np.zeros(40)])
+    usual = answer(query_of(size=2), data[:, :2], data[:, 2])
+    for search in ("_mixed", "_accelerated"):
+        monkeypatch.setattr(certified, search, lambda *_: None)
+    plain = answer(query_of(size=2), data[:, :2], data[:, 2])
+    assert np.linalg.norm(plain - usual) <= 2 * query_of(size=2).accuracy(40).tolerance
+
+
+def test_the_cut_of_a_ball_and_an_edge_stays_within_the_tolerance_of_a_general_solver():
+    """The corner where rounding the radius moves the projection by the root of a roundoff."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((300, 2))
+    y = X @ [0.9, 0.5]
+    base = tg.sets.Box([-0.3, -1.0], [0.3, 1.0])
+    for radius in (0.3, 0.3 * (1 + 2**-52), 0.3 * (1 + 1e-12), 0.31):
+        part = tg.sets.IntersectionWithBall(base, (0.0, 0.0), radius)
+        query = query_of(size=2, strength=0.3, clip_norm=9.0, row_limit=9.0, constraint=part)
+
+        def risk(w):
+            return ((X @ w - y) ** 2).mean() / 2 + 0.15 * w @ w
+
+        best = minimize(
+            risk,
+            np.zeros(2),
+            method="SLSQP",
+            bounds=[(-0.3, 0.3), (-1.0, 1.0)],
+            constraints={"type": "ineq", "fun": lambda w, r=radius: r**2 - w @ w},
+            options={"ftol": 1e-15},
+        ).x
+        slack = query.accuracy(300).tolerance + 1e-6
+        assert np.linalg.norm(answer(query, X, y) - best) <= slack

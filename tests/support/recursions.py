@@ -1,0 +1,56 @@
+"""Noiseless recursions, written apart from the library, and solvers without noise beside them."""
+
+import numpy as np
+
+import tailguard as tg
+from support.spy import GENEROUS, gate_over
+from tailguard.queries import clipped_minimiser
+from tailguard.queries.certified import certified_point
+from tailguard.solvers.base import Problem
+
+
+def data(n_rows, n_features=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_features))
+    truth = np.array([0.6, -0.4, 0.2, 0.1, -0.3])[:n_features]
+    return X, X @ truth + 0.3 * rng.standard_normal(n_rows)
+
+
+def without_noise(solver, X, y, constraint, *, loss=None, intercept=False, monkeypatch=None):
+    """What a solver finds on quiet noise, with minimisers as exact as floats allow."""
+    if monkeypatch is not None:
+        monkeypatch.setattr(
+            clipped_minimiser,
+            "certified_point",
+            lambda step, size, facts, distance: certified_point(step, size, facts, 1e-11),
+        )
+    problem = Problem(loss or tg.losses.Squared(), *X.shape, intercept, constraint)
+    plan = solver.plan(problem, GENEROUS)
+    gate, _ = gate_over(problem, X, y, GENEROUS)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return solver.run(plan, gate)
+
+
+def consecutive(X, y, sizes):
+    """Without randomness, blocks are consecutive records."""
+    ends = np.cumsum(sizes)
+    return [(X[e - s : e], y[e - s : e]) for s, e in zip(sizes, ends, strict=True)]
+
+
+def clipped_slope(w, X, y, clip_norm, row_limit):
+    """Mean clipped gradient of half the squared residual."""
+    rows = X * np.minimum(1.0, row_limit / np.linalg.norm(X, axis=1))[:, None]
+    limits = clip_norm / np.linalg.norm(rows, axis=1)
+    return np.clip(rows @ w - y, -limits, limits) @ rows / len(y)
+
+
+def penalised(w, X, y, strength, project, *, clip_norm, row_limit, penalty=0.0):
+    """Minimise the clipped loss with both penalties by plain projected descent."""
+    start, step_size = w, 1.0 / (row_limit**2 + strength + penalty)
+    for _ in range(200_000):
+        slope = clipped_slope(w, X, y, clip_norm, row_limit)
+        new = project(w - step_size * (slope + strength * (w - start) + penalty * w))
+        if np.linalg.norm(new - w) <= 1e-15:
+            break
+        w = new
+    return w
