@@ -1,6 +1,25 @@
 """Solvers: algorithms that see nothing but gate answers."""
 
+from tailguard.solvers.doubling_accelerated import DoublingAccelerated
+from tailguard.solvers.hard_thresholding import HardThresholding
+from tailguard.solvers.localised import Localised
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.oracles import Oracle, make_oracle
+from tailguard.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
+from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
 
-__all__ = ["NoisyGradientDescent", "ScaledGradientDescent"]
+__all__ = [
+    "DoublingAccelerated",
+    "DoublingLocalised",
+    "HardThresholding",
+    "Localised",
+    "NoisyGradientDescent",
+    "Oracle",
+    "PermutedAccelerated",
+    "SampleAndAggregate",
+    "ScaledGradientDescent",
+    "ShrinkingLocalised",
+    "make_oracle",
+]

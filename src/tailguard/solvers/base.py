@@ -7,6 +7,7 @@ costs nothing beyond the answers.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, cast
@@ -18,11 +19,11 @@ from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.privacy.calibration import COORDINATE_VARIATION
-from tailguard.privacy.events import Composed, Event, Gaussian, Repeated
+from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.sets.base import ConstraintSet
 
-__all__ = ["Plan", "Problem", "Solution", "Solver", "Stage", "usable_mu"]
+__all__ = ["Plan", "Problem", "Solution", "Solver", "Stage", "usable_guarantee", "usable_mu"]
 
 FloatArray = NDArray[np.float64]
 
@@ -30,11 +31,34 @@ FloatArray = NDArray[np.float64]
 BUDGET_MARGIN = 1e-9
 
 
+def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
+    """Return what a plan may promise of ideal noise, releasing at most that many coordinates.
+
+    The distance of sampled from ideal noise is taken off delta: a release within total variation
+    ``t`` of an (epsilon, delta - (1 + exp(epsilon)) t) one is (epsilon, delta)-DP.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.guarantees import GDP, ApproxDP
+    >>> usable_guarantee(GDP(1.0), coordinates=1000)
+    GDP(mu=1.0)
+    >>> usable_guarantee(ApproxDP(1.0, 1e-20), coordinates=1000).delta < 1e-20
+    True
+    """
+    if not isinstance(guarantee, ApproxDP):
+        return guarantee
+    lost = (1.0 + math.exp(min(guarantee.epsilon, 700.0))) * coordinates * COORDINATE_VARIATION
+    if lost >= guarantee.delta / 2.0:
+        raise InputError(
+            f"delta must be above {2.0 * lost:.3g} at epsilon = {guarantee.epsilon:g} for "
+            f"{coordinates} released numbers, whose noise is sampled and not ideal; got "
+            f"{guarantee.delta:g}. State guarantee=tg.GDP(mu) for a promise beyond that."
+        )
+    return ApproxDP(guarantee.epsilon, guarantee.delta - lost)
+
+
 def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
     """Total mu that a plan may share out, when it releases at most that many coordinates.
-
-    The distance of sampled from ideal noise is taken off delta first: a release within total
-    variation ``t`` of an (epsilon, delta - (1 + exp(epsilon)) t) one is (epsilon, delta)-DP.
 
     Examples
     --------
@@ -44,16 +68,7 @@ def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
     >>> round(usable_mu(ApproxDP(1.0, 1e-6), coordinates=1000), 6)
     0.236704
     """
-    if isinstance(guarantee, ApproxDP):
-        lost = (1.0 + math.exp(min(guarantee.epsilon, 700.0))) * coordinates * COORDINATE_VARIATION
-        if lost >= guarantee.delta / 2.0:
-            raise InputError(
-                f"delta must be above {2.0 * lost:.3g} at epsilon = {guarantee.epsilon:g} for "
-                f"{coordinates} released numbers, whose noise is sampled and not ideal; got "
-                f"{guarantee.delta:g}. State guarantee=tg.GDP(mu) for a promise beyond that."
-            )
-        guarantee = ApproxDP(guarantee.epsilon, guarantee.delta - lost)
-    return guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+    return usable_guarantee(guarantee, coordinates).gaussian_mu() * (1.0 - BUDGET_MARGIN)
 
 
 @dataclass(frozen=True)
@@ -109,10 +124,34 @@ class Problem:
 class Stage:
     """``times`` releases of ``size`` numbers that spend ``mu`` each, and what they buy in words.
 
+    Attributes
+    ----------
+    name, purpose
+        What it is called, and what it is for.
+    mu
+        What a release spends.
+    times
+        How many releases there are, one after the other.
+    size
+        How many numbers a release has.
+    block_map
+        With a name, each of the releases is made of every block of a partition, one by one: of the
+        partition of this name. The costliest block counts.
+    n_blocks
+        How many blocks there are.
+    shuffled
+        Whether every one of the ``times`` passes over the blocks has a secret partition of its own,
+        of blocks of equal size. The shuffle makes it cheaper than ``total_mu``.
+    within
+        Map and block of another partition that all of this happens in. Of stages in different
+        blocks of a map the costliest counts.
+
     Examples
     --------
     >>> Stage("descent", "gradients", mu=0.1, times=4, size=3).total_mu
     0.2
+    >>> Stage("pass", "means", mu=0.1, times=1, size=3, block_map="batches", n_blocks=50).event
+    Parallel(block_map='batches', block=0, event=Repeated(event=Gaussian(mu=0.1), times=1))
     """
 
     name: str
@@ -120,16 +159,40 @@ class Stage:
     mu: float
     times: int
     size: int
+    block_map: str | None = field(default=None, kw_only=True)
+    n_blocks: int = field(default=1, kw_only=True)
+    shuffled: bool = field(default=False, kw_only=True)
+    within: tuple[str, int] | None = field(default=None, kw_only=True)
 
     @property
     def total_mu(self) -> float:
-        """What the stage spends as a whole."""
+        """What the stage spends as a whole, where no shuffle makes it less."""
         return self.mu * math.sqrt(self.times)
 
     @property
     def event(self) -> Event:
         """The stage as a privacy event."""
-        return Repeated(Gaussian(self.mu), self.times)
+        one: Event = Shuffled(self.mu, self.n_blocks) if self.shuffled else Gaussian(self.mu)
+        event: Event = Repeated(one, self.times)
+        if self.block_map is not None and not self.shuffled:
+            event = Parallel(self.block_map, 0, event)  # of blocks that cost the same, one counts
+        return event if self.within is None else Parallel(*self.within, event)
+
+    @property
+    def asked(self) -> Event | None:
+        """What the gate is asked to spend on a release; None where it is asked for ``mu``."""
+        return None
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers the stage releases."""
+        return self.times * self.n_blocks * self.size
+
+    @property
+    def releases(self) -> str:
+        """How many releases there are, in words."""
+        of_blocks = "" if self.n_blocks == 1 else f" of each of {self.n_blocks} blocks"
+        return f"{self.times} releases{of_blocks} at mu = {self.mu:.4g}"
 
 
 @dataclass(frozen=True)
@@ -154,8 +217,12 @@ class Plan:
 
     @property
     def total_mu(self) -> float:
-        """What all stages spend together."""
-        return math.sqrt(sum(stage.total_mu**2 for stage in self.stages))
+        """What all stages spend together, where no shuffle makes it less."""
+        squares: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        for stage in self.stages:
+            block_map, block = stage.within or ("", 0)
+            squares[block_map][block] += stage.total_mu**2
+        return math.sqrt(sum(max(blocks.values()) for blocks in squares.values()))
 
     @property
     def event(self) -> Event:
@@ -165,7 +232,7 @@ class Plan:
     @property
     def coordinates(self) -> int:
         """How many numbers the plan releases in all."""
-        return sum(stage.times * stage.size for stage in self.stages)
+        return sum(stage.coordinates for stage in self.stages)
 
     def stage(self, name: str) -> Stage:
         """Return the stage of that name."""
@@ -174,17 +241,15 @@ class Plan:
     def explain(self) -> str:
         """Say in plain words what the budget is spent on."""
         problem = self.problem
+        unhidden = " before shuffles" if any(stage.shuffled for stage in self.stages) else ""
         lines = [
             f"{self.solver}: {self.guarantee.describe()}, n = {problem.n_rows}, "
             f"{problem.size} coefficients (intercept included)",
-            f"total mu = {self.total_mu:.6g}, shared out as",
+            f"total mu{unhidden} = {self.total_mu:.6g}, shared out as",
         ]
         for stage in self.stages:
             share = stage.total_mu**2 / self.total_mu**2
-            lines.append(
-                f"  {share:6.1%}  {stage.name}: {stage.purpose} "
-                f"({stage.times} releases at mu = {stage.mu:.4g})"
-            )
+            lines.append(f"  {share:6.1%}  {stage.name}: {stage.purpose} ({stage.releases})")
         lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)

@@ -6,18 +6,24 @@ Zhao et al. 2024, Algorithm 1 and Lemma 3 (projected descent over a private mean
 Bassily, Smith and Thakurta 2014, Algorithm 1 (the same with an average of the iterates).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.gate import Gate
-from tailguard.queries.base import Query
+from tailguard.privacy.blocks import Block
+from tailguard.privacy.events import Event
+from tailguard.queries.base import AnyQuery
 from tailguard.sets.base import ConstraintSet
 
-__all__ = ["Schedule", "averaging_weights", "descend", "predicted_noise_std"]
+__all__ = ["DECAYS", "ITERATES", "Schedule", "averaging_weights", "descend", "predicted_noise_std"]
 
 FloatArray = NDArray[np.float64]
+
+ITERATES = ("average", "tail", "weighted", "last")
+DECAYS = ("none", "root")
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,14 @@ class Schedule:
     n_steps
         The number of gradient releases.
     step_size
-        The constant step.
+        The first step, and every one unless steps decay.
     mu
         The share of each release.
     iterate
-        ``"last"``, ``"average"`` over all points, or ``"tail"``: over the second half.
+        ``"last"``, ``"average"`` over all points, ``"tail"``: over the second half, or
+        ``"weighted"``: by their number, so that later points count more.
+    decay
+        ``"none"``, or ``"root"``: the step over the root of its number.
 
     Examples
     --------
@@ -45,6 +54,13 @@ class Schedule:
     step_size: float
     mu: float
     iterate: str
+    decay: str = "none"
+
+    @property
+    def step_sizes(self) -> FloatArray:
+        """The step of every turn."""
+        turns = np.arange(1, self.n_steps + 1)
+        return self.step_size / (np.sqrt(turns) if self.decay == "root" else np.ones(turns.size))
 
 
 def averaging_weights(schedule: Schedule) -> FloatArray:
@@ -55,6 +71,9 @@ def averaging_weights(schedule: Schedule) -> FloatArray:
     >>> averaging_weights(Schedule(4, 0.1, 0.1, "tail")).tolist()
     [0.0, 0.0, 0.5, 0.5]
     """
+    if schedule.iterate == "weighted":
+        turns = np.arange(1.0, schedule.n_steps + 1.0)
+        return np.asarray(turns / turns.sum())
     weights = np.zeros(schedule.n_steps)
     first = {"last": -1, "tail": schedule.n_steps // 2, "average": 0}[schedule.iterate]
     weights[first:] = 1.0
@@ -64,13 +83,18 @@ def averaging_weights(schedule: Schedule) -> FloatArray:
 
 def descend(
     gate: Gate,
-    query: Query,
+    query: AnyQuery,
     schedule: Schedule,
     *,
     start: FloatArray,
     constraint: ConstraintSet,
+    blocks: Iterable[Block | None] | None = None,
+    asked: Event | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Run the step plan; return the answer and the released points, one a row.
+
+    ``blocks`` says which records each step reads; None is all of them, at every step. ``asked`` is
+    what a step costs where its noise follows the records, in the place of the schedule's mu.
 
     Examples
     --------
@@ -92,9 +116,11 @@ def descend(
     """
     point = constraint.project(start)
     points = np.empty((schedule.n_steps, start.size))
-    for step in range(schedule.n_steps):
-        gradient = gate.ask(query, point, mu=schedule.mu)
-        point = constraint.project(point - schedule.step_size * gradient)
+    reads = [None] * schedule.n_steps if blocks is None else blocks
+    mu = schedule.mu if asked is None else None
+    for step, (size, block) in enumerate(zip(schedule.step_sizes, reads, strict=True)):
+        gradient = gate.ask(query, point, mu=mu, event=asked, block=block)
+        point = constraint.project(point - size * gradient)
         points[step] = point
     return constraint.project(averaging_weights(schedule) @ points), points
 

@@ -1,64 +1,79 @@
-"""Projected noisy gradient descent in the user's own units, for any loss over a bounded set.
+"""Projected noisy gradient descent in the user's own units, over any private mean of gradients.
 
-Gradients are clipped to one l2 level. Where the user states none, a tenth of the budget buys a
-quantile of the gradient norms at the start. The step follows from the set's diameter, as in the
-theorem for Lipschitz losses, so no curvature is needed.
+The gradients of a step are averaged by an *oracle*: clipped to one l2 level, or one of the means of
+:mod:`tailguard.queries.means`. Where the user states neither, a tenth of the budget buys a quantile
+of the gradient norms at the start as a clip level. A step reads all records or a block of them. The
+step size follows from the set's diameter, as in the theorem for Lipschitz losses, so no curvature
+is needed.
 
 Reference
 ---------
-Zhao et al. 2024, Algorithm 1 and Lemma 3; Bassily, Smith and Thakurta 2014, Theorem 2.4 (step
-``diameter / (G sqrt(T))`` with averaging); Andrew et al. 2021 (clip level from a private quantile).
+Kamath, Liu and Zhang 2022, Algorithms 1 and 2; Tao, Wu, Cheng and Wang 2022, Algorithm 2; Wang,
+Xiao, Devadas and Xu 2020, Algorithms 3 and 4; Zhao et al. 2024, Algorithm 1 and Lemma 3; Bassily,
+Smith and Thakurta 2014, Theorem 2.4 (step ``diameter / (G sqrt(T))`` with averaging); Andrew et al.
+2021 (clip level from a private quantile).
 """
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_choice, check_finite, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_finite, check_positive
 from tailguard.gate import Gate
+from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
-from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
-from tailguard.solvers.bisection import UNSIGNED_OCTAVE_STEPS, bisect_quantiles
-from tailguard.solvers.descent import Schedule, descend
+from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_guarantee
+from tailguard.solvers.batches import Batches
+from tailguard.solvers.clip_level import CLIP_RELEASES, buy_clip_norm, clip_level_stage
+from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
+from tailguard.solvers.oracles import Oracle, make_oracle
+from tailguard.solvers.smooth_stage import SmoothStage, concentrated_budget
 
 __all__ = ["NoisyGradientDescent"]
 
 FloatArray = NDArray[np.float64]
 
-CLIP_SHARE = 0.1  # of mu**2, where the clip level is bought
-CLIP_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave
-CLIP_QUANTILE = 0.9  # of the gradient norms at the start
 DEFAULT_STEPS = 100
 
 
 @dataclass(frozen=True)
 class NoisyGradientDescent:
-    """Projected noisy gradient descent over l2-clipped gradients.
+    """Projected noisy gradient descent over any private mean of gradients.
 
     Parameters
     ----------
     n_steps
         The number of gradient releases.
     clip_norm
-        A public clip level; None buys one with a tenth of the budget.
+        A public clip level; None buys one with a tenth of the budget, unless ``oracle`` is given.
     step_size
-        A public step; None takes ``diameter / (G sqrt(n_steps))``, which needs a bounded set.
+        A public step; None takes ``diameter / (G sqrt(n_steps))``, which needs a bounded set and
+        clipped gradients.
     iterate
-        ``"average"``, ``"tail"`` or ``"last"``.
+        ``"average"``, ``"tail"``, ``"weighted"`` (later points count more) or ``"last"``.
     start
         A public start, one number for every coordinate.
+    oracle
+        Another private mean of gradients than the clipped one, from ``tg.solvers.make_oracle``.
+    schedule
+        ``"full"``: all records at every step. ``"disjoint"``: a block of its own for every step,
+        at the full budget. ``"shuffled"``: ``n_batches`` random batches in every pass.
+    n_batches
+        Of a shuffled pass; it divides ``n_steps``. None is one pass.
+    decay
+        ``"none"``: a constant step; ``"root"``: the step over the root of the step's number.
 
     Guarantee
     ---------
-    The run spends exactly the plan's event, whose total is at most the guarantee, for every input.
+    The run spends exactly the plan's event, whose total is at most the guarantee, for every input
+    and every loss.
 
     Examples
     --------
@@ -69,6 +84,10 @@ class NoisyGradientDescent:
     ... )
     >>> [stage.name for stage in solver.plan(problem, tg.GDP(0.5)).stages]
     ['descent']
+    >>> clamped = make_oracle("clamped", threshold=2.0, n_groups=22)
+    >>> solver = NoisyGradientDescent(20, oracle=clamped, step_size=0.1, schedule="disjoint")
+    >>> print(solver.plan(problem, tg.GDP(0.5)).stages[0].releases)
+    1 releases of each of 20 blocks at mu = 0.5
     """
 
     n_steps: int = DEFAULT_STEPS
@@ -76,72 +95,134 @@ class NoisyGradientDescent:
     step_size: float | None = None
     iterate: str = "average"
     start: float = 0.0
+    oracle: Oracle | None = None
+    schedule: str = "full"
+    n_batches: int | None = None
+    decay: str = "none"
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_integer("n_steps", self.n_steps, minimum=1)
-        check_choice("iterate", self.iterate, ("average", "tail", "last"))
+        Batches(self.schedule, self.n_steps, self.n_batches)
+        check_choice("iterate", self.iterate, ITERATES)
+        check_choice("decay", self.decay, DECAYS)
         check_finite("start", self.start)
         if self.clip_norm is not None:
             check_positive("clip_norm", self.clip_norm)
         if self.step_size is not None:
             check_positive("step_size", self.step_size)
+        if self.oracle is not None:
+            require(self.clip_norm is None, "clip_norm must be None where an oracle is given.")
+            require(self.step_size is not None, "step_size must be given with an oracle.")
+
+    @property
+    def batches(self) -> Batches:
+        """Which records each step reads."""
+        return Batches(self.schedule, self.n_steps, self.n_batches)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Share the budget out; numbers only."""
         _check_constraint(problem, self.step_size)
-        coordinates = CLIP_STEPS + 1 + self.n_steps * problem.size
-        total_mu = usable_mu(guarantee, coordinates)
-        stages: tuple[Stage, ...] = ()
-        if self.clip_norm is None:
-            share = total_mu * math.sqrt(CLIP_SHARE / (CLIP_STEPS + 1))
-            share = (
-                _norm_counts(problem, self.start)
-                .calibrate(problem.n_rows, problem.n_features, share)
-                .share
-            )
-            purpose = "a private clip level for the gradients"
-            stages = (Stage("clip level", purpose, share, CLIP_STEPS + 1, 1),)
-        left = math.sqrt(total_mu**2 - sum(stage.total_mu**2 for stage in stages))
-        descent_mu = left / math.sqrt(self.n_steps)
-        descent = Stage(
-            "descent", "gradients of the clipped loss", descent_mu, self.n_steps, problem.size
+        require(
+            self.oracle is None or problem.scored is not None,
+            "oracle must be None for a loss known one record at a time: its gradients are clipped.",
         )
-        settings: dict[str, float | int | str] = {"iterate": self.iterate, "start": self.start}
-        if self.clip_norm is not None:
-            settings["clip_norm"] = self.clip_norm
-        if self.step_size is not None:
-            settings["step_size"] = self.step_size
+        buys = self.clip_norm is None and self.oracle is None
+        size = self._released(problem)
+        promise = usable_guarantee(guarantee, CLIP_RELEASES * buys + self.n_steps * size)
+        bought = (clip_level_stage(problem, promise, self.start),) if buys else ()
+        if self.oracle is not None and self.oracle.smooth:
+            descent = self._smooth_stage(problem, promise)
+        else:
+            spent_mu = sum(stage.total_mu for stage in bought)
+            descent = self.batches.stage(promise, spent_mu, problem.n_rows, size)
+            if not buys:  # what calibration refuses, it refuses here
+                self._noise_std(problem, self._query(problem, self.clip_norm or 1.0), descent)
         return Plan(
             solver="noisy-gradient-descent",
             problem=problem,
             guarantee=guarantee,
-            stages=(*stages, descent),
-            settings=settings,
+            stages=(*bought, descent),
+            settings=self._settings(),
             assumptions=("the loss is convex", "few gradients exceed the clip level"),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Buy a clip level where none is stated, then descend."""
-        problem = plan.problem
+        problem, descent = plan.problem, plan.stage("descent")
+        clip_norm = self.clip_norm or 1.0
+        if self.clip_norm is None and self.oracle is None:
+            clip_norm = buy_clip_norm(gate, problem, plan.stage("clip level"), self.start)
+        query = self._query(problem, clip_norm)
         constraint = problem.constraint or WholeSpace()
-        clip_norm = self.clip_norm
-        if clip_norm is None:
-            clip_norm = _buy_clip_norm(gate, plan)
-        query = _gradient_query(problem, clip_norm)
-        descent = plan.stage("descent")
         step_size = self.step_size
         if step_size is None:
-            calibration = query.calibrate(gate.n_rows, gate.n_features, descent.mu)
-            noise = calibration.noise_std / gate.n_rows * math.sqrt(problem.size)
+            noise = self._noise_std(problem, query, descent) * math.sqrt(problem.size)
             reach = math.hypot(clip_norm, noise) * math.sqrt(self.n_steps)
             step_size = constraint.diameter() / reach
-        schedule = Schedule(self.n_steps, step_size, descent.mu, self.iterate)
-        start = np.full(problem.size, self.start)
-        weights, points = descend(gate, query, schedule, start=start, constraint=constraint)
+        weights, points = descend(
+            gate,
+            query,
+            Schedule(self.n_steps, step_size, descent.mu, self.iterate, self.decay),
+            start=np.full(problem.size, self.start),
+            constraint=constraint,
+            blocks=self.batches.blocks(descent, gate),
+            asked=descent.asked,
+        )
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)
         return Solution(coef, intercept, plan, unknown, math.nan, points)
+
+    def _released(self, problem: Problem) -> int:
+        """Return how many numbers a step releases: groups of records have an answer each."""
+        if self.oracle is None or self.oracle.smooth:
+            return problem.size
+        rows, query = self.batches.rows_per_step(problem.n_rows), self._query(problem, 1.0)
+        return int(query.sensitivity(rows, problem.n_features).size)
+
+    def _smooth_stage(self, problem: Problem, promise: Guarantee) -> Stage:
+        """Share rho out among steps whose noise follows the records."""
+        batches = self.batches
+        require(
+            self.schedule != "shuffled",
+            "schedule must be 'full' or 'disjoint' for noise that follows the records: no shuffle "
+            "makes it less; got 'shuffled'.",
+        )
+        return SmoothStage.of(
+            self._query(problem, 1.0),
+            ZeroConcentrated(concentrated_budget(promise) / batches.n_passes),
+            n_rows=batches.rows_per_step(problem.n_rows),
+            n_features=problem.n_features,
+            times=batches.n_passes,
+            block_map=batches.block_map,
+            n_blocks=batches.n_blocks,
+        )
+
+    def _query(self, problem: Problem, clip_norm: float) -> Any:
+        """Return the private mean; ``clip_norm`` is for gradients that no oracle bounds."""
+        if problem.by_record:
+            return MeanRecordGradient(problem.by_record, clip_norm)
+        units = Units.raw(problem.n_features, intercept=problem.intercept)
+        oracle = self.oracle or make_oracle("clipped", clip_norm=clip_norm)
+        return oracle.query(problem.scored, units)
+
+    def _noise_std(self, problem: Problem, query: Query, descent: Stage) -> float:
+        """Return the noise of a step's mean, in each coordinate."""
+        n_rows = self.batches.rows_per_step(problem.n_rows)
+        calibration = query.calibrate(n_rows, problem.n_features, descent.mu)
+        return float(calibration.noise_std / n_rows)
+
+    def _settings(self) -> dict[str, float | int | str]:
+        """Return what a reader of the plan should know beyond its stages."""
+        settings: dict[str, float | int | str] = {"iterate": self.iterate, "start": self.start}
+        if self.oracle is not None:
+            settings["oracle"] = self.oracle.describe()
+        if self.clip_norm is not None:
+            settings["clip_norm"] = self.clip_norm
+        if self.step_size is not None:
+            settings["step_size"] = self.step_size
+        if self.schedule != "full":
+            settings["schedule"] = self.schedule
+        return settings
 
 
 def _check_constraint(problem: Problem, step_size: float | None) -> None:
@@ -170,31 +251,6 @@ def _check_constraint(problem: Problem, step_size: float | None) -> None:
         raise InputError(
             f"constraint must be a set of vectors of {problem.size} weights; got {constraint!r}."
         ) from None
-
-
-def _gradient_query(problem: Problem, clip_norm: float) -> Query:
-    if problem.by_record:
-        return MeanRecordGradient(problem.by_record, clip_norm)
-    units = Units.raw(problem.n_features, intercept=problem.intercept)
-    return MeanClippedGradient(problem.scored, units, clip_norm=clip_norm)
-
-
-def _norm_counts(problem: Problem, start: float) -> CountNormsBelow:
-    point = (problem.constraint or WholeSpace()).project(np.full(problem.size, start))
-    return CountNormsBelow(problem.loss, point, problem.intercept)
-
-
-def _buy_clip_norm(gate: Gate, plan: Plan) -> float:
-    """Bisect for a quantile of the gradient norms at the start."""
-    stage = plan.stage("clip level")
-    query = _norm_counts(plan.problem, float(plan.settings["start"]))
-
-    def counts_below(thresholds: FloatArray) -> FloatArray:
-        return gate.ask(query, thresholds, mu=stage.mu)
-
-    counted = counts_below(np.array([np.inf]))
-    level = bisect_quantiles(counts_below, CLIP_QUANTILE * counted, steps=CLIP_STEPS, signed=False)
-    return float(np.clip(level[0], 2.0**-500, 2.0**500))
 
 
 def _split(problem: Problem, weights: FloatArray) -> tuple[FloatArray, float]:

@@ -14,8 +14,14 @@ from tailguard.solvers.base import Problem, Solver
 __all__ = ["SOLVERS", "make_solver", "solver_for"]
 
 SOLVERS = {
+    "doubling-accelerated": "tailguard.solvers.doubling_accelerated:DoublingAccelerated",
+    "doubling-localised": "tailguard.solvers.tsybakov:DoublingLocalised",
+    "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",
+    "localised": "tailguard.solvers.localised:Localised",
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
+    "permuted-accelerated": "tailguard.solvers.permuted_accelerated:PermutedAccelerated",
     "scaled-gradient-descent": "tailguard.solvers.scaled_gradient_descent:ScaledGradientDescent",
+    "shrinking-localised": "tailguard.solvers.tsybakov:ShrinkingLocalised",
 }
 """Name -> ``"module:Class"``."""
 
@@ -47,6 +53,8 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
         wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
         return check_methods("solver", choice, ("plan", "run"), wanted)
     check_choice("solver", choice, ("auto", *SOLVERS))
+    if choice == "auto" and not getattr(problem.constraint, "convex", True):
+        choice = "hard-thresholding"
     if choice == "auto":
         bounded = problem.constraint is not None or problem.scored is None
         choice = "noisy-gradient-descent" if bounded else "scaled-gradient-descent"

@@ -1,0 +1,144 @@
+"""Which records each step of a descent reads, and what the step may spend on them.
+
+* ``"full"``: all records at every step, so steps share the budget: ``mu / sqrt(n_steps)`` each.
+* ``"disjoint"``: a block of its own for every step; a record is read once, so every step may spend
+  all of ``mu``, on ``n_steps`` times fewer records.
+* ``"shuffled"``: passes over batches of equal size. Where it makes the noise less, every pass has a
+  fresh secret partition and its batches are accounted for as a shuffle.
+
+Reference
+---------
+Dong, Roth and Su 2022, Corollary 3.3 (composition); McSherry 2009, Theorem 4 (disjoint blocks);
+Feldman, McMillan and Talwar 2021 (shuffles), as :mod:`tailguard.privacy.amplification.grouped`
+applies it.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tailguard.checks import InputError, check_choice, check_integer
+from tailguard.gate import Gate
+from tailguard.privacy.amplification.grouped import grouped_shuffle
+from tailguard.privacy.blocks import Block
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.solvers.base import BUDGET_MARGIN, Stage
+
+__all__ = ["SCHEDULES", "Batches"]
+
+SCHEDULES = ("full", "disjoint", "shuffled")
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The records of every step.
+
+    Attributes
+    ----------
+    schedule
+        ``"full"``, ``"disjoint"`` or ``"shuffled"``.
+    n_steps
+        The number of gradient releases.
+    n_batches
+        Of a shuffled pass; it divides ``n_steps``. None is one pass.
+
+    Examples
+    --------
+    >>> Batches("disjoint", n_steps=10).rows_per_step(1005)
+    100
+    >>> Batches("shuffled", n_steps=10, n_batches=5).n_passes
+    2
+    """
+
+    schedule: str
+    n_steps: int
+    n_batches: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("schedule", self.schedule, SCHEDULES)
+        check_integer("n_steps", self.n_steps, minimum=1)
+        if self.n_batches is None:
+            return
+        check_integer("n_batches", self.n_batches, minimum=1)
+        if self.schedule != "shuffled":
+            raise InputError("n_batches must be None unless schedule='shuffled'.")
+        if self.n_steps % self.n_batches:
+            raise InputError(
+                f"n_batches must divide n_steps = {self.n_steps}; got {self.n_batches}."
+            )
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks the records are cut into."""
+        return 1 if self.schedule == "full" else self.n_batches or self.n_steps
+
+    @property
+    def n_passes(self) -> int:
+        """How often a record is read."""
+        return self.n_steps // self.n_blocks
+
+    @property
+    def block_map(self) -> str | None:
+        """The name of the partition; None where there is none."""
+        return None if self.schedule == "full" else f"batches of {self.schedule} steps"
+
+    def rows_per_step(self, n_rows: int) -> int:
+        """How many records the smallest step reads."""
+        if self.n_blocks > n_rows:
+            name = "n_batches" if self.n_batches else "n_steps"
+            raise InputError(
+                f"{name} must be at most n_rows = {n_rows} for a {self.schedule} schedule; "
+                f"got {self.n_blocks}."
+            )
+        return n_rows // self.n_blocks
+
+    def stage(self, guarantee: Guarantee, spent_mu: float, n_rows: int, size: int) -> Stage:
+        """Give every step what the guarantee leaves, where ``spent_mu`` is spent on other things.
+
+        Examples
+        --------
+        >>> from tailguard.privacy.guarantees import GDP
+        >>> batches = Batches("full", n_steps=4)
+        >>> round(batches.stage(GDP(1.0), spent_mu=0.0, n_rows=100, size=3).mu, 6)
+        0.5
+        """
+        rows, passes = self.rows_per_step(n_rows), self.n_passes
+        total = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+        mu, shuffled = math.sqrt((total**2 - spent_mu**2) / passes), False
+        if self.schedule == "shuffled" and isinstance(guarantee, ApproxDP) and spent_mu == 0.0:
+            best = grouped_shuffle(guarantee, n_groups=self.n_blocks, group_size=rows, times=passes)
+            if best.proof == "groups":
+                mu, shuffled = best.mu, True
+        return Stage(
+            "descent",
+            "gradients of the loss",
+            mu,
+            passes,
+            size,
+            block_map=self.block_map,
+            n_blocks=self.n_blocks,
+            shuffled=shuffled,
+        )
+
+    def blocks(self, stage: Stage, gate: Gate) -> Iterator[Block | None]:
+        """Yield the block of every step; None is all records.
+
+        A shuffled pass has a partition of its own; blocks that only are disjoint may serve again.
+        """
+        if stage.block_map is None:
+            yield from [None] * self.n_steps
+            return
+        if stage.shuffled:
+            for turn in range(stage.times):
+                yield from gate.partition(
+                    f"{stage.block_map}, pass {turn}",
+                    stage.n_blocks,
+                    secret=True,
+                    equal_sizes=True,
+                )
+            return
+        fixed = gate.partition(
+            stage.block_map, stage.n_blocks, equal_sizes=self.schedule == "shuffled"
+        )
+        for _ in range(stage.times):
+            yield from fixed

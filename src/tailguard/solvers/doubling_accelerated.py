@@ -1,0 +1,92 @@
+"""Accelerated descent in phases that double, for risks that grow away from their minimum.
+
+Reference
+---------
+Xu et al. 2025, Algorithm 7 and Theorem 7. That phases cost no more than the costliest of them:
+McSherry 2009, Theorem 4.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tailguard.checks import check_finite, check_integer
+from tailguard.gate import Gate
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.solvers.base import Plan, Problem, Solution, Stage, require
+from tailguard.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.solvers.phases import doubling_sizes
+from tailguard.solvers.reach import set_of
+
+__all__ = ["DoublingAccelerated"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoublingAccelerated(PermutedAccelerated):
+    """Accelerated descent in phases that double, each from where the last one ended.
+
+    For risks that grow away from their minimum like a power, with an exponent above 1.
+
+    Parameters
+    ----------
+    growth_bound
+        A number above 1 and at most the exponent. The smaller it is, the more phases there are.
+    smallest_phase
+        No phase has fewer records unless it is the only one. The other parameters are those of
+        :class:`PermutedAccelerated`; ``n_steps`` holds for every phase.
+
+    Guarantee
+    ---------
+    As for :class:`PermutedAccelerated`: phases read records of their own, each cut into secret
+    batches of its own, and each phase keeps the whole promise.
+
+    Edge cases
+    ----------
+    There is at least one phase. Whether batches count as a shuffle is decided for each phase.
+
+    Reference
+    ---------
+    Xu et al. 2025, Algorithm 7 and Theorem 7, with the momentum of Algorithm 6: the one that is
+    printed does not start at 1.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(
+    ...     tg.losses.LpLoss(4), n_rows=10_000, n_features=3, constraint=tg.sets.L1Ball(1.0)
+    ... )
+    >>> DoublingAccelerated(n_steps=20).plan(problem, tg.GDP(0.5)).settings["batch_sizes"]
+    '20 of 71; 20 of 142; 20 of 285'
+    """
+
+    growth_bound: float = 2.0
+    smallest_phase: int = 32
+
+    name: ClassVar[str] = "doubling-accelerated"
+
+    def __post_init__(self) -> None:
+        """Check the public numbers."""
+        super().__post_init__()
+        bound = check_finite("growth_bound", self.growth_bound)
+        require(bound > 1.0, f"growth_bound must be above 1; got {bound!r}.")
+        check_integer("smallest_phase", self.smallest_phase, minimum=1)
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Go through the phases, each on batches of records that no other phase reads."""
+        problem = plan.problem
+        point = set_of(problem).project(np.full(problem.size, self.start))
+        phases = gate.partition("phases", sizes=self.pass_sizes(problem))
+        points = [point[None, :]]
+        for index in range(len(plan.stages)):
+            points.append(self._pass(gate, plan, index, points[-1][-1], phases[index]))
+        return self._solution(plan, np.concatenate(points[1:]))
+
+    def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
+        """Return how many records each phase reads."""
+        return doubling_sizes(problem.n_rows, self.growth_bound, self.smallest_phase)
+
+    def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
+        name = f"batches {index + 1}"
+        alone = super()._stage(problem, promise, index, n_steps)
+        return replace(alone, name=name, block_map=name, within=("phases", index))

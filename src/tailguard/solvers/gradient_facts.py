@@ -1,0 +1,85 @@
+"""What is publicly assumed of gradients, and the clip level and step that follow from it.
+
+Reference
+---------
+Xu et al. 2025, Algorithms 3 and 6 (clip levels that grow with ``n * mu``), with the constants that
+minimise the predicted risk of distance, sampling, noise and clipping.
+"""
+
+import math
+from dataclasses import dataclass
+
+from tailguard.losses.base import Loss
+from tailguard.solvers.base import Problem
+from tailguard.solvers.limits import ROW_LIMIT_PER_COORDINATE
+
+__all__ = ["NOISE_FACTOR", "GradientFacts"]
+
+NOISE_FACTOR = 16.0
+"""Noise of all phases in the predicted risk of the localised method: each passes its own on."""
+
+
+@dataclass(frozen=True)
+class GradientFacts:
+    """Public numbers about the gradients of a loss.
+
+    Attributes
+    ----------
+    size
+        The number of weights.
+    row_limit
+        The norm to which rows are shrunk.
+    scale, order
+        The norm of a gradient has the moment ``scale ** order`` of that order.
+    largest
+        The largest norm of the gradient of a bounded row; infinite where slopes are unbounded.
+
+    Examples
+    --------
+    >>> facts = GradientFacts(size=4, row_limit=2.0, scale=1.0, order=2.0, largest=math.inf)
+    >>> facts.clip_norm(n_rows=3200, mu=0.04)
+    2.0
+    """
+
+    size: int
+    row_limit: float
+    scale: float
+    order: float
+    largest: float
+
+    @classmethod
+    def of(
+        cls, problem: Problem, *, row_limit: float | None, scale: float | None, order: float
+    ) -> "GradientFacts":
+        """Fill in what the user left open: columns of unit scale, slopes of about 1."""
+        typical = math.sqrt(problem.size)
+        limit = row_limit or ROW_LIMIT_PER_COORDINATE * typical
+        steepest = _slope_bound(problem.scored)
+        return cls(
+            size=problem.size,
+            row_limit=limit,
+            scale=scale or min(typical, limit) * min(steepest, 1.0),
+            order=order,
+            largest=steepest * limit,
+        )
+
+    def clip_norm(self, n_rows: int, mu: float, *, factor: float = NOISE_FACTOR) -> float:
+        """Balance what clipping cuts off with the noise; never beyond the largest gradient.
+
+        ``scale * (n mu / (factor sqrt(d)))^(1 / order)``; the paper has the factor 1.
+        """
+        reach = n_rows * mu / (factor * math.sqrt(self.size))
+        return float(min(self.scale * reach ** (1.0 / self.order), self.largest))
+
+    def step_parameter(self, n_rows: int, mu: float, diameter: float, clip_norm: float) -> float:
+        """Return the localised method's eta of least predicted risk, if all else is as stated.
+
+        ``2 D / sqrt(n (2 r^2 / 3 + 16 d C^2 / (mu^2 n)))`` minimises
+        ``4 D^2 / (eta n) + eta (2 r^2 / 3 + 16 d C^2 / (mu^2 n))``.
+        """
+        noise = NOISE_FACTOR * self.size * (clip_norm / mu) ** 2 / n_rows
+        return 2.0 * diameter / math.sqrt(n_rows * (2.0 * self.scale**2 / 3.0 + noise))
+
+
+def _slope_bound(loss: Loss | None) -> float:
+    return math.inf if loss is None else loss.slope_bound()

@@ -1,0 +1,270 @@
+"""Private iterative hard thresholding: sparse weights, a block of records and a peeling per step.
+
+The records are cut into disjoint blocks. Each step moves along the mean gradient of one block, of
+which the largest entries are chosen and noised: noise in a few entries, and not in a thousand. A
+record meets one block, so every step may spend the whole budget.
+
+Reference
+---------
+Tao, Wu, Cheng and Wang 2022, Algorithm 5; Cai, Wang and Zhang 2021, Algorithm 3. The noise is that
+of an exact accounting, and threshold and steps follow from it: see ``solvers/sparse_limits.py``.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_open_unit,
+    check_positive,
+)
+from tailguard.gate import Gate
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.peeling import PeeledStep
+from tailguard.queries.units import Units
+from tailguard.solvers.base import (
+    BUDGET_MARGIN,
+    Plan,
+    Problem,
+    Solution,
+    Stage,
+    require,
+    usable_guarantee,
+)
+from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
+from tailguard.solvers.private_units import LOCATION_STEPS, SPREAD_STEPS, target_units
+from tailguard.solvers.shared_units import SharedUnits
+from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
+
+__all__ = ["HardThresholding"]
+
+FloatArray = NDArray[np.float64]
+PerColumn = float | Sequence[float] | FloatArray
+
+ASSUMPTIONS = (
+    "columns are in comparable units and lie around zero, or their scales and centres are stated",
+    "few columns matter, at most as many as are kept, and none of the others nearly repeats one",
+    "the weights that matter stand out from the largest noise of all columns",
+)
+
+
+@dataclass(frozen=True)
+class HardThresholding:
+    """Sparse descent over the truncated mean gradient, by peeling.
+
+    Parameters
+    ----------
+    n_nonzero
+        How many features are kept; None takes it from the constraint, a ``tg.sets.SparseBall``.
+    n_steps, threshold, step_size
+        Public numbers in private units; None takes the rule in ``solvers/sparse_limits.py``.
+    feature_scale
+        Public scales of the columns, one number or one per column; None buys one for all of them.
+    feature_center
+        Public centres of the columns, one number or one per column.
+    target_scale, target_center
+        The same for the target; without a scale both are bought where the loss has a use for them.
+    units_share
+        The share of ``mu**2`` that buys units.
+    calibration
+        ``"tight"`` for the least noise that the guarantee allows, ``"paper"`` for the paper's.
+
+    Guarantee
+    ---------
+    The run spends exactly the plan's event, whose total is at most the guarantee, for every input.
+
+    Edge cases
+    ----------
+    With no more features than are kept, nothing is chosen and nothing is paid for it. An intercept
+    is always kept, and not counted. Pure DP needs stated units, and is met with Laplace noise.
+
+    Reference
+    ---------
+    Tao, Wu, Cheng and Wang 2022, Algorithm 5.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=20_000, n_features=1000)
+    >>> plan = HardThresholding(n_nonzero=5).plan(problem, tg.ApproxDP(1.0, 1e-6))
+    >>> plan.stage("descent").n_blocks, plan.settings["noise"]
+    (3, 'peeled-gaussian')
+    """
+
+    n_nonzero: int | None = None
+    n_steps: int | None = None
+    threshold: float | None = None
+    step_size: float | None = None
+    feature_scale: PerColumn | None = None
+    feature_center: PerColumn = 0.0
+    target_scale: float | None = None
+    target_center: float = 0.0
+    units_share: float = 0.1
+    calibration: str = "tight"
+
+    def __post_init__(self) -> None:
+        """Check the public numbers."""
+        check_open_unit("units_share", self.units_share)
+        check_choice("calibration", self.calibration, ("tight", "paper"))
+        check_finite("target_center", self.target_center)
+        for name in ("n_nonzero", "n_steps"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), minimum=1)
+        for name in ("threshold", "step_size", "target_scale"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        for name, check in (("feature_scale", check_positive), ("feature_center", check_finite)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _per_column(name, getattr(self, name), check))
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Share the budget out and fix limits and steps from public numbers."""
+        n_nonzero = self._check(problem)
+        units = self._units(problem)
+        promise = usable_guarantee(guarantee, _most_coordinates(problem, self.n_steps))
+        bought: tuple[Stage, ...] = ()
+        if units.buys:
+            usable = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+            bought = units.stages(usable * math.sqrt(self.units_share))
+        probe = PeeledStep(problem.scored, units.stated, 1.0, 1.0, n_nonzero)
+        counts = probe.n_selected, probe.n_free
+        if self.calibration == "paper":
+            form, ratio = printed_form(promise, *counts)
+        else:
+            form, ratio = best_form(promise, (stage.event for stage in bought), *counts)
+        limits = choose_sparse_limits(
+            problem,
+            ratio,
+            n_nonzero,
+            n_steps=self.n_steps,
+            threshold=self.threshold,
+            step_size=self.step_size,
+        )
+        size = units.stated.size
+        descent = PeelingStage.of(form, ratio, *counts, n_blocks=limits.n_steps, size=size)
+        return Plan(
+            solver="hard-thresholding",
+            problem=problem,
+            guarantee=guarantee,
+            stages=(*bought, descent),
+            settings={
+                "n_nonzero": n_nonzero,
+                "threshold": limits.threshold,
+                "step_size": limits.step_size,
+                "largest_noise": limits.largest_noise,
+                "noise": form,
+            },
+            assumptions=ASSUMPTIONS,
+        )
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Buy units, step, map back."""
+        problem, settings = plan.problem, plan.settings
+        descent = cast(PeelingStage, plan.stage("descent"))
+        query = PeeledStep(
+            problem.scored,
+            self._units(problem).buy(gate, plan.stages),
+            threshold=float(settings["threshold"]),
+            step_size=float(settings["step_size"]),
+            n_nonzero=int(settings["n_nonzero"]),
+        )
+        blocks = gate.partition(BLOCK_MAP, descent.n_blocks)
+        points = np.zeros((descent.n_blocks + 1, query.units.size))
+        for step in range(descent.n_blocks):
+            points[step + 1] = descent.ask(gate, query, points[step], blocks[step])
+        return _solution(plan, query, points[1:])
+
+    def _check(self, problem: Problem) -> int:
+        """Refuse what the method does not do; return how many features are kept."""
+        require(
+            problem.scored is not None,
+            "solver 'hard-thresholding' needs a loss of one score; "
+            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent'.",
+        )
+        require(
+            target_units(problem) != "scale" and not problem.has_offset,
+            "solver 'hard-thresholding' must be given a loss without a log link, and no exposure; "
+            f"got {type(problem.loss).__name__}.",
+        )
+        sparse = getattr(problem.constraint, "n_nonzero", None)
+        require(
+            problem.constraint is None or sparse is not None,
+            "constraint must be a tg.sets.SparseBall for solver 'hard-thresholding', or None; "
+            f"got {problem.constraint!r}.",
+        )
+        n_nonzero = self.n_nonzero or sparse
+        if n_nonzero is None:
+            raise InputError(
+                "n_nonzero must be given, such as tg.solvers.HardThresholding(n_nonzero=10), or "
+                "constraint=tg.sets.SparseBall(10)."
+            )
+        require(
+            self.n_steps is None or self.n_steps <= problem.n_rows,
+            f"n_steps must be at most n_rows = {problem.n_rows}: every step takes records of its "
+            f"own; got {self.n_steps}.",
+        )
+        return n_nonzero
+
+    def _units(self, problem: Problem) -> SharedUnits:
+        """Lay out what is stated and what is bought."""
+        stated = Units(
+            _vector("feature_center", self.feature_center, problem.n_features),
+            _vector("feature_scale", self.feature_scale or 1.0, problem.n_features),
+            problem.intercept,
+            self.target_center if self.target_scale else 0.0,
+            self.target_scale or 1.0,
+        )
+        buys_target = self.target_scale is None and target_units(problem) != "none"
+        return SharedUnits(problem, stated, self.feature_scale is None, buys_target)
+
+
+def _per_column(name: str, value: Any, check: Callable[[str, object], float]) -> PerColumn:
+    """Return one number or a tuple of numbers, all checked."""
+    if np.ndim(value) == 0:
+        return check(name, value)
+    return tuple(check(name, entry) for entry in np.asarray(value).ravel().tolist())
+
+
+def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
+    """Return one number per column."""
+    entries = np.asarray(value, dtype=np.float64)
+    if entries.ndim and entries.shape != (n_features,):
+        raise InputError(
+            f"{name} must be one number, or one for each of the {n_features} columns; got "
+            f"{entries.size} numbers."
+        )
+    return np.array(np.broadcast_to(entries, n_features))
+
+
+def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
+    """Bound the numbers that a plan releases, before its steps are chosen."""
+    bought = 2 * (SPREAD_STEPS + 2) + LOCATION_STEPS + 1
+    return bought + (n_steps or max(STEP_COUNTS)) * problem.size
+
+
+def _solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solution:
+    """Map the last weights and their predicted noise back to the user's units."""
+    loss, units, problem = query.loss, query.units, plan.problem
+    assert loss is not None
+    descent = cast(PeelingStage, plan.stage("descent"))
+    weights = points[-1]
+    coef, intercept = units.coefficients(weights, loss.target_units)
+    coef, intercept = np.nan_to_num(coef), float(np.nan_to_num(intercept))
+    if problem.constraint is not None:
+        coef = problem.constraint.project(coef)
+    # What a step's noise leaves in the last weights falls as distance does.
+    left = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
+    reach = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
+    noise = reach * descent.noise_over_sensitivity * math.sqrt(left)
+    gain = units.target_scale if loss.target_units == "location-scale" else 1.0
+    coef_std = np.where(coef == 0.0, np.nan, gain * noise / units.scale)
+    intercept_std = gain * noise if units.intercept else 0.0
+    return Solution(coef, intercept, plan, coef_std, intercept_std, points)

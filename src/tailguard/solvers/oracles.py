@@ -1,0 +1,117 @@
+"""Gradient oracles: the private means that a descent may ask for, by name.
+
+An oracle is a recipe. It becomes a query once it is told the loss whose gradients are averaged and
+the units in which records are read. One line here makes a private mean of
+:mod:`tailguard.queries.means` an oracle of every descent.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022, Algorithm 1: descent over any private mean of the gradients.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from tailguard.checks import InputError, check_choice
+from tailguard.losses.base import Loss
+from tailguard.queries.base import AnyQuery
+from tailguard.queries.units import Units
+
+__all__ = ["ORACLES", "SMOOTH_ORACLES", "Oracle", "make_oracle"]
+
+ORACLES = {
+    "clipped": "tailguard.queries.clipped_gradient:MeanClippedGradient",
+    "clamped": "tailguard.queries.means.clamped:ClampedMean",
+    "truncated": "tailguard.queries.means.truncated:TruncatedMean",
+    "soft": "tailguard.queries.means.soft:SoftMean",
+    "trimmed": "tailguard.queries.means.trimmed:TrimmedMean",
+    "iterative": "tailguard.queries.means.iterative:IterativeMean",
+}
+"""Name -> ``"module:Class"`` of a query that is built from loss, units and its own parameters."""
+
+SMOOTH_ORACLES = ("trimmed",)
+"""Those whose noise follows the records: they are asked for by their cost, and have no mu."""
+
+MANY_ROWS = 2**40  # enough for any number of groups
+GIVEN_BY_THE_DESCENT = ("loss", "units")
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """How gradients are averaged in private: the name of a mean and its parameters.
+
+    Attributes
+    ----------
+    name
+        One of :data:`ORACLES`.
+    parameters
+        Public numbers of that mean, in the units of the gradient.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> oracle = make_oracle("clipped", clip_norm=2.0)
+    >>> oracle.query(tg.losses.Squared(), Units.raw(3, intercept=False)).norm_limit
+    2.0
+    """
+
+    name: str
+    parameters: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the noise follows the records."""
+        return self.name in SMOOTH_ORACLES
+
+    def query(self, loss: Loss | None, units: Units) -> Any:
+        """Return the query for gradients of ``loss`` of records read in ``units``."""
+        return _query_class(self.name)(loss, units, **self.parameters)
+
+    def describe(self) -> str:
+        """Say name and parameters in one phrase."""
+        stated = ", ".join(f"{name} = {_plain(value)}" for name, value in self.parameters.items())
+        return f"{self.name} ({stated})" if stated else self.name
+
+
+def make_oracle(name: str, **parameters: float | int | str) -> Oracle:
+    """Build an oracle by its name, refusing parameters that its mean does not have.
+
+    Examples
+    --------
+    >>> make_oracle("clamped", threshold=3.0, n_groups=22).describe()
+    'clamped (threshold = 3, n_groups = 22)'
+    >>> make_oracle("clamped", limit=3.0)
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: oracle 'clamped' takes threshold and n_groups; got limit.
+    """
+    kind = _query_class(check_choice("oracle", name, (*ORACLES,)))
+    known = [f for f in fields(kind) if f.name not in GIVEN_BY_THE_DESCENT]  # type: ignore[arg-type]
+    *most, last = (f.name for f in known)
+    names = f"{', '.join(most)} and {last}"
+    for given in parameters:
+        if given not in {f.name for f in known}:
+            raise InputError(f"oracle {name!r} takes {names}; got {given}.")
+    oracle = Oracle(name, dict(parameters))
+    try:
+        query = oracle.query(None, Units.raw(1, intercept=False))
+    except TypeError:
+        raise InputError(f"oracle {name!r} needs {names}; got {', '.join(parameters)}.") from None
+    if not oracle.smooth and not math.isfinite(query.sensitivity(MANY_ROWS, 1).ideal):
+        raise InputError(f"oracle {name!r} needs a finite bound among {names}; got none.")
+    return oracle
+
+
+def _plain(value: float | int | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+@cache
+def _query_class(name: str) -> Callable[..., AnyQuery]:
+    module, _, attribute = ORACLES[name].partition(":")
+    kind: Callable[..., AnyQuery] = getattr(import_module(module), attribute)
+    return kind

@@ -1,0 +1,227 @@
+"""Sample and aggregate: minimise on disjoint blocks, and release a central one of the minimisers.
+
+No gradient is released: every block of records has a minimiser of its own, and one of these, near
+to most of the others, leaves with noise that follows how near they are. It costs one release.
+
+Reference
+---------
+Wang, Xiao, Devadas and Xu 2020, Algorithm 1 and Theorems 1 and 2; Nissim, Raskhodnikova and Smith
+2007. What the paper prints for the scale of the noise is not smooth: the query has what is.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from tailguard.checks import InputError, check_finite, check_integer, check_positive
+from tailguard.gate import Gate
+from tailguard.losses.base import Loss
+from tailguard.privacy.events import Approximate
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.queries.sample_aggregate import SampleAggregate
+from tailguard.solvers.base import (
+    BUDGET_MARGIN,
+    Plan,
+    Problem,
+    Solution,
+    require,
+    usable_guarantee,
+)
+from tailguard.solvers.reach import check_reach, in_users_terms, set_of
+from tailguard.solvers.smooth_stage import SmoothStage
+
+__all__ = ["BlockMinimiser", "SampleAndAggregate", "no_estimate"]
+
+FloatArray = NDArray[np.float64]
+
+MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
+Estimator = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def no_estimate(features: FloatArray, target: FloatArray) -> FloatArray:
+    """Return nothing: for the public numbers of a query, which need no estimate.
+
+    Examples
+    --------
+    >>> no_estimate(np.zeros((1, 1)), np.zeros(1))
+    array([], dtype=float64)
+    """
+    return np.empty(0)
+
+
+@dataclass(frozen=True)
+class BlockMinimiser:
+    """Weights of least mean loss on some records, with a small ridge; it keeps nothing.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> fit = BlockMinimiser(tg.losses.Squared(), intercept=False, ridge=1e-9)
+    >>> fit(np.array([[1.0], [2.0]]), np.array([2.0, 4.0])).round(6)
+    array([2.])
+    """
+
+    loss: Loss
+    intercept: bool
+    ridge: float
+
+    def __call__(self, features: FloatArray, target: FloatArray) -> FloatArray:
+        """Minimise, from zero."""
+        columns = [features, np.ones((len(features), 1))] if self.intercept else [features]
+        design = np.hstack(columns)
+
+        def risk(weights: FloatArray) -> tuple[float, FloatArray]:
+            """Return mean loss and its gradient."""
+            score = design @ weights
+            penalty = self.ridge * float(weights @ weights)
+            value = float(np.mean(self.loss.value(score, target))) + penalty
+            slope = self.loss.slope(score, target)
+            return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
+
+        found = minimize(
+            risk,
+            np.zeros(design.shape[1]),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": MOST_ITERATIONS},
+        )
+        return np.asarray(found.x, dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleAndAggregate:
+    """A central minimiser of disjoint blocks of records, for losses of one score.
+
+    Parameters
+    ----------
+    n_blocks
+        How many blocks; None takes as many as the noise can use, of ``least_rows`` each.
+    least_rows
+        How many records a block has at least, where ``n_blocks`` is None.
+    diameter
+        Minimisers are cut to a ball of this diameter around the start; None takes that of the set.
+    start
+        A public start, one number for every coordinate.
+    ridge
+        Keeps the minimiser of a block unique.
+    calibration
+        ``"tight"``, or ``"published"``: the paper's constants, which waste half of the budget.
+
+    Guarantee
+    ---------
+    The run costs at most the guarantee, which must be (epsilon, delta), for every input and loss.
+
+    Edge cases
+    ----------
+    A minimisation that fails gives the start for its block. Other guarantees are refused: the cost
+    is neither Gaussian nor concentrated.
+
+    Reference
+    ---------
+    Wang, Xiao, Devadas and Xu 2020, Algorithm 1; the noise is on a scale that is smooth.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(
+    ...     tg.losses.Squared(), n_rows=20_000, n_features=2, constraint=tg.sets.L2Ball(2.0)
+    ... )
+    >>> plan = SampleAndAggregate(least_rows=50).plan(problem, tg.ApproxDP(1.0, 1e-5))
+    >>> plan.settings["n_blocks"]
+    400
+    """
+
+    n_blocks: int | None = None
+    least_rows: int = 20
+    diameter: float | None = None
+    start: float = 0.0
+    ridge: float = 1e-6
+    calibration: str = "tight"
+
+    name = "sample-and-aggregate"
+
+    def __post_init__(self) -> None:
+        """Check the public numbers; what concerns the query it checks itself."""
+        check_integer("least_rows", self.least_rows, minimum=1)
+        check_finite("start", self.start)
+        check_positive("ridge", self.ridge)
+        if self.diameter is not None:
+            check_positive("diameter", self.diameter)
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Choose blocks and noise; numbers only."""
+        self._check(problem)
+        promise = self.promise(guarantee, problem.size)
+        query = self._query_for(problem)
+        share = Approximate(promise.epsilon, promise.delta)
+        stage = SmoothStage.of(query, share, n_rows=problem.n_rows, n_features=problem.n_features)
+        public = query.calibrate_event(problem.n_rows, problem.n_features, share)
+        return Plan(
+            solver=self.name,
+            problem=problem,
+            guarantee=guarantee,
+            stages=(stage,),
+            settings={
+                "n_blocks": int(public.facts["n_blocks"]),
+                "diameter": query.diameter,
+                "smoothness": public.smoothness,
+                "shift": public.shift,
+                "calibration": self.calibration,
+            },
+            assumptions=(
+                "most blocks have minimisers near the minimiser of the mean loss",
+                "the minimiser is within half the diameter of the start",
+            ),
+        )
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Ask for the central minimiser, and put it into the set."""
+        problem = plan.problem
+        found = gate.ask(self._query_for(problem), None, event=plan.stages[0].asked)
+        weights = set_of(problem).project(found)
+        coef, intercept = in_users_terms(problem, weights)
+        unknown = np.full(coef.shape, math.nan)
+        return Solution(coef, intercept, plan, unknown, math.nan, weights[None, :])
+
+    def query(
+        self, size: int, estimator: Estimator = no_estimate, diameter: float | None = None
+    ) -> SampleAggregate:
+        """Return the query for so many weights; its public numbers do not need the estimator."""
+        reach = self.diameter or diameter
+        assert reach is not None  # plans see to it
+        return SampleAggregate(
+            estimator,
+            center=(self.start,) * size,
+            diameter=reach,
+            n_blocks=self.n_blocks,
+            least_rows=self.least_rows,
+            calibration=self.calibration,
+        )
+
+    def promise(self, guarantee: Guarantee, size: int) -> ApproxDP:
+        """Return what the release may spend, or refuse a guarantee of another kind."""
+        promise = usable_guarantee(guarantee, size)
+        if not isinstance(promise, ApproxDP):
+            raise InputError(
+                f"guarantee must be ApproxDP for solver {self.name!r}, whose cost is neither "
+                f"Gaussian, concentrated nor pure; got {guarantee!r}."
+            )
+        return ApproxDP(promise.epsilon * (1.0 - BUDGET_MARGIN), promise.delta)
+
+    def _query_for(self, problem: Problem) -> SampleAggregate:
+        assert problem.scored is not None
+        fit = BlockMinimiser(problem.scored, problem.intercept, self.ridge)
+        return self.query(problem.size, fit, set_of(problem).diameter())
+
+    def _check(self, problem: Problem) -> None:
+        """Refuse what could only fail after the budget is reserved; all of it is public."""
+        require(
+            problem.scored is not None and not problem.has_offset,
+            f"solver {self.name!r} must be given a loss of one score, and no exposure; got "
+            f"{type(problem.loss).__name__}.",
+        )
+        check_reach(problem, self.diameter or set_of(problem).diameter())

@@ -1,0 +1,137 @@
+"""Localised descent in rounds, for risks that grow away from their minimum like a power.
+
+Under such a noise condition, ``F(w) - F(w*) >= lambda |w - w*|^theta``, a small risk means a near
+optimum: each round runs the localised method in a ball around the last answer, on records of its
+own, and may spend the whole budget.
+
+Reference
+---------
+Xu et al. 2025, Algorithms 4 and 5 and Theorems 2 and 3.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tailguard.checks import check_finite, check_positive
+from tailguard.solvers.base import Problem, require
+from tailguard.solvers.localised import Localised
+from tailguard.solvers.phases import Round, doubling_sizes, equal_sizes
+
+__all__ = ["DoublingLocalised", "ShrinkingLocalised"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrinkingLocalised(Localised):
+    """Localised descent in equal rounds, each in a ball of half the radius of the last.
+
+    For exponents of the noise condition of at least 2, which need not be known.
+
+    Parameters
+    ----------
+    radius
+        How far the optimum may be from the start; None takes the diameter of the set. The other
+        parameters are those of :class:`Localised`.
+
+    Guarantee
+    ---------
+    As for :class:`Localised`: rounds read records of their own.
+
+    Edge cases
+    ----------
+    Few records make one round, which is :class:`Localised`. A ball is cut out around the last
+    answer, which lies in the set, so it is never empty.
+
+    Reference
+    ---------
+    Xu et al. 2025, Algorithm 4 and Theorem 2.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(
+    ...     tg.losses.LpLoss(4), n_rows=10_000, n_features=3, constraint=tg.sets.L1Ball(1.0)
+    ... )
+    >>> [part.radius for part in ShrinkingLocalised().rounds(problem)]
+    [2.0, 1.0, 0.5, 0.25]
+    """
+
+    radius: float | None = None
+
+    name: ClassVar[str] = "shrinking-localised"
+
+    def __post_init__(self) -> None:
+        """Check the public numbers."""
+        super().__post_init__()
+        if self.radius is not None:
+            check_positive("radius", self.radius)
+
+    def rounds(self, problem: Problem) -> tuple[Round, ...]:
+        """Return equal rounds, with radii that are halved."""
+        radius = self.radius or self._diameter(problem)
+        return tuple(
+            Round(n_rows, radius / 2**index)
+            for index, n_rows in enumerate(equal_sizes(problem.n_rows))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoublingLocalised(Localised):
+    """Localised descent in rounds that double, for any exponent of the noise condition above 1.
+
+    Parameters
+    ----------
+    growth_bound
+        A number above 1 and at most the exponent. The smaller it is, the more rounds there are.
+    radius
+        The radius of the ball around the start of the first round; None takes the diameter of the
+        set.
+    shrinks
+        Whether the radius is halved from round to round, as the paper has it. Nothing shows that
+        the halved balls hold the optimum, so by default they keep their radius. The other
+        parameters are those of :class:`Localised`.
+
+    Guarantee
+    ---------
+    As for :class:`Localised`: rounds read records of their own.
+
+    Edge cases
+    ----------
+    There is at least one round, and none has fewer records than ``smallest_phase`` unless it is
+    the only one. All records are used.
+
+    Reference
+    ---------
+    Xu et al. 2025, Algorithm 5 and Theorem 3.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(
+    ...     tg.losses.LpLoss(4), n_rows=10_000, n_features=3, constraint=tg.sets.L1Ball(1.0)
+    ... )
+    >>> [part.n_rows for part in DoublingLocalised(growth_bound=2.0).rounds(problem)]
+    [1428, 2857, 5715]
+    """
+
+    growth_bound: float = 2.0
+    radius: float | None = None
+    shrinks: bool = False
+
+    name: ClassVar[str] = "doubling-localised"
+
+    def __post_init__(self) -> None:
+        """Check the public numbers."""
+        super().__post_init__()
+        bound = check_finite("growth_bound", self.growth_bound)
+        require(bound > 1.0, f"growth_bound must be above 1; got {bound!r}.")
+        if self.radius is not None:
+            check_positive("radius", self.radius)
+
+    def rounds(self, problem: Problem) -> tuple[Round, ...]:
+        """Return rounds that double."""
+        radius = self.radius or self._diameter(problem)
+        sizes = doubling_sizes(problem.n_rows, self.growth_bound, self.smallest_phase)
+        return tuple(
+            Round(n_rows, radius / 2**index if self.shrinks else radius)
+            for index, n_rows in enumerate(sizes)
+        )

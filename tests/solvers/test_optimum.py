@@ -1,0 +1,116 @@
+"""Without noise and with clipping inactive, full-batch descent ends at scikit-learn's optimum."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import tailguard as tg
+from support.spy import GENEROUS, gate_over
+from tailguard.solvers.base import Problem
+from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES, make_oracle
+from tailguard.solvers.registry import SOLVERS, make_solver
+
+N_ROWS = 300
+# These read blocks of records once: tests/support/recursions.py has what they are compared with.
+SINGLE_PASS = (
+    *("localised", "shrinking-localised", "doubling-localised"),
+    *("permuted-accelerated", "doubling-accelerated", "hard-thresholding"),
+)
+WIDE = {  # so wide that nothing is bounded, and one group: every one is then the plain mean
+    "clipped": {"clip_norm": 1e3},
+    "clamped": {"threshold": 1e3, "n_groups": 1},
+    "truncated": {"threshold": 1e3, "n_groups": 1},
+    "soft": {"scale": 3e4, "smoothing": 400.0},
+    "iterative": {"clip_norm": 1e3, "n_groups": 1, "centre": "median"},
+}
+FULL_BATCH = {
+    "scaled-gradient-descent": {
+        "n_steps": 4_000,
+        "row_limit": 10.0,
+        "slope_limit": 1e3,
+        "iterate": "last",
+    },
+    "noisy-gradient-descent": {
+        "n_steps": 600,
+        "clip_norm": 1e3,
+        "step_size": 1.0,
+        "iterate": "last",
+    },
+}
+LOSSES = {"squared": tg.losses.Squared(), "logistic": tg.losses.Logistic()}
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def records(loss):
+    rng = np.random.default_rng(11)
+    X = rng.standard_normal((N_ROWS, 3))
+    score = X @ np.array([0.5, -0.25, 0.1]) + 0.3
+    if loss == "squared":
+        return X, score + 0.1 * rng.standard_normal(N_ROWS)
+    return X, (rng.random(N_ROWS) < 1.0 / (1.0 + np.exp(-score))).astype(float)
+
+
+def optimum(X, y, loss, *, intercept):
+    if loss == "squared":
+        model = LinearRegression(fit_intercept=intercept)
+    else:
+        model = LogisticRegression(
+            C=np.inf, fit_intercept=intercept, solver="newton-cholesky", tol=1e-12, max_iter=1000
+        )
+    fitted = model.fit(X, y)
+    return np.append(fitted.coef_, fitted.intercept_)
+
+
+def without_noise(solver, loss, *, intercept, constraint=None):
+    X, y = records(loss)
+    problem = Problem(LOSSES[loss], N_ROWS, 3, intercept, constraint)
+    plan = solver.plan(problem, GENEROUS)
+    gate, _ = gate_over(problem, X, y, GENEROUS)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    solution = solver.run(plan, gate)
+    return np.append(solution.coef, solution.intercept), optimum(X, y, loss, intercept=intercept)
+
+
+def test_every_registered_solver_is_full_batch_or_single_pass():
+    assert {*FULL_BATCH, *SINGLE_PASS} == {*SOLVERS}
+    assert {*WIDE, *SMOOTH_ORACLES} == {*ORACLES}  # the smooth one always trims
+
+
+@every_loss
+@pytest.mark.parametrize(
+    ("name", "intercept"),
+    [
+        ("scaled-gradient-descent", True),  # it centres records, so a constant is always fitted
+        ("noisy-gradient-descent", True),
+        ("noisy-gradient-descent", False),
+    ],
+)
+def test_full_batch_solvers_reach_the_optimum_of_scikit_learn(name, intercept, loss):
+    constraint = tg.sets.L2Ball(5.0) if name == "noisy-gradient-descent" else None
+    solver = make_solver(name, **FULL_BATCH[name])
+    found, best = without_noise(solver, loss, intercept=intercept, constraint=constraint)
+    np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+@every_loss
+@pytest.mark.parametrize("name", WIDE)
+def test_descent_over_every_oracle_reaches_it_too(name, loss):
+    solver = make_solver(
+        "noisy-gradient-descent",
+        oracle=make_oracle(name, **WIDE[name]),
+        n_steps=600,
+        step_size=1.0,
+        iterate="last",
+    )
+    ball = tg.sets.L2Ball(5.0)
+    found, best = without_noise(solver, loss, intercept=False, constraint=ball)
+    np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+def test_a_clip_that_binds_moves_the_answer_away():
+    solver = make_solver(
+        "noisy-gradient-descent", clip_norm=0.1, n_steps=600, step_size=1.0, iterate="last"
+    )
+    ball = tg.sets.L2Ball(5.0)
+    found, best = without_noise(solver, "squared", intercept=False, constraint=ball)
+    assert np.abs(found - best).max() > 1e-3

@@ -1,0 +1,124 @@
+"""Noise that follows the records, in a descent and in sample and aggregate."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.spy import gate_over
+from tailguard.privacy.events import Parallel, Repeated
+from tailguard.solvers.base import Problem
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.oracles import make_oracle
+from tailguard.solvers.sample_and_aggregate import BlockMinimiser, SampleAndAggregate
+
+N_ROWS = 3_000
+
+
+def records(outliers=0):
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((N_ROWS, 2))
+    y = X @ np.array([0.5, -0.3]) + 0.1 * rng.standard_normal(N_ROWS)
+    y[:outliers] = 1e9
+    return X, y
+
+
+PROBLEM = Problem(tg.losses.Squared(), N_ROWS, 2, constraint=tg.sets.L2Ball(2.0))
+
+
+def trimmed(schedule="full", **options):
+    oracle = make_oracle("trimmed", low=-2.0, high=2.0, calibration="numerical")
+    return NoisyGradientDescent(
+        4, oracle=oracle, step_size=0.5, iterate="last", schedule=schedule, **options
+    )
+
+
+def run(solver, guarantee, *, seed=1, outliers=0):
+    plan = solver.plan(PROBLEM, guarantee)
+    gate, books = gate_over(PROBLEM, *records(outliers), guarantee, seed=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return solver.run(plan, gate), plan, gate.certificate(), books
+
+
+@pytest.mark.parametrize(
+    ("schedule", "guarantee"),
+    [("full", tg.ZCDP(2.0)), ("full", tg.ApproxDP(8.0, 1e-5)), ("disjoint", tg.ZCDP(3.0))],
+)
+def test_trimmed_descent_spends_what_it_planned(schedule, guarantee):
+    _, plan, certificate, books = run(trimmed(schedule), guarantee)
+    assert sum(release.times for release in books.releases) == 4
+    assert all(release.mechanism == "arsinh-normal" for release in books.releases)
+    assert certificate.spent.rho == pytest.approx(certificate.total.rho)
+    if isinstance(guarantee, tg.ZCDP):
+        assert 0.999 * guarantee.rho <= certificate.total.rho <= guarantee.rho
+    else:
+        assert 0.999 * 8.0 <= certificate.total.epsilon <= 8.0
+    kind = Parallel if schedule == "disjoint" else Repeated
+    assert isinstance(plan.stage("descent").event, kind)
+    assert "rho = " in plan.explain()
+
+
+def test_a_few_far_records_do_not_move_a_trimmed_descent():
+    clean, spoiled = (run(trimmed(), tg.ZCDP(50.0), outliers=k)[0].coef for k in (0, 5))
+    np.testing.assert_allclose(clean, [0.5, -0.3], atol=0.15)
+    np.testing.assert_allclose(spoiled, clean, atol=0.1)
+
+
+@pytest.mark.parametrize("guarantee", [tg.GDP(1.0), tg.PureDP(1.0)])
+def test_a_concentrated_cost_needs_a_promise_that_it_implies(guarantee):
+    with pytest.raises(tg.InputError, match="guarantee must be ApproxDP or ZCDP"):
+        trimmed().plan(PROBLEM, guarantee)
+
+
+def test_what_a_trimmed_descent_refuses():
+    with pytest.raises(tg.InputError, match="schedule must be 'full' or 'disjoint'"):
+        trimmed("shuffled").plan(PROBLEM, tg.ZCDP(1.0))
+    with pytest.raises(tg.InputError, match="n_rows must be above"):
+        trimmed().plan(PROBLEM, tg.ZCDP(1e-4))
+    with pytest.raises(tg.InputError, match="oracle 'trimmed' needs low, high"):
+        make_oracle("trimmed", low=-1.0)
+
+
+def test_groups_are_counted_among_what_is_released():
+    oracle = make_oracle("iterative", clip_norm=5.0, n_groups=10, centre="median")
+    solver = NoisyGradientDescent(3, oracle=oracle, step_size=0.5)
+    _, plan, certificate, _ = run(solver, tg.ApproxDP(1.0, 1e-6))
+    assert plan.coordinates == 3 * 10 * 2
+    assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon)
+
+
+def test_sample_and_aggregate_spends_its_budget_once_and_finds_the_weights():
+    guarantee = tg.ApproxDP(4.0, 1e-6)
+    found, plan, certificate, books = run(SampleAndAggregate(least_rows=10), guarantee)
+    assert [release.mechanism for release in books.releases] == ["smooth-gaussian"]
+    assert 0.999 * 4.0 <= certificate.spent.epsilon <= 4.0
+    assert plan.settings["n_blocks"] == books.releases[0].parameters["n_blocks"]
+    np.testing.assert_allclose(found.coef, [0.5, -0.3], atol=0.5)
+
+
+def test_without_noise_it_is_the_minimiser_of_one_block():
+    """Fewer blocks are wilder than more, but each is the least squares fit of its records."""
+    solver = SampleAndAggregate(n_blocks=4)
+    query = solver.query(2, diameter=4.0)
+    X, y = records()
+    blocks = np.array_split(query._dealt(N_ROWS), 4)
+    fits = [np.linalg.lstsq(X[block], y[block], rcond=None)[0] for block in blocks]
+    guarantee = tg.ApproxDP(4.0, 1e-6)
+    found = run(solver, guarantee, seed=None)[0].coef
+    assert min(np.abs(found - fit).max() for fit in fits) < 1e-4
+
+
+def test_sample_and_aggregate_fits_an_intercept_and_labels():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 1))
+    y = (rng.random(400) < 1.0 / (1.0 + np.exp(-1.0 - 2.0 * X[:, 0]))).astype(float)
+    fit = BlockMinimiser(tg.losses.Logistic(), intercept=True, ridge=1e-9)(X, y)
+    gradient = np.column_stack([X, np.ones(400)]).T @ (
+        1 / (1 + np.exp(-X[:, 0] * fit[0] - fit[1])) - y
+    )
+    np.testing.assert_allclose(gradient / 400, 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("guarantee", [tg.GDP(1.0), tg.ZCDP(1.0)])
+def test_sample_and_aggregate_needs_epsilon_and_delta(guarantee):
+    with pytest.raises(tg.InputError, match="guarantee must be ApproxDP"):
+        SampleAndAggregate().plan(PROBLEM, guarantee)

@@ -1,0 +1,68 @@
+"""The public numbers of hard thresholding follow from sizes and budget alone."""
+
+import pytest
+
+import tailguard as tg
+from tailguard.papers.parameters.tao2022 import sparse_threshold
+from tailguard.solvers.base import Problem
+from tailguard.solvers.sparse_limits import choose_sparse_limits, typical_slope
+
+RATIO = 1.0 / 14.0
+
+
+def problem(n_rows=20_000, n_features=1000, loss=None):
+    return Problem(loss or tg.losses.Squared(), n_rows, n_features)
+
+
+def test_more_records_allow_more_steps_and_a_higher_threshold():
+    found = [
+        choose_sparse_limits(problem(n), RATIO, 5) for n in (2_000, 20_000, 200_000, 2 * 10**6)
+    ]
+    steps, thresholds = [f.n_steps for f in found], [f.threshold for f in found]
+    assert steps == sorted(steps)
+    assert thresholds == sorted(thresholds)
+    assert steps[0] < steps[-1]
+    noises = [f.largest_noise for f in found]
+    assert noises == sorted(noises, reverse=True)
+
+
+def test_the_threshold_of_the_theorem_is_far_above():
+    theorem = sparse_threshold(
+        n_rows=20_000,
+        n_features=1000,
+        n_kept=5,
+        n_steps=10,
+        smoothness=3.0,
+        moment_order=1.5,
+        moment_bound=3.0,
+        epsilon=1.0,
+        delta=1e-6,
+        failure_probability=0.1,
+    )
+    chosen = choose_sparse_limits(problem(), RATIO, 5)
+    assert chosen.threshold < theorem / 1.5
+    printed = choose_sparse_limits(problem(), RATIO, 5, n_steps=10, threshold=59.0)
+    # At the theorem's numbers the largest noise drowns weights of 1, and ours does not.
+    assert printed.largest_noise > 3.0
+    assert chosen.largest_noise < 0.1
+
+
+def test_a_scale_of_the_loss_scales_the_threshold_and_not_the_steps():
+    wide, narrow = (
+        choose_sparse_limits(problem(loss=tg.losses.Huber(width)), RATIO, 5) for width in (9.0, 0.1)
+    )
+    assert narrow.threshold < wide.threshold
+    assert narrow.n_steps == wide.n_steps
+    squared = choose_sparse_limits(problem(), RATIO, 5)
+    assert wide.threshold == pytest.approx(squared.threshold, rel=1e-6)
+    assert typical_slope(tg.losses.Huber(9.0)) == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 60])
+def test_few_records_are_one_block(n_rows):
+    assert choose_sparse_limits(problem(n_rows), RATIO, 5).n_steps == 1
+
+
+def test_what_is_stated_is_taken():
+    found = choose_sparse_limits(problem(), RATIO, 5, n_steps=7, threshold=2.5, step_size=0.125)
+    assert (found.n_steps, found.threshold, found.step_size) == (7, 2.5, 0.125)
