@@ -6,6 +6,7 @@ from tailguard.estimators.logistic import LogisticRegression
 from tailguard.estimators.lp import LpRegression
 from tailguard.estimators.poisson import PoissonRegression
 from tailguard.estimators.quantile import QuantileRegression
+from tailguard.estimators.sparse import SparseLinearRegression, SparseLogisticRegression
 
 __all__ = [
     "HuberRegression",
@@ -14,4 +15,6 @@ __all__ = [
     "LpRegression",
     "PoissonRegression",
     "QuantileRegression",
+    "SparseLinearRegression",
+    "SparseLogisticRegression",
 ]

@@ -18,6 +18,7 @@ from tailguard.losses.base import Loss
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.base import Plan, Problem, Solver
 from tailguard.solvers.solve import solve
 from tailguard.tables import to_matrix
@@ -55,6 +56,10 @@ class PrivateLinearModel(BaseEstimator):
         """Return the loss that the estimator minimises."""
         raise TypeError(f"{type(self).__name__} must say which loss it minimises.")
 
+    def _constraint(self) -> ConstraintSet | None:
+        """Return the set of allowed weights, in the user's units; None leaves it to the solver."""
+        return None
+
     def _fit(self, X: Any, y: Any, *, exposure: Any = None, classes: Any = None) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
@@ -77,6 +82,7 @@ class PrivateLinearModel(BaseEstimator):
             n_rows=gate.n_rows,
             n_features=gate.n_features,
             intercept=check_boolean("fit_intercept", self.fit_intercept),
+            constraint=self._constraint(),
             has_offset=exposure is not None,
         )
         solved = solve(problem, gate, guarantee=guarantee, solver=self.solver)

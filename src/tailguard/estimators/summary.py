@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["NOISE_NOTE", "coefficient_rows", "summary_table"]
+__all__ = ["NOISE_NOTE", "coefficient_rows", "shown_rows", "summary_table"]
 
 NOISE_NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling\n"
@@ -32,6 +32,23 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     return [(str(name), float(value), float(noise)) for name, value, noise in rows]
 
 
+def shown_rows(model: Any) -> list[int]:
+    """Return which rows a table shows: all, or of a sparse model those that it kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 9))
+    >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
+    >>> shown_rows(model.fit(X, X[:, 3]))
+    [3, 9]
+    """
+    n_columns = len(model.coef_)
+    kept = list(getattr(model, "support_", range(n_columns)))
+    return [int(column) for column in kept] + [n_columns] * bool(model.fit_intercept)
+
+
 def summary_table(model: Any) -> str:
     """Return a fitted model as a text table.
 
@@ -44,8 +61,9 @@ def summary_table(model: Any) -> str:
     ...
     """
     certificate = model.certificate_
-    rows = coefficient_rows(model)
-    width = max(len(name) for name, _, _ in rows)
+    everything = coefficient_rows(model)
+    rows = [everything[row] for row in shown_rows(model)]
+    width = max((len(name) for name, _, _ in rows), default=0)
     lines = [
         f"{type(model).__name__}, n = {certificate.n_rows}, mode: {certificate.mode}",
         certificate.guarantee.describe(),

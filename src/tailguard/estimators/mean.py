@@ -1,0 +1,192 @@
+"""Private means: one call for all methods."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError, check_boolean, check_choice
+from tailguard.gate import Gate
+from tailguard.means.base import CalibrationMode, Task
+from tailguard.means.choice import Choice, choose
+from tailguard.moments import Moment
+from tailguard.privacy.books import Books
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.tables import column_names, is_column, to_matrix, to_vector
+
+__all__ = ["MeanResult", "mean"]
+
+FloatArray = NDArray[np.float64]
+
+CALIBRATIONS = ("tight", "paper", "numerical")
+
+
+@dataclass(frozen=True, eq=False)
+class MeanResult:
+    """A private mean with its certificate.
+
+    Attributes
+    ----------
+    value
+        The mean of each column, in the units of the data; a float for a single vector.
+    noise_std
+        Predicted standard deviation of the privacy noise in each; sampling error and the bias of
+        clipping come on top.
+    method
+        The name of the method that was used.
+    certificate
+        What was promised, released and assumed.
+    names
+        The columns' names, where the data had any.
+    found
+        Released numbers that the method decided by, such as a clip level.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> x = tg.datasets.heavy_tailed_linear(n_rows=2000, n_features=2, seed=0).features
+    >>> result = tg.mean(x, guarantee=tg.GDP(1.0), method="clipped", random_state=0)
+    >>> result.value.shape, result.method
+    ((2,), 'clipped')
+    """
+
+    value: FloatArray | float
+    noise_std: FloatArray | float
+    method: str
+    certificate: Certificate
+    choice: Choice
+    names: tuple[str, ...] | None = None
+    found: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    def explain(self) -> str:
+        """Say what the budget was spent on, and why this method."""
+        lines = [self.choice.explain()]
+        lines += [f"  released: {name} = {_plain(value)}" for name, value in self.found.items()]
+        return "\n".join(lines)
+
+    def rows(self) -> list[tuple[str, float, float]]:
+        """Return name, value and predicted noise of each column."""
+        values, noises = np.atleast_1d(self.value), np.atleast_1d(self.noise_std)
+        names = self.names or [f"x{column}" for column in range(values.size)]
+        triples = zip(names, values, noises, strict=True)
+        return [(name, float(value), float(noise)) for name, value, noise in triples]
+
+    def __repr__(self) -> str:
+        certificate = self.certificate
+        rows = self.rows()
+        width = max(len(name) for name, _, _ in rows)
+        lines = [
+            f"private mean ({self.method}), n = {certificate.n_rows}, mode: {certificate.mode}",
+            certificate.guarantee.describe(),
+            f"{'':{width}}  {'mean':>14}  {'privacy noise':>14}",
+        ]
+        lines += [f"{name:{width}}  {value:14.6g}  {noise:14.3g}" for name, value, noise in rows]
+        return "\n".join(lines)
+
+
+def mean(
+    X: Any,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    guarantee: Guarantee | None = None,
+    method: str = "auto",
+    moment: Moment | None = None,
+    calibration: CalibrationMode = "tight",
+    unsafe_reproduction: bool = False,
+    ledger: Books | None = None,
+    random_state: int | None = None,
+    **options: Any,
+) -> MeanResult:
+    """Estimate the mean of every column, privately, however heavy its tails are.
+
+    Parameters
+    ----------
+    X
+        Numeric columns, or one vector: NumPy arrays, or pandas, polars and pyarrow tables.
+    epsilon, delta, guarantee
+        The privacy parameters. There is no default.
+    method
+        ``"clipped"``, ``"clamped"``, ``"truncated"``, ``"soft"``, or ``"auto"``: the one of least
+        predicted error, from public facts only; ``explain()`` says why.
+    moment
+        What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
+        column are bought first, and nothing need be known of the data.
+    calibration
+        ``"tight"``: the least noise that is proved. ``"paper"``: the printed noise, for
+        reproduction; the certificate then says what that noise is really worth.
+    unsafe_reproduction
+        Allows a printed noise that breaks its paper's promise; the certificate says the truth.
+    ledger, random_state
+        As for ``LinearRegression``.
+    options
+        Options of the method, such as ``n_groups=1`` or ``clip_norm=10.0``.
+
+    Returns
+    -------
+    MeanResult
+        With ``value``, ``noise_std``, ``certificate`` and ``explain()``.
+
+    Guarantee
+    ---------
+    The result is private at the certificate's guarantee for replace-one neighbours with public
+    ``n``, for every input. Moments are assumed for accuracy alone.
+
+    Edge cases
+    ----------
+    A record with a missing or infinite value is void: it stays counted and contributes nothing.
+    With an assumed moment it counts as zero. Groups are runs of neighbouring records, so
+    for accuracy the order of records must not depend on their values, as in a sorted file.
+
+    Reference
+    ---------
+    Zhao et al. 2024 (clipped); Kamath, Liu and Zhang 2022 (clamped); Tao, Wu, Cheng and Wang 2022
+    (truncated); Wang, Xiao, Devadas and Xu 2020 (soft).
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
+    >>> result = tg.mean(claims.target, epsilon=1.0, delta=1e-6)
+    >>> result.certificate.mode
+    'private'
+    """
+    promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    check_choice("calibration", calibration, CALIBRATIONS)
+    check_boolean("unsafe_reproduction", unsafe_reproduction)
+    if moment is not None and not isinstance(moment, Moment):
+        raise InputError(f"moment must be a tg.Moment or None; got {moment!r}.")
+    matrix, single = _matrix(X)
+    n_rows, n_features = matrix.shape
+    if n_rows < 1 or n_features < 1:
+        raise InputError(f"X must have at least one row and one column; got shape {matrix.shape}.")
+    task = Task(n_rows, n_features, promise, moment, calibration, unsafe_reproduction)
+    choice = choose(method, task, **options)
+    plan = choice.plan
+    gate = Gate.over(matrix, guarantee=plan.guarantee, ledger=ledger, random_state=random_state)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+        answer = choice.method.run(plan, gate)
+    return MeanResult(
+        value=float(answer.value[0]) if single else answer.value,
+        noise_std=float(answer.noise_std[0]) if single else answer.noise_std,
+        method=plan.method,
+        certificate=gate.certificate(assumptions=plan.assumptions),
+        choice=choice,
+        names=column_names(X),
+        found=answer.found,
+    )
+
+
+def _matrix(X: Any) -> tuple[Any, bool]:
+    """Return the columns, and whether there was a single vector."""
+    if is_column(X) or np.ndim(X) == 1:
+        return to_vector(X, "X")[:, None], True
+    return to_matrix(X), False
+
+
+def _plain(value: float | int | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

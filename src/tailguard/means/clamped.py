@@ -1,0 +1,105 @@
+"""The coordinate-wise clamped median of means.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022, Algorithm 3, Theorem 4.1 and Corollary 4.2.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.means.base import Task
+from tailguard.means.budget import Budget
+from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.papers import kamath2022
+from tailguard.papers.parameters import kamath2022 as printed
+from tailguard.privacy.guarantees import GDP, ZCDP
+from tailguard.queries.means.clamped import ClampedMean
+from tailguard.queries.units import Units
+
+__all__ = ["Clamped"]
+
+# The theory wants the threshold at least 10 moment units, so that means of that size fit.
+FEWEST_MOMENT_UNITS = 10.0
+
+
+@dataclass(frozen=True)
+class Clamped(CoordinateWise):
+    """Median over groups of the means of entries cut at three times a threshold.
+
+    Attributes
+    ----------
+    threshold
+        A public threshold (the paper's tau), in the units of the data; no scale is bought then.
+    failure_probability
+        Sets the number of groups, ``4 log(2 d / failure_probability)``, made even.
+    n_groups
+        The number of groups; 2 gives a plain clamped mean.
+
+    Guarantee
+    ---------
+    Gaussian noise, or Laplace noise for pure DP, at the exact sensitivity, for every input.
+
+    Reference
+    ---------
+    Kamath, Liu and Zhang 2022, Algorithm 3.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> plan = Clamped().plan(Task(100_000, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0)))
+    >>> plan.settings["groups"], round(plan.settings["threshold"], 4)
+    (22, 149.5349)
+    """
+
+    n_groups: int | None = None
+
+    name = "clamped"
+
+    def query(self, units: Units, threshold: float, groups: int) -> ClampedMean:
+        """Return the query at a threshold."""
+        return ClampedMean(None, units, threshold, groups)
+
+    def groups(self, task: Task) -> int:
+        """Return how many groups the median is taken over."""
+        if self.n_groups is not None:
+            return chosen_groups(self.n_groups, task)
+        return theory_groups(task, self.failure_probability)
+
+    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
+        """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""
+        assert task.moment is not None
+        moment = task.moment.convert("central", n_features=task.n_features)
+        facts: dict[str, Any] = {"moment_order": moment.order, "moment_bound": moment.bound}
+        sizes: dict[str, Any] = {"n_rows": task.n_rows, "n_features": task.n_features}
+        if budget.pure:
+            found = printed.mean_threshold_pure(epsilon=budget.amount, **sizes, **facts)
+        else:
+            found = printed.mean_threshold(rho=budget.amount**2 / 2.0, **sizes, **facts)
+        threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
+        bias = kamath2022.clamping_bias(threshold=threshold, mean_bound=threshold, **facts)
+        return Level(threshold, bias, moment.scale / math.sqrt(task.n_rows))
+
+    def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
+        """Return what the noise of Theorem 4.1 really spends: less than it promises."""
+        query = self.query(Units.raw(task.n_features, intercept=False), threshold, groups)
+        facts: dict[str, Any] = {
+            "n_rows": task.n_rows,
+            "n_features": task.n_features,
+            "threshold": threshold,
+        }
+        chance: dict[str, Any] = {"failure_probability": self.failure_probability}
+        if task.pure:
+            epsilon = task.budget.amount
+            scale = printed.printed_noise_scale_pure(epsilon=epsilon, **facts, **chance)
+            return query.pure_sensitivity(task.n_rows, task.n_features).ideal / scale
+        if not isinstance(task.guarantee, ZCDP | GDP):
+            raise InputError(
+                "calibration='paper' needs guarantee=ZCDP(rho) or PureDP(epsilon) with method "
+                f"'clamped', whose paper prints its noise in them; got {task.guarantee!r}."
+            )
+        rho = task.guarantee.gaussian_mu() ** 2 / 2.0
+        noise_std = printed.printed_noise_std(rho=rho, **facts, **chance)
+        return query.sensitivity(task.n_rows, task.n_features).ideal / noise_std

@@ -1,0 +1,198 @@
+"""The l2-clipped mean, in private units by default.
+
+With an assumed moment, or a clip norm, it is the papers' estimator: rows are cut at a fixed norm.
+
+Without either, a centre and a scale of every column are bought, then a histogram of the rows'
+norms about the centre. The largest clip level is put where the tail that it cuts off and its noise
+balance, and shells below it come for nothing. Which clip level to believe is decided from the
+released shells. Each level ``R`` is corrected for how a clip shrinks towards the centre: moving
+the centre by ``h`` moves the clipped mean by ``(1 - g) h`` only, with the mean slope
+``g = P(r <= R) + (1 - 1/d) E(R / r; r > R)``, read off the histogram. Dividing by ``g`` is one step
+of Newton's method, exact to first order for rows whose direction does not depend on their norm.
+
+Reference
+---------
+Zhao et al. 2024, Algorithm 2 and Theorem 2; Xu et al. 2025, Algorithm 1; Huang, Liang and Yi 2021.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError, check_positive
+from tailguard.gate import Gate
+from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
+from tailguard.means.budget import MeanStage
+from tailguard.means.laws import Law
+from tailguard.means.mixtures import least_error_weights
+from tailguard.means.private_units import Bought, PrivateUnits
+from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
+from tailguard.papers import zhao2024
+from tailguard.papers.parameters import xu2025
+from tailguard.papers.parameters import zhao2024 as printed
+from tailguard.queries.means.shells import ClippedShells
+from tailguard.queries.units import Units
+
+__all__ = ["Clipped"]
+
+FloatArray = NDArray[np.float64]
+
+# One or two columns say little about which clip level is right; they get one level to fall back to.
+MOST_SHELLS, SHELL_RATIO = 4, 2.0
+FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
+# Tails on opposite sides cancel in part: half of the worst bias is set against the noise.
+BIAS_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """Mean of rows cut at an l2 norm.
+
+    Attributes
+    ----------
+    clip_norm
+        A public clip norm, in the units of the data; no scale is bought then.
+
+    Guarantee
+    ---------
+    Gaussian noise on every release, for every input. Pure DP is refused: the sensitivity is in the
+    l2 norm.
+
+    Reference
+    ---------
+    Zhao et al. 2024, Algorithm 2.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> plan = Clipped(clip_norm=3.0).plan(Task(1000, 2, tg.GDP(1.0)))
+    >>> plan.settings
+    {'clip norm': 3.0}
+    """
+
+    clip_norm: float | None = None
+
+    name = "clipped"
+
+    def plan(self, task: Task) -> MeanPlan:
+        """Choose a clip norm, or plan to buy one."""
+        if task.pure:
+            raise InputError(
+                "method 'clipped' must not be used with PureDP: its noise is Gaussian; choose "
+                "'clamped', 'truncated' or 'soft'."
+            )
+        refuse_numerical(self.name, task)
+        if self.clip_norm is None and task.moment is None:
+            return self._private_plan(task)
+        return self._public_plan(task)
+
+    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
+        """Ask, and put the shells together."""
+        stage = plan.stage("mean")
+        if len(plan.stages) == 1:
+            units = Units.raw(gate.n_features, intercept=False)
+            query = ClippedShells(units, (float(plan.settings["clip norm"]),))
+            value = stage.ask(gate, query)[0]
+            noise_std = query.noise_stds(gate.n_rows, stage.budget.amount)[0]
+            return MeanAnswer(value, np.full(gate.n_features, noise_std))
+        return _from_shells(gate, stage, PrivateUnits.planned(plan, "norm").buy(gate))
+
+    def _private_plan(self, task: Task) -> MeanPlan:
+        if task.calibration == "paper":
+            raise InputError(
+                "calibration='paper' needs moment= or clip_norm= with method 'clipped': the paper "
+                "has no private scale."
+            )
+        purchase = PrivateUnits.of(task, "norm")
+        law, mu, d = purchase.assumed(task.n_features), purchase.left.amount, task.n_features
+        radius = _largest_radius(law, task.n_rows, d, mu)
+        noise = 2.0 * radius * math.sqrt(d) / (task.n_rows * mu)
+        bias = BIAS_SHARE * law.expected(lambda r: np.maximum(r - radius, 0.0))
+        sampling = math.sqrt(law.expected(np.square) / task.n_rows)
+        stage = MeanStage("mean", "the clipped mean", purchase.left, 1, MOST_SHELLS * d)
+        return MeanPlan(
+            self.name,
+            task,
+            task.guarantee,
+            (*purchase.stages, stage),
+            Expected(noise, bias, sampling),
+            IN_PRIVATE_UNITS,
+            assumptions=(ANY_TAIL,),
+        )
+
+    def _public_plan(self, task: Task) -> MeanPlan:
+        budget, guarantee = task.budget, task.guarantee
+        if task.calibration == "paper":
+            rho = printed.printed_rho(
+                epsilon=task.approximate.epsilon, delta=task.approximate.delta
+            )
+            budget, guarantee = paper_budget(task, math.sqrt(2.0 * rho))
+        clip_norm, bias, sampling = self._level(task, budget.amount)
+        d = task.n_features
+        noise = 2.0 * clip_norm * math.sqrt(d) / (task.n_rows * budget.amount)
+        return MeanPlan(
+            self.name,
+            task,
+            guarantee,
+            (MeanStage("mean", "the clipped mean", budget, 1, d),),
+            Expected(noise, bias, sampling),
+            IN_USER_UNITS,
+            {"clip norm": clip_norm},
+            (task.moment.describe(),) if task.moment else ("few rows exceed the clip norm",),
+        )
+
+    def _level(self, task: Task, mu: float) -> tuple[float, float, float]:
+        """Return clip norm, bias and sampling error, from the cards."""
+        d, n = task.n_features, task.n_rows
+        if self.clip_norm is not None:
+            clip_norm = check_positive("clip_norm", self.clip_norm)
+            return clip_norm, 0.0, clip_norm / math.sqrt(n)
+        moment = task.moment
+        assert moment is not None
+        moment = moment if moment.kind == "norm" else moment.convert("directional", n_features=d)
+        facts: dict[str, Any] = {"moment_order": moment.order, "moment_bound": moment.bound}
+        if moment.kind == "norm":
+            clip_norm = xu2025.gradient_clip_norm(n_rows=n, n_features=d, mu=mu, **facts)
+            # A bound on the norm counts all directions at once.
+            bias = zhao2024.clipping_bias(clip_norm=clip_norm, n_features=1, **facts)
+            return clip_norm, bias, moment.scale / math.sqrt(n)
+        clip_norm = printed.mean_clip_norm(n_rows=n, n_features=d, rho=mu**2 / 2.0, **facts)
+        bias = zhao2024.clipping_bias(clip_norm=clip_norm, n_features=d, **facts)
+        return clip_norm, bias, moment.scale * math.sqrt(d / n)
+
+
+def _largest_radius(law: Law, n_rows: int, n_features: int, mu: float) -> float:
+    """Where half of the worst bias and the noise are in balance, as their sum is least.
+
+    The bias falls by ``survival(R)`` per unit of ``R``, and the noise rises by
+    ``2 sqrt(d) / (n mu)``.
+    """
+    slope = 2.0 * math.sqrt(n_features) / (n_rows * mu)
+    return law.quantile(min(slope / BIAS_SHARE, 0.5))
+
+
+def _from_shells(gate: Gate, stage: MeanStage, bought: Bought) -> MeanAnswer:
+    """Release the shells and believe the mixture of least estimated error."""
+    d, mu = gate.n_features, stage.budget.amount
+    largest = _largest_radius(bought.law, gate.n_rows, d, mu)
+    most, ratio = MOST_SHELLS, SHELL_RATIO
+    if d <= FEW_COLUMNS:
+        most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO
+    room = math.log(max(largest / bought.law.quantile(0.5), 1.0), ratio)
+    count = 1 + min(most - 1, int(room))
+    radii = largest * ratio ** -np.arange(count - 1.0, -1.0, -1.0)
+    query = ClippedShells(bought.units, tuple(radii.tolist()))
+    shells = stage.ask(gate, query)
+    slopes = np.array([bought.mean_slope(radius) for radius in radii])
+    sums = np.tril(np.ones((count, count))) / slopes[:, None]
+    means, noise = sums @ shells, sums * query.noise_stds(gate.n_rows, mu)
+    weights = least_error_weights(means, noise)
+    scale = bought.units.scale
+    return MeanAnswer(
+        bought.units.center + scale * (weights @ means),
+        scale * float(np.linalg.norm(weights @ noise)),
+        {"largest clip norm": float(largest), "believed clip norm": float(weights @ radii)},
+    )

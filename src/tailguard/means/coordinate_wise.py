@@ -1,0 +1,210 @@
+"""What the coordinate-wise means share: plan a threshold, or buy one, then ask once.
+
+Without a moment, and without a threshold, private units are bought, and a histogram of how large
+entries are in them. The threshold is then the grid point at which half of the worst bias and one
+standard deviation of the noise have the least sum.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022, Algorithms 3 and 4; Tao, Wu, Cheng and Wang 2022, Algorithms 1 and 3;
+Wang, Xiao, Devadas and Xu 2020, Algorithm 4.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.checks import InputError, check_integer, check_open_unit, check_positive
+from tailguard.gate import Gate
+from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
+from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.clipped import BIAS_SHARE
+from tailguard.means.laws import Law
+from tailguard.means.private_units import PrivateUnits
+from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
+from tailguard.papers.parameters.groups import group_count, whole_groups
+from tailguard.queries.means.coordinate_mean import CoordinateMean
+from tailguard.queries.units import Units
+
+__all__ = ["CoordinateWise", "Level"]
+
+# The spread of a median over that of a mean, sqrt(pi / 2), for nearly Gaussian group means.
+MEDIAN_LOSS = math.sqrt(math.pi / 2.0)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A threshold in the user's units, with the bias and sampling error of one coordinate.
+
+    Examples
+    --------
+    >>> Level(3.0, bias=0.1, sampling=0.01).threshold
+    3.0
+    """
+
+    threshold: float
+    bias: float
+    sampling: float
+
+
+@dataclass(frozen=True)
+class CoordinateWise:
+    """Base of the methods that bound every entry by itself.
+
+    Examples
+    --------
+    >>> from tailguard.means.clamped import Clamped
+    >>> issubclass(Clamped, CoordinateWise)
+    True
+    """
+
+    threshold: float | None = None
+    failure_probability: float = 0.1
+
+    name = ""
+
+    def query(self, units: Units, threshold: float, groups: int) -> CoordinateMean:
+        """Return the query at a threshold; every method says its own."""
+        raise TypeError(f"{type(self).__name__} must say what it asks.")
+
+    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
+        """Return the cards' threshold for the task's moment."""
+        raise TypeError(f"{type(self).__name__} must say what a moment gives.")
+
+    def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
+        """Return what the noise that the paper prints really spends."""
+        raise TypeError(f"{type(self).__name__} must say what its paper prints.")
+
+    def groups(self, task: Task) -> int:
+        """Return how many groups the median is taken over; one is a plain mean."""
+        return 1
+
+    def plan(self, task: Task) -> MeanPlan:
+        """Choose a threshold, or plan to buy one."""
+        check_open_unit("failure_probability", self.failure_probability)
+        refuse_numerical(self.name, task)
+        groups = self.groups(task)
+        if self.threshold is None and task.moment is None:
+            return self._private_plan(task, groups)
+        return self._public_plan(task, groups)
+
+    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
+        """Ask once, at the planned or the bought threshold."""
+        stage, groups = plan.stage("mean"), int(plan.settings["groups"])
+        state = np.zeros(gate.n_features)
+        if len(plan.stages) == 1:
+            units = Units.raw(gate.n_features, intercept=False)
+            query = self.query(units, float(plan.settings["threshold"]), groups)
+            noise_std = stage.noise_std(query, gate.n_rows, gate.n_features)
+            return MeanAnswer(stage.ask(gate, query, state), np.full(gate.n_features, noise_std))
+        bought = PrivateUnits.planned(plan, "entries").buy(gate)
+        threshold = self._balance(bought.law, plan.task, stage.budget, groups)
+        query = self.query(bought.units, threshold, groups)
+        found = stage.ask(gate, query, state) / bought.fraction
+        noise_std = stage.noise_std(query, gate.n_rows, gate.n_features) / bought.fraction
+        return MeanAnswer(
+            bought.units.center + bought.units.scale * found,
+            bought.units.scale * noise_std,
+            {"threshold in private units": threshold},
+        )
+
+    def _private_plan(self, task: Task, groups: int) -> MeanPlan:
+        if task.calibration == "paper":
+            raise InputError(
+                f"calibration='paper' needs moment= or threshold= with method {self.name!r}: the "
+                "paper has no private scale."
+            )
+        purchase, d = PrivateUnits.of(task, "entries"), task.n_features
+        law = purchase.assumed(d)
+        threshold = self._balance(law, task, purchase.left, groups)
+        query = self.query(Units.raw(d, intercept=False), threshold, groups)
+        noise = purchase.left.calibrate(query, task.n_rows, d).noise_std
+        bias = BIAS_SHARE * law.expected(lambda t: t - query.bound.apply(t))
+        sampling = self._median_loss(groups) / math.sqrt(task.n_rows)
+        stage = MeanStage("mean", f"the {query.name}", purchase.left, 1, d)
+        return MeanPlan(
+            self.name,
+            task,
+            task.guarantee,
+            (*purchase.stages, stage),
+            _over_columns(d, noise, bias, sampling),
+            IN_PRIVATE_UNITS,
+            {"groups": groups},
+            (ANY_TAIL,),
+        )
+
+    def _public_plan(self, task: Task, groups: int) -> MeanPlan:
+        budget, guarantee, d = task.budget, task.guarantee, task.n_features
+        level = self._level(task, budget, groups)
+        if task.calibration == "paper":
+            spent = self.printed_spend(task, level.threshold, groups)
+            budget, guarantee = paper_budget(task, spent)
+        query = self.query(Units.raw(d, intercept=False), level.threshold, groups)
+        noise = budget.calibrate(query, task.n_rows, d).noise_std
+        assumed = task.moment.describe() if task.moment else "few entries exceed the threshold"
+        return MeanPlan(
+            self.name,
+            task,
+            guarantee,
+            (MeanStage("mean", f"the {query.name}", budget, 1, d),),
+            _over_columns(d, noise, level.bias, level.sampling * self._median_loss(groups)),
+            IN_USER_UNITS,
+            {"groups": groups, "threshold": level.threshold},
+            (assumed,),
+        )
+
+    def _level(self, task: Task, budget: Budget, groups: int) -> Level:
+        if self.threshold is None:
+            return self.moment_level(task, budget, groups)
+        threshold = check_positive("threshold", self.threshold)
+        return Level(threshold, bias=0.0, sampling=threshold / math.sqrt(task.n_rows))
+
+    def _balance(self, law: Law, task: Task, budget: Budget, groups: int) -> float:
+        """Return the threshold of least noise plus part of the bias; noise grows with it."""
+        units = Units.raw(task.n_features, intercept=False)
+        slope = self.noise_slope(task, budget, groups)
+
+        def error(threshold: float) -> float:
+            bound = self.query(units, threshold, groups).bound
+            return slope * threshold + BIAS_SHARE * law.expected(lambda t: t - bound.apply(t))
+
+        return float(min(law.points, key=error))
+
+    def noise_slope(self, task: Task, budget: Budget, groups: int) -> float:
+        """Return the noise on a coordinate per unit of the threshold."""
+        query = self.query(Units.raw(task.n_features, intercept=False), 1.0, groups)
+        return budget.calibrate(query, task.n_rows, task.n_features).noise_std
+
+    def _median_loss(self, groups: int) -> float:
+        return MEDIAN_LOSS if groups > 2 else 1.0
+
+
+def theory_groups(task: Task, failure_probability: float) -> int:
+    """Return the papers' number of groups, made even, and at most half of the rows.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theory_groups(Task(10_000, 10, tg.GDP(1.0)), 0.1)
+    22
+    """
+    count = group_count(n_features=task.n_features, failure_probability=failure_probability)
+    return whole_groups(count, n_rows=task.n_rows)
+
+
+def chosen_groups(n_groups: int, task: Task) -> int:
+    """Return a number of groups that the user chose, if there are as many rows.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> chosen_groups(4, Task(10_000, 10, tg.GDP(1.0)))
+    4
+    """
+    return check_integer("n_groups", n_groups, minimum=1, maximum=task.n_rows)
+
+
+def _over_columns(n_features: int, noise: float, bias: float, sampling: float) -> Expected:
+    root = math.sqrt(n_features)
+    return Expected(noise * root, bias * root, sampling * root)

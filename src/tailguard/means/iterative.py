@@ -1,0 +1,308 @@
+"""The iterative mean: noised means of random groups, and the centre of their bulk.
+
+The records are cut at random into groups of equal size, each group's l2-clipped mean is released
+with noise of its own, and the centre of the released means is the estimate. A record is in one
+group, so all of them cost one. Where the groups are secret they are a shuffle as well, which is
+worth something for many groups and a small epsilon. The least noise that either proof allows is
+taken.
+
+With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipped mean, or what
+the shuffle leaves of that. So the method pays off only where the tails of the sampling error are
+worse than the noise; few groups are the default.
+
+Reference
+---------
+Zhao et al. 2024, Algorithm 3 and Theorems 6 and 7. Theorem 6 is false as printed: for fixed groups
+nothing hides one that lies apart, and its budget is worth what a group's noise is worth alone. What
+holds for secret groups is in :mod:`tailguard.privacy.amplification.grouped`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_open_unit,
+    check_positive,
+)
+from tailguard.gate import Gate
+from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
+from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.clipped import BIAS_SHARE
+from tailguard.means.coordinate_wise import MEDIAN_LOSS
+from tailguard.means.laws import Law
+from tailguard.means.private_units import PrivateUnits
+from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
+from tailguard.papers import zhao2024
+from tailguard.papers.parameters import zhao2024 as printed
+from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
+from tailguard.privacy.calibration import COORDINATE_VARIATION
+from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Shuffled
+from tailguard.privacy.gaussian import epsilon_of
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.privacy.solve import calibrate, satisfies
+from tailguard.privacy.totals import epsilon_with_variation
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.means.iterative import CENTRES, LEVEL, centre_of, check_group_count
+from tailguard.queries.units import Units
+from tailguard.solvers.base import BUDGET_MARGIN, usable_guarantee
+
+__all__ = ["Iterative"]
+
+FloatArray = NDArray[np.float64]
+
+GROUPS = "groups"  # the partition's name
+PROOFS = ("least", "parallel", "amplified")
+FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each
+WORTHWHILE = 1e-3  # a shuffle that allows no more than this on top is not counted on
+ACCURACY = 1e-3  # of mu, where an accountant finds it in some steps of a fraction of a second
+
+
+@dataclass(frozen=True)
+class Iterative:
+    """Centre of the noised means of random groups of clipped rows.
+
+    Attributes
+    ----------
+    clip_norm
+        A public clip norm, in the units of the data; no scale is bought then.
+    n_groups
+        How many groups; by default 20, or fewer where a group would have less than 20 records.
+    centre
+        ``"walk"``: the paper's, from the coordinate-wise median; ``"median"`` and
+        ``"geometric-median"`` are as private.
+    level
+        The part of the group means that a direction of the walk must have ahead.
+    proof
+        ``"parallel"``: groups are disjoint. ``"amplified"``: they are secret as well. ``"least"``:
+        what allows less noise.
+
+    Guarantee
+    ---------
+    Gaussian noise on every release, for every input. With ``calibration="paper"`` the groups have
+    the noise of the paper's equation (24), and the certificate says what that is worth.
+
+    Edge cases
+    ----------
+    Records that groups of equal size leave over, fewer than ``n_groups``, are not used. Pure DP is
+    refused.
+
+    Reference
+    ---------
+    Zhao et al. 2024, Algorithm 3.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> task = Task(100_000, 10, tg.ApproxDP(0.1, 1e-6), tg.Moment(2.0, 1.0, kind="directional"))
+    >>> few, many = Iterative().plan(task), Iterative(n_groups=1000).plan(task)
+    >>> few.settings["proof"], many.settings["proof"]
+    ('parallel', 'amplified')
+    """
+
+    clip_norm: float | None = None
+    n_groups: int | None = None
+    centre: str = "walk"
+    level: float = LEVEL
+    proof: str = "least"
+
+    name = "iterative"
+
+    def plan(self, task: Task) -> MeanPlan:
+        """Choose groups, noise and clip norm, or plan to buy the scale of one."""
+        self._check(task)
+        if self.clip_norm is None and task.moment is None:
+            return self._private_plan(task)
+        return self._public_plan(task)
+
+    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
+        """Ask for the means of all groups, and find their centre."""
+        if len(plan.stages) == 1:
+            units = Units.raw(gate.n_features, intercept=False)
+            return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
+        bought = PrivateUnits.planned(plan, "norm").buy(gate)
+        mu, k = plan.stage("mean").budget.amount, self._group_count(plan.task)
+        radius = _radius(bought.law, gate.n_rows, gate.n_features, mu / math.sqrt(k))
+        slope = bought.mean_slope(radius)
+        return self._answer(plan, gate, bought.units, radius, slope)
+
+    def _answer(
+        self, plan: MeanPlan, gate: Gate, units: Units, clip_norm: float, slope: float
+    ) -> MeanAnswer:
+        stage, k = plan.stage("mean"), self._group_count(plan.task)
+        amplified = plan.settings["proof"] == "amplified"
+        groups = gate.partition(GROUPS, k, secret=amplified, equal_sizes=True)
+        query = MeanClippedGradient(None, units, clip_norm=clip_norm)
+        mu, n_rows = stage.budget.amount, groups[0].n_rows
+        means = gate.ask_each(query, np.zeros(gate.n_features), mu=mu, blocks=groups) / slope
+        noise = query.calibrate(n_rows, gate.n_features, mu).noise_std / n_rows / slope
+        return MeanAnswer(
+            units.center + units.scale * centre_of(means, self.centre, self.level),
+            units.scale * (MEDIAN_LOSS * noise / math.sqrt(k)),
+            {"clip norm": clip_norm},
+        )
+
+    def _private_plan(self, task: Task) -> MeanPlan:
+        if task.calibration == "paper":
+            raise InputError(
+                "calibration='paper' needs moment= or clip_norm= with method 'iterative': the "
+                "paper has no private scale."
+            )
+        purchase, d = PrivateUnits.of(task, "norm", self._budget(task)), task.n_features
+        law, bought = purchase.assumed(d), tuple(stage.event for stage in purchase.stages)
+        budget, cost = self._cheapest(task, purchase.left, bought)
+        together = budget.amount / math.sqrt(self._group_count(task))
+        radius = _radius(law, task.n_rows, d, together)
+        expected = Expected(
+            noise=MEDIAN_LOSS * 2.0 * radius * math.sqrt(d) / (task.n_rows * together),
+            bias=BIAS_SHARE * law.expected(lambda r: np.maximum(r - radius, 0.0)),
+            sampling=MEDIAN_LOSS * math.sqrt(law.expected(np.square) / task.n_rows),
+        )
+        stages = (*purchase.stages, self._stage(task, budget, cost))
+        return self._plan(task, task.guarantee, stages, expected, IN_PRIVATE_UNITS, ANY_TAIL)
+
+    def _public_plan(self, task: Task) -> MeanPlan:
+        guarantee, k = task.guarantee, self._group_count(task)
+        if task.calibration == "paper":
+            budget, cost, guarantee = _printed(task, k)
+        else:
+            budget, cost = self._cheapest(task, self._budget(task), ())
+        clip_norm, bias, sampling = self._level(task, budget.amount / math.sqrt(k))
+        noise = 2.0 * clip_norm * math.sqrt(k * task.n_features) / (task.n_rows * budget.amount)
+        expected = Expected(MEDIAN_LOSS * noise, bias, MEDIAN_LOSS * sampling)
+        stages = (self._stage(task, budget, cost),)
+        assumed = task.moment.describe() if task.moment else "few rows exceed the clip norm"
+        clip: dict[str, Any] = {"clip norm": clip_norm}
+        return self._plan(task, guarantee, stages, expected, IN_USER_UNITS, assumed, **clip)
+
+    def _plan(
+        self,
+        task: Task,
+        guarantee: Guarantee,
+        stages: tuple[MeanStage, ...],
+        expected: Expected,
+        unit: str,
+        assumed: str,
+        **settings: float | int | str,
+    ) -> MeanPlan:
+        proof = "amplified" if isinstance(stages[-1].cost, Shuffled) else "parallel"
+        settings = {"groups": self._group_count(task), "proof": proof, **settings}
+        return MeanPlan(self.name, task, guarantee, stages, expected, unit, settings, (assumed,))
+
+    def _stage(self, task: Task, budget: Budget, cost: Event) -> MeanStage:
+        k = self._group_count(task)
+        purpose = f"the clipped means of {k} groups"
+        return MeanStage("mean", purpose, budget, 1, k * task.n_features, cost=cost)
+
+    def _cheapest(
+        self, task: Task, alone: Budget, bought: tuple[Event, ...]
+    ) -> tuple[Budget, Event]:
+        """Return what a group's mean may spend beside ``bought``, and what all of them cost."""
+        promise = usable_guarantee(task.guarantee, self._coordinates(task))
+        parallel, k = (alone, Parallel(GROUPS, 0, Gaussian(alone.amount))), self._group_count(task)
+        if self.proof == "parallel" or not isinstance(promise, ApproxDP):
+            return parallel
+
+        def event_of(mu: float) -> Event:
+            """Return what everything costs."""
+            return Composed((*bought, Shuffled(mu, k)))
+
+        more = alone.amount * (1.0 + WORTHWHILE)
+        # A closed form tells at once where a shuffle is worth nothing.
+        hidden = shuffled_epsilon(more, n_units=k, delta=promise.delta)
+        pays = hidden < epsilon_of(alone.amount, promise.delta) and satisfies(
+            event_of(more), promise
+        )
+        if self.proof == "least" and not pays:
+            return parallel
+        guess = shuffled_mu(promise.epsilon, n_units=k, delta=promise.delta)
+        found = calibrate(event_of, promise, guess=guess, accuracy=ACCURACY)
+        amount = found * (1.0 - BUDGET_MARGIN)
+        return Budget(amount, pure=False), Shuffled(amount, k)
+
+    def _level(self, task: Task, mu: float) -> tuple[float, float, float]:
+        """Return clip norm, bias and sampling error, for group means that are worth ``mu``."""
+        d, n = task.n_features, task.n_rows
+        if self.clip_norm is not None:
+            return self.clip_norm, 0.0, self.clip_norm / math.sqrt(n)
+        assert task.moment is not None
+        moment = task.moment.convert("directional", n_features=d)
+        facts: dict[str, Any] = {
+            "n_features": d,
+            "moment_order": moment.order,
+            "moment_bound": moment.bound,
+        }
+        if task.calibration == "paper":
+            epsilon = task.approximate.epsilon
+            clip_norm = printed.iterative_clip_norm(n_rows=n, epsilon=epsilon, **facts)
+        else:
+            clip_norm = printed.mean_clip_norm(n_rows=n, rho=mu**2 / 2.0, **facts)
+        bias = zhao2024.clipping_bias(clip_norm=clip_norm, **facts)
+        return clip_norm, bias, moment.scale * math.sqrt(d / n)
+
+    def _group_count(self, task: Task) -> int:
+        if self.n_groups is None:
+            return max(1, min(FEW_GROUPS, task.n_rows // FEWEST_ROWS))
+        return check_group_count(self.n_groups, task.n_rows)
+
+    def _coordinates(self, task: Task) -> int:
+        return task.most_coordinates + self._group_count(task) * task.n_features
+
+    def _budget(self, task: Task) -> Budget:
+        return Budget.of(task.guarantee, coordinates=self._coordinates(task))
+
+    def _check(self, task: Task) -> None:
+        if task.pure:
+            raise InputError(
+                "method 'iterative' must not be used with PureDP: its noise is Gaussian; choose "
+                "'clamped', 'truncated' or 'soft'."
+            )
+        refuse_numerical(self.name, task)
+        if self.clip_norm is not None:
+            check_positive("clip_norm", self.clip_norm)
+        if self.n_groups is not None:
+            check_integer("n_groups", self.n_groups, minimum=1)
+        check_choice("centre", self.centre, CENTRES)
+        check_open_unit("level", self.level)
+        check_choice("proof", self.proof, PROOFS)
+        if self.proof == "amplified" and not isinstance(task.guarantee, ApproxDP):
+            raise InputError(
+                "proof must not be 'amplified' unless epsilon and delta are given; got "
+                f"{task.guarantee!r}."
+            )
+
+
+def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
+    """Return the noise that the paper prints, for secret groups, and the promise that it keeps."""
+    asked = task.approximate
+    rho = printed.printed_amplified_rho(n_groups=n_groups, epsilon=asked.epsilon, delta=asked.delta)
+    budget = Budget(math.sqrt(2.0 * rho), pure=False)
+    cost = Shuffled(budget.amount, n_groups)
+    variation = n_groups * task.n_features * COORDINATE_VARIATION
+    if satisfies(cost, asked, variation=variation):
+        return budget, cost, asked
+    true = epsilon_with_variation(cost, asked.delta, variation).epsilon * (1.0 + BUDGET_MARGIN)
+    if true == math.inf:
+        raise InputError(
+            "calibration must not be 'paper' here: the printed noise keeps no promise that can be "
+            f"proved at delta = {asked.delta:g}."
+        )
+    promise = ApproxDP(true, asked.delta)
+    if not task.unsafe_reproduction:
+        raise InputError(
+            "unsafe_reproduction must be True for this calibration='paper': the printed noise does "
+            f"not keep {asked.describe()} but {promise.describe()}."
+        )
+    return budget, cost, promise
+
+
+def _radius(law: Law, n_rows: int, n_features: int, mu: float) -> float:
+    """Where the bias and the noise of a release that is worth ``mu`` have the least sum."""
+    slope = MEDIAN_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)
+    return law.quantile(min(slope / BIAS_SHARE, 0.5))

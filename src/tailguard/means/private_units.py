@@ -1,0 +1,195 @@
+"""Buying a centre, a scale and the tail of every column, for means without an assumed moment.
+
+The searches are those of :mod:`tailguard.solvers.private_units`, in either currency. What they get
+follows from the sizes: enough that the noise of a count is a small part of the records, and never
+more than a quarter of the budget.
+
+Reference
+---------
+Smith 2011, Section 3 (quantiles from noisy ranks); Huang, Liang and Yi 2021 (tails before means).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.gate import Gate
+from tailguard.means.base import MeanPlan, Task
+from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.laws import Law, assumed_entries, assumed_norms, cell_edges, released_law
+from tailguard.queries.counts import CountBelow
+from tailguard.queries.magnitudes import CountMagnitudes
+from tailguard.queries.units import Units
+from tailguard.solvers.bisection import bisect_quantiles
+from tailguard.solvers.private_units import (
+    LARGEST_SCALE,
+    LOCATION_STEPS,
+    RELATIVE_RESOLUTION,
+    SPREAD_STEPS,
+)
+
+__all__ = ["Bought", "PrivateUnits"]
+
+FloatArray = NDArray[np.float64]
+Magnitude = Literal["norm", "entries"]
+
+SPREAD_TIMES, LOCATION_TIMES = SPREAD_STEPS + 2, LOCATION_STEPS + 1
+COUNT_NOISE = 1.0 / 24.0  # wanted noise of a count, as a part of the records
+SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
+TAIL_SHARE = 0.1
+# A search starts where the wanted count stands this many noise standard deviations above zero.
+SEEN = 3.0
+LAPLACE_TAIL = 1.8  # Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5
+SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # that a mean is divided by
+
+
+@dataclass(frozen=True, eq=False)
+class Bought:
+    """Units, the law of magnitudes in them, and which part of the records is not void.
+
+    Examples
+    --------
+    >>> Bought(Units.raw(1, intercept=False), assumed_entries(), 1.0).fraction
+    1.0
+    """
+
+    units: Units
+    law: Law
+    fraction: float
+
+    def mean_slope(self, radius: float) -> float:
+        """How far the mean of rows clipped at a radius follows the true mean."""
+        beside = 1.0 - 1.0 / self.units.size
+        slope = self.law.expected(lambda r: np.where(r <= radius, 1.0, beside * radius / r))
+        return max(slope * self.fraction, SMALLEST_SLOPE)
+
+
+@dataclass(frozen=True)
+class PrivateUnits:
+    """The plan of the purchase: two searches and one histogram.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> purchase = PrivateUnits.of(Task(10_000, 2, tg.GDP(1.0)), "norm")
+    >>> [stage.name for stage in purchase.stages], round(purchase.left.amount, 3)
+    (['spread', 'location', 'tail'], 0.938)
+    """
+
+    stages: tuple[MeanStage, MeanStage, MeanStage]
+    left: Budget
+    of_what: Magnitude
+
+    @classmethod
+    def of(cls, task: Task, of_what: Magnitude, budget: Budget | None = None) -> "PrivateUnits":
+        """Share the task's budget out, or the one that is given."""
+        budget, width = budget or task.budget, task.n_features
+        part = searches_share(task, budget)
+        one = budget.share(part, times=SPREAD_TIMES + LOCATION_TIMES)
+        # Counts live on a lattice of whole steps: what they really spend is at most the share.
+        counted = CountBelow(tuple(range(width)))
+        one = replace(one, amount=one.calibrate(counted, task.n_rows, width).share)
+        cells = _magnitudes(Units.raw(width, intercept=False), of_what)
+        tail = budget.share(TAIL_SHARE)
+        tail = replace(tail, amount=tail.calibrate(cells, task.n_rows, width).share)
+        stages = (
+            MeanStage("spread", "a private scale for every column", one, SPREAD_TIMES, width),
+            MeanStage("location", "a private centre for every column", one, LOCATION_TIMES, width),
+            MeanStage("tail", f"a histogram of {_WORDS[of_what]}", tail, 1, len(cells.edges) + 1),
+        )
+        return cls(stages, budget.share(1.0 - part - TAIL_SHARE), of_what)
+
+    @classmethod
+    def planned(cls, plan: MeanPlan, of_what: Magnitude) -> "PrivateUnits":
+        """Read the purchase off a plan."""
+        spread, location, tail = (plan.stage(name) for name in ("spread", "location", "tail"))
+        return cls((spread, location, tail), plan.stage("mean").budget, of_what)
+
+    def assumed(self, n_features: int) -> Law:
+        """Return the law that plans assume, and runs fall back to."""
+        return assumed_norms(n_features) if self.of_what == "norm" else assumed_entries()
+
+    def buy(self, gate: Gate) -> Bought:
+        """Run the searches, then count magnitudes in the units found."""
+        spread, location, tail = self.stages
+        scale = _spreads(gate, spread)
+        center = _locations(gate, location)
+        scale = np.where(np.isnan(scale), np.maximum(1.0, np.abs(center)), scale)
+        scale = np.maximum(scale, np.abs(center) * RELATIVE_RESOLUTION)
+        scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
+        units = Units(center, scale, intercept=False)
+        query = _magnitudes(units, self.of_what)
+        counts = tail.ask(gate, query)
+        noise_std = tail.noise_std(query, gate.n_rows, gate.n_features)
+        tail_noise = noise_std * (LAPLACE_TAIL if tail.budget.pure else 1.0)
+        law = released_law(np.array(query.edges), counts, tail_noise)
+        counted = counts.sum() / (gate.n_rows * query.per_record)
+        slack = SEEN * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
+        fraction = counted if counted < 1.0 - slack else 1.0
+        return Bought(
+            units, law or self.assumed(gate.n_features), float(max(fraction, SMALLEST_FRACTION))
+        )
+
+
+_WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
+
+
+def searches_share(task: Task, budget: Budget) -> float:
+    """Return the part of the budget at which a count's noise is as small as wanted.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> many, few = Task(10**6, 1, tg.GDP(1.0)), Task(100, 1, tg.GDP(1.0))
+    >>> searches_share(many, many.budget), searches_share(few, few.budget)
+    (0.02, 0.25)
+    """
+    counted = CountBelow(tuple(range(task.n_features)))
+    one = budget.share(LARGEST_SHARE, times=SPREAD_TIMES + LOCATION_TIMES)
+    noise_std = one.calibrate(counted, task.n_rows, task.n_features).noise_std
+    excess = noise_std / (COUNT_NOISE * task.n_rows)
+    share = LARGEST_SHARE * (excess if task.pure else excess**2)
+    return min(max(share, SMALLEST_SHARE), LARGEST_SHARE)
+
+
+def _magnitudes(units: Units, of_what: Magnitude) -> CountMagnitudes:
+    width = units.size if of_what == "norm" else 1
+    return CountMagnitudes(units, tuple(cell_edges(width).tolist()), of_what)
+
+
+def _counter(gate: Gate, stage: MeanStage, *, paired: bool) -> Callable[[FloatArray], FloatArray]:
+    query = CountBelow(tuple(range(gate.n_features)), paired=paired)
+
+    def counts_below(thresholds: FloatArray) -> FloatArray:
+        return stage.ask(gate, query, thresholds)
+
+    return counts_below
+
+
+def _noise_of(gate: Gate, stage: MeanStage) -> float:
+    query = CountBelow(tuple(range(gate.n_features)))
+    return stage.noise_std(query, gate.n_rows, gate.n_features)
+
+
+def _spreads(gate: Gate, stage: MeanStage) -> FloatArray:
+    """Median of the non-zero pair differences per column; NaN where none can be told from zero."""
+    below = _counter(gate, stage, paired=True)
+    width = gate.n_features
+    pairs = np.full(width, below(np.full(width, np.inf)).mean())
+    zeros = below(np.zeros(width))
+    wanted = (pairs - zeros) / 2.0
+    middle = bisect_quantiles(below, zeros + wanted, steps=SPREAD_STEPS, signed=False)
+    return np.where(wanted > SEEN * _noise_of(gate, stage), middle, np.nan)
+
+
+def _locations(gate: Gate, stage: MeanStage) -> FloatArray:
+    """Median per column; 0 where the number of valid records cannot be told from zero."""
+    below = _counter(gate, stage, paired=False)
+    width = gate.n_features
+    half = np.full(width, below(np.full(width, np.inf)).mean() / 2.0)
+    found = bisect_quantiles(below, half, steps=LOCATION_STEPS, signed=True)
+    return np.where(half > SEEN * _noise_of(gate, stage), found, 0.0)

@@ -1,0 +1,279 @@
+"""``tg.mean``: what comes in, what comes out, and what its certificate is worth."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tailguard as tg
+from tailguard.means.registry import MEANS
+
+PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
+METHODS = ("auto", *MEANS)
+
+
+def heavy(n_rows=20_000, n_features=3, seed=0):
+    return 5.0 + np.random.default_rng(seed).standard_t(3, (n_rows, n_features))
+
+
+def test_tables_of_every_library_give_the_same_bits_and_keep_their_names():
+    X = heavy(2_000)
+    names = ["a", "b", "c"]
+    plain = tg.mean(X, **PRIVACY, random_state=0)
+    for table in (
+        pd.DataFrame(X, columns=names),
+        pl.DataFrame(X, schema=names),
+        pa.table(dict(zip(names, X.T, strict=True))),
+    ):
+        result = tg.mean(table, **PRIVACY, random_state=0)
+        np.testing.assert_array_equal(result.value, plain.value)
+        assert result.names == tuple(names)
+        assert "\nb " in repr(result)
+
+
+@pytest.mark.parametrize("column", [np.asarray, list, pd.Series, pl.Series, pa.array])
+def test_a_single_vector_gives_a_number(column):
+    x = heavy(2_000, 1)[:, 0]
+    result = tg.mean(column(x), **PRIVACY, random_state=0)
+    assert isinstance(result.value, float)
+    assert isinstance(result.noise_std, float)
+    as_matrix = tg.mean(x[:, None], **PRIVACY, random_state=0)
+    assert as_matrix.value.shape == (1,)
+    assert as_matrix.value[0] == result.value
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 50])
+def test_few_rows_end_in_an_answer_or_in_one_sentence(method, n_rows):
+    X, options = np.ones((n_rows, 2)), {**PRIVACY, "method": method, "random_state": 0}
+    if method == "trimmed":
+        with pytest.raises(tg.InputError, match="n_rows must be above"):
+            tg.mean(X, **options)
+    else:
+        assert np.isfinite(tg.mean(X, **options).value).all()
+
+
+@pytest.mark.parametrize("X", [np.zeros((0, 2)), np.zeros((3, 0)), np.zeros(0), []])
+def test_nothing_is_refused(X):
+    with pytest.raises(tg.InputError, match="X must have"):
+        tg.mean(X, **PRIVACY)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"method": "average"}, "method must be one of 'auto', 'clipped'"),
+        ({"calibration": "loose"}, "calibration must be one of"),
+        ({"moment": 2.0}, "moment must be a tg.Moment"),
+        ({"unsafe_reproduction": 1}, "unsafe_reproduction must be True or False"),
+        ({"n_groups": 3}, "n_groups must be given with a method by name"),
+        ({"method": "soft", "n_groups": 3}, "n_groups must not be given with method 'soft'"),
+        ({"method": "clamped", "n_groups": 0}, "n_groups must be a whole number"),
+        ({"method": "clamped", "n_groups": 10**6}, "n_groups must be a whole number"),
+        ({"method": "clipped", "clip_norm": -1.0}, "clip_norm must be"),
+        ({"method": "soft", "smoothing": 0.0}, "smoothing must be"),
+        ({"method": "trimmed", "low": 0.0}, "low and high must be given together"),
+        ({"method": "clipped", "calibration": "numerical"}, "calibration must be 'tight'"),
+        ({"method": "clipped", "calibration": "paper"}, "calibration='paper' needs moment="),
+        ({"method": "soft", "calibration": "paper"}, "calibration='paper' needs moment="),
+        ({"method": "truncated", "failure_probability": 0.9}, "failure_probability must be"),
+    ],
+)
+def test_bad_options_are_one_sentence(options, sentence):
+    with pytest.raises(tg.InputError, match=sentence):
+        tg.mean(heavy(500), **PRIVACY, **options)
+
+
+def test_there_is_no_default_privacy():
+    with pytest.raises(tg.InputError, match="no default privacy"):
+        tg.mean(heavy(500))
+
+
+def test_a_simulation_says_so_and_cannot_be_charged():
+    assert tg.mean(heavy(500), **PRIVACY, random_state=0).certificate.mode.endswith("NOT PRIVATE")
+    from tailguard.privacy.books import MemoryBooks
+
+    with pytest.raises(tg.BudgetError, match="random_state must be None"):
+        tg.mean(heavy(500), **PRIVACY, random_state=0, ledger=MemoryBooks())
+    books = MemoryBooks()
+    result = tg.mean(heavy(500), **PRIVACY, ledger=books)
+    assert sum(r.times for r in books.releases) == sum(r.times for r in result.certificate.releases)
+
+
+def test_void_records_count_and_do_not_pull_the_mean():
+    X = heavy()
+    X[::5, 0] = np.nan
+    result = tg.mean(X, **PRIVACY, random_state=1)
+    assert result.certificate.n_rows == len(X)
+    np.testing.assert_allclose(result.value, 5.0, atol=0.15)
+
+
+@pytest.mark.parametrize("law", ["student", "pareto"])
+@pytest.mark.parametrize("method", METHODS)
+def test_it_is_near_the_mean_of_heavy_tails_in_private_runs(law, method):
+    rng = np.random.default_rng(7)
+    n_rows = 50_000
+    if law == "student":
+        X, truth = 1e3 * (5.0 + rng.standard_t(3, (n_rows, 2))), 5e3
+    else:
+        X, truth = 1e3 * rng.pareto(3.0, (n_rows, 2)), 500.0
+    result = tg.mean(X, **PRIVACY, method=method)
+    bias = 250.0 if (law, method) == ("pareto", "trimmed") else 40.0
+    np.testing.assert_allclose(result.value, truth, atol=bias + 6.0 * np.max(result.noise_std))
+    assert np.max(result.noise_std) < 80.0
+    assert result.certificate.mode == "private"
+
+
+def test_auto_takes_the_least_predicted_error_and_shows_the_others():
+    result = tg.mean(heavy(), **PRIVACY, random_state=0)
+    plans = (result.choice.plan, *result.choice.others)
+    errors = {plan.method: plan.expected.total for plan in plans}
+    assert set(errors) | {name for name, _ in result.choice.refusals} == set(MEANS)
+    assert result.method == min(errors, key=errors.get)
+    text = result.explain()
+    for name, error in errors.items():
+        assert f"{name:10} {error:9.3g}" in text
+    assert "chosen for the least predicted error" in text
+    assert "released: believed clip norm" in text
+
+
+def test_auto_knows_who_can_keep_a_promise_and_use_a_moment():
+    pure = tg.mean(heavy(), guarantee=tg.PureDP(1.0), random_state=0)
+    refused = dict(pure.choice.refusals)
+    assert set(refused) == {"clipped", "trimmed", "iterative"}
+    assert "not possible: method 'clipped' must not be used with PureDP" in pure.explain()
+    norm = tg.mean(heavy(), **PRIVACY, moment=tg.Moment(2.0, 90.0, kind="norm"), random_state=0)
+    assert {plan.method for plan in (norm.choice.plan, *norm.choice.others)} >= {"clipped", "soft"}
+    assert "trimmed" in dict(norm.choice.refusals)
+    odd = tg.Moment(3.0, 90.0)
+    cubic = tg.mean(heavy(), **PRIVACY, moment=odd, random_state=0)
+    assert (cubic.method, cubic.choice.others) == ("clamped", ())
+    with pytest.raises(tg.InputError, match="method must be possible here"):
+        tg.mean(heavy(), **PRIVACY, moment=tg.Moment(1.5, 90.0))
+
+
+def test_auto_chooses_the_same_whatever_the_records_are():
+    chosen = {
+        tg.mean(X, **PRIVACY, random_state=0).choice.explain()
+        for X in (heavy(), np.zeros((20_000, 3)), np.full((20_000, 3), np.nan))
+    }
+    assert len(chosen) == 1
+
+
+RAW = tg.Moment(2.0, 5.0, kind="raw")
+
+
+def test_the_printed_noise_of_wang_reports_what_it_is_worth():
+    """Card W6: 0.19755401, whatever n, d and the moment."""
+    for n_rows, bound in ((1_000, 5.0), (2_000, 7.0)):
+        result = tg.mean(
+            heavy(n_rows),
+            epsilon=1.0,
+            delta=1e-5,
+            method="soft",
+            moment=tg.Moment(2.0, bound, kind="raw"),
+            calibration="paper",
+            failure_probability=0.01,
+            random_state=0,
+        )
+        assert result.certificate.total.mu == pytest.approx(0.19755401, abs=1e-8)
+        assert result.certificate.guarantee == tg.ApproxDP(1.0, 1e-5)
+        assert result.certificate.total.epsilon < 0.75
+
+
+def test_the_printed_noise_of_kamath_reports_what_it_is_worth():
+    """Erratum E13: smoothing 10 spends 1.772 rho, and smoothing 1 spends 0.829 rho."""
+    options = {"method": "soft", "calibration": "paper", "moment": RAW, "random_state": 0}
+    with pytest.raises(tg.InputError, match=r"unsafe_reproduction must be True.*rho = 1[.]77"):
+        tg.mean(heavy(500), guarantee=tg.ZCDP(1.0), smoothing=10.0, **options)
+    broken = tg.mean(
+        heavy(500), guarantee=tg.ZCDP(1.0), smoothing=10.0, unsafe_reproduction=True, **options
+    )
+    assert broken.certificate.total.rho == pytest.approx(1.772, abs=1e-3)
+    assert broken.certificate.guarantee.rho == pytest.approx(1.772, abs=1e-3)
+    kept = tg.mean(heavy(500), guarantee=tg.ZCDP(1.0), smoothing=1.0, **options)
+    assert kept.certificate.total.rho == pytest.approx(0.829, abs=1e-3)
+    assert kept.certificate.guarantee == tg.ZCDP(1.0)
+
+
+def test_the_printed_noise_of_tao_breaks_its_promise_with_odd_groups():
+    """Erratum E14, T3: m = 5.545 in the print, 7 groups, 20 rows, 1.80 times too little noise."""
+    options = {
+        "method": "truncated",
+        "calibration": "paper",
+        "threshold": 3.0,
+        "n_groups": 7,
+        "failure_probability": 0.5,
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "random_state": 0,
+    }
+    with pytest.raises(tg.InputError, match="unsafe_reproduction must be True"):
+        tg.mean(heavy(20, 1), **options)
+    broken = tg.mean(heavy(20, 1), **options, unsafe_reproduction=True)
+    classic = math.sqrt(2 * math.log(1.25 / 1e-5))
+    assert broken.certificate.total.mu == pytest.approx(1.8034 / classic, rel=1e-3)
+    assert broken.certificate.guarantee.epsilon > 1.0
+    valid = tg.mean(heavy(20_000, 1), **{**options, "n_groups": 1, "threshold": 10.0})
+    assert valid.certificate.total.epsilon < 1.0
+    assert valid.certificate.total.mu == pytest.approx(1 / classic, rel=1e-6)
+
+
+def test_the_printed_noise_of_kamaths_clamped_mean_is_four_times_too_large():
+    """Card K4, with the unrounded group count of the print: 21.193 in the place of 22 groups."""
+    moment = tg.Moment(2.0, 1.0)
+    shared = {"method": "clamped", "moment": moment, "random_state": 0}
+    for guarantee in (tg.ZCDP(0.5), tg.PureDP(1.0)):
+        paper, tight = (
+            tg.mean(heavy(10_000, 10), guarantee=guarantee, calibration=mode, **shared)
+            for mode in ("paper", "tight")
+        )
+        ratio = paper.noise_std[0] / tight.noise_std[0]
+        assert ratio == pytest.approx(4.0 * 21.193269 / 22 * (10_000 // 22) * 22 / 10_000, rel=1e-3)
+        assert paper.certificate.spent.epsilon is None or paper.certificate.spent.epsilon < 0.3
+    with pytest.raises(tg.InputError, match="needs guarantee=ZCDP"):
+        tg.mean(heavy(500), **PRIVACY, calibration="paper", **shared)
+
+
+def test_the_printed_noise_of_zhao_is_worth_less_than_it_asks_for():
+    moment = tg.Moment(2.0, 5.0, kind="directional")
+    options = {"method": "clipped", "moment": moment, "calibration": "paper", "random_state": 0}
+    result = tg.mean(heavy(1_000), epsilon=1.0, delta=1e-5, **options)
+    assert result.certificate.total.mu == pytest.approx(math.sqrt(2 * 0.016495122), rel=1e-6)
+    with pytest.raises(tg.InputError, match="needs epsilon= and delta="):
+        tg.mean(heavy(1_000), guarantee=tg.GDP(1.0), **options)
+
+
+def test_the_printed_trimmed_mean_gives_no_privacy_and_says_so():
+    options = {"method": "trimmed", "calibration": "paper", "random_state": 0, "n_trimmed": 500}
+    with pytest.raises(tg.InputError, match="unsafe_reproduction=True"):
+        tg.mean(heavy(), **PRIVACY, low=-9.0, high=9.0, **options)
+    broken = tg.mean(heavy(), **PRIVACY, low=-9.0, high=9.0, unsafe_reproduction=True, **options)
+    assert broken.certificate.total.epsilon == math.inf
+    assert broken.certificate.guarantee.describe().startswith("none")
+    json.loads(broken.certificate.to_json().replace("Infinity", "1e999"))
+
+
+def test_one_group_of_one_column_is_the_scalar_method():
+    moment = tg.Moment(2.0, 1.0, kind="raw")
+    x = np.random.default_rng(0).standard_normal(10_000)
+    result = tg.mean(
+        x,
+        epsilon=1.0,
+        delta=1e-5,
+        method="truncated",
+        moment=moment,
+        calibration="paper",
+        random_state=0,
+    )
+    assert result.choice.plan.settings["groups"] == 1
+    assert result.choice.plan.settings["threshold"] == pytest.approx(35.60504114)
+    assert result.noise_std == pytest.approx(0.03449989814, rel=1e-6)
+    tight = tg.mean(
+        x, epsilon=1.0, delta=1e-5, method="truncated", threshold=35.60504114, random_state=0
+    )
+    assert tight.noise_std == pytest.approx(0.02656585857, rel=1e-6)

@@ -1,0 +1,59 @@
+"""Laws read off noisy histograms: tails follow the data, and noise alone never looks like one."""
+
+import numpy as np
+import pytest
+
+from tailguard.means.laws import assumed_entries, assumed_norms, cell_edges, released_law
+
+
+def histogram(values, noise_std, seed):
+    edges = cell_edges(1)
+    counts = np.bincount(np.searchsorted(edges, values), minlength=edges.size + 1)
+    noise = noise_std * np.random.default_rng(seed).standard_normal(edges.size + 1)
+    return edges, counts + noise
+
+
+@pytest.mark.parametrize("index", [2.1, 3.0, 4.0])
+def test_quantiles_within_and_beyond_what_is_seen(index):
+    values = np.random.default_rng(1).pareto(index, 100_000)
+    for seed in range(20):
+        law = released_law(*histogram(values, 100.0, seed), 100.0)
+        for above in (0.3, 0.03, 0.001):
+            truth = above ** (-1.0 / index) - 1.0
+            assert 0.5 * truth < law.quantile(above) < 2.0 * truth
+
+
+def test_noise_alone_is_no_law_and_adds_no_tail():
+    empty = [released_law(*histogram(np.zeros(0), 1.0, seed), 1.0) for seed in range(200)]
+    assert empty.count(None) == 200
+    values = np.abs(np.random.default_rng(2).standard_normal(10_000))
+    far = [
+        released_law(*histogram(values, 50.0, seed), 50.0).quantile(0.005) for seed in range(200)
+    ]
+    assert max(far) < 6.0
+
+
+def test_a_far_cluster_is_seen():
+    values = np.concatenate([np.ones(9_000), np.full(1_000, 3e3)])
+    law = released_law(*histogram(values, 20.0, 0), 20.0)
+    assert 2e3 < law.quantile(0.01) < 2e4
+
+
+def test_survival_never_rises_and_means_are_means():
+    values = np.random.default_rng(3).standard_exponential(50_000)
+    law = released_law(*histogram(values, 30.0, 1), 30.0)
+    assert (np.diff(law.survival) <= 0).all()
+    assert law.expected(lambda t: np.minimum(t, 3.0)) == pytest.approx(0.95, abs=0.05)
+    assert law.expected(np.ones_like) == pytest.approx(1.0)
+
+
+def test_all_magnitudes_below_the_first_edge():
+    law = released_law(*histogram(np.zeros(10_000), 10.0, 0), 10.0)
+    assert law.quantile(0.01) <= cell_edges(1)[0]
+
+
+def test_assumed_laws_are_laws():
+    for law in (assumed_entries(), assumed_norms(1), assumed_norms(100)):
+        assert (np.diff(law.survival) <= 0).all()
+        assert law.quantile(0.5) < law.quantile(1e-3) < law.quantile(1e-6)
+    np.testing.assert_allclose(assumed_norms(1).survival, assumed_entries().survival)
