@@ -10,13 +10,13 @@
 gradient, at every point), raw and not central, both numbers known; for optimisation a smooth
 population risk with a vanishing gradient at the minimiser and a bounded set.
 
-The lower bounds live in :mod:`~tailguard.papers.tao2022_lower`, and are listed here too.
+The lower bounds live in :mod:`~tailguard.papers.tao2022.lower`, and are listed here too.
 """
 
 import math
 
 from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
-from tailguard.papers.tao2022_lower import (
+from tailguard.papers.tao2022.lower import (
     convex_lower_bound,
     convex_lower_bound_pure,
     scalar_lower_bound,

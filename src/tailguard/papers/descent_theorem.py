@@ -1,0 +1,312 @@
+"""What the theorems on projected descent have in common: facts in, a ready solver out.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022, Section 3: descent on a private mean of known bias and error.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.checks import InputError, check_integer
+from tailguard.papers.descent import (
+    descent_bound,
+    smooth_descent_bound,
+    strongly_convex_descent_bound,
+)
+from tailguard.papers.facts import check_facts
+from tailguard.papers.parameters.steps import whole_steps
+from tailguard.papers.theorem import Assumptions, Theorem, promised_and_spent
+from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from tailguard.queries.units import Units
+from tailguard.solvers.base import Solver, usable_mu
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.oracles import Oracle
+
+__all__ = [
+    "Facts",
+    "Statement",
+    "convex_theorem",
+    "noise_of",
+    "paid",
+    "strongly_convex_theorem",
+    "theorem_of",
+]
+
+# The centre of noised group means has about the noise of their median (Laplace 1818).
+CENTRE_LOSS = math.sqrt(math.pi / 2.0)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The public facts that every theorem on descent asks for.
+
+    ``n_steps`` stands in for the theorem's number of steps where it is given.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> round(Facts(1000, 3, tg.ZCDP(0.5), diameter=2.0).rho, 6)
+    0.5
+    """
+
+    n_rows: int
+    n_features: int
+    guarantee: Guarantee
+    diameter: float
+    gradient_bound: float = 1.0
+    n_steps: int | None = None
+    calibration: str = "tight"
+    unsafe_reproduction: bool = False
+
+    def __post_init__(self) -> None:
+        check_facts(n_rows=self.n_rows, n_features=self.n_features)
+        check_facts(diameter=self.diameter, gradient_bound=self.gradient_bound)
+        if self.n_steps is not None:
+            check_integer("n_steps", self.n_steps, minimum=1)
+
+    @property
+    def mu(self) -> float:
+        """What Gaussian releases may spend together."""
+        return self.guarantee.gaussian_mu()
+
+    @property
+    def rho(self) -> float:
+        """What Gaussian releases may spend in zCDP: half of mu squared."""
+        return self.mu**2 / 2.0
+
+    @property
+    def terms(self) -> tuple[float, float]:
+        """Epsilon and delta for formulas that are printed in them.
+
+        A promise without delta stands for the pair with ``rho = epsilon^2 / (4 log(1/delta))`` and
+        ``log(1/delta) = 1``, as Bun and Steinke 2016 convert for small rho.
+        """
+        if isinstance(self.guarantee, ApproxDP):
+            return self.guarantee.epsilon, self.guarantee.delta
+        if isinstance(self.guarantee, PureDP):
+            return self.guarantee.epsilon, math.exp(-1.0)
+        return 2.0 * math.sqrt(self.rho), math.exp(-1.0)
+
+    @property
+    def printed_terms(self) -> tuple[float, float]:
+        """Epsilon and delta for a printed noise, which is stated for them alone."""
+        if not isinstance(self.guarantee, ApproxDP):
+            raise InputError(
+                "calibration must be 'tight' unless epsilon and delta are promised: the paper "
+                f"prints its noise in them; got {self.guarantee!r}."
+            )
+        return self.terms
+
+    @property
+    def prints(self) -> bool:
+        """Whether the noise is to be as printed."""
+        return self.calibration == "paper"
+
+    @property
+    def root_size(self) -> float:
+        """The root of the number of coordinates, from one of them to the l2 norm."""
+        return math.sqrt(self.n_features)
+
+    def steps(self, count: float, *, maximum: int = 1000) -> int:
+        """Return the user's number of steps, or the theorem's, made whole."""
+        return self.n_steps or whole_steps(count, maximum=maximum)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a theorem says, apart from its algorithm.
+
+    Examples
+    --------
+    >>> Statement("Theorem 1", 0.1, 0.01, Assumptions((), ()), ()).bound
+    0.1
+    """
+
+    name: str
+    bound: float
+    lower_bound: float
+    assumptions: Assumptions
+    deviations: tuple[str, ...]
+
+
+def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
+    """Noise of one answer in each coordinate, at its exact calibration.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.oracles import make_oracle
+    >>> facts = Facts(1000, 4, tg.GDP(1.0), diameter=2.0)
+    >>> oracle = make_oracle("clipped", clip_norm=1.0)
+    >>> round(noise_of(oracle, facts, n_rows=1000, mu=1.0), 6)
+    0.002
+    """
+    query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
+    calibration = query.calibrate(n_rows, facts.n_features, mu)
+    # Finishing is linear, or the centre of groups, which all say the same here.
+    noise = float(query.finish(np.full(calibration.size, calibration.noise_std), n_rows)[0])
+    n_groups = calibration.size // facts.n_features
+    return noise if n_groups == 1 else noise * CENTRE_LOSS / math.sqrt(n_groups)
+
+
+def convex_theorem(
+    facts: Facts,
+    statement: Statement,
+    *,
+    oracle: Oracle,
+    n_steps: int,
+    step_size: float,
+    bias: float,
+    sampling: float,
+    printed_mu: float | None = None,
+    smoothness: float | None = None,
+) -> Theorem:
+    """Full-batch descent; ``bias`` and ``sampling`` are those of a coordinate.
+
+    It averages its points; with ``smoothness`` it returns the last one, as theorems for steps of
+    ``1 / smoothness`` do, and the prediction is that of such steps.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = tg.papers.kamath2022.convex(
+    ...     10_000, 3, tg.GDP(1.0), moment=tg.Moment(2.0, 1.0), diameter=2.0
+    ... )
+    >>> theorem.solver.schedule, theorem.solver.iterate
+    ('full', 'average')
+    """
+    promise, spent = paid(facts, printed_mu)
+    mu = usable_mu(spent, n_steps * facts.n_features) / math.sqrt(n_steps)
+    noise = noise_of(oracle, facts, n_rows=facts.n_rows, mu=mu)
+    error = facts.root_size * math.hypot(bias, sampling, noise)
+    if smoothness is not None:
+        predicted = smooth_descent_bound(
+            diameter=facts.diameter, n_steps=n_steps, gradient_error=error, smoothness=smoothness
+        )
+    else:
+        predicted = descent_bound(
+            diameter=facts.diameter,
+            step_size=step_size,
+            n_steps=n_steps,
+            gradient_bound=facts.gradient_bound,
+            gradient_bias=facts.root_size * bias,
+            gradient_error=error,
+        )
+    iterate = "average" if smoothness is None else "last"
+    solver = NoisyGradientDescent(n_steps, step_size=step_size, oracle=oracle, iterate=iterate)
+    return theorem_of(
+        facts, statement, solver, promise, spent, predicted, noise_std=noise, n_passes=n_steps
+    )
+
+
+def strongly_convex_theorem(
+    facts: Facts,
+    statement: Statement,
+    *,
+    oracle: Oracle,
+    n_steps: int,
+    strong_convexity: float,
+    smoothness: float,
+    bias: float,
+    sampling: float,
+    printed_mu: float | None = None,
+    disjoint: bool = True,
+    step_size: float | None = None,
+) -> Theorem:
+    """Descent with the last iterate, on disjoint blocks of records unless told otherwise.
+
+    Steps are of ``1 / (strong_convexity + smoothness)`` unless told otherwise.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = tg.papers.kamath2022.strongly_convex(
+    ...     100_000, 3, tg.GDP(1.0), moment=tg.Moment(2.0, 1.0), diameter=2.0,
+    ...     strong_convexity=1.0, smoothness=2.0,
+    ... )
+    >>> theorem.solver.schedule, theorem.solver.iterate
+    ('disjoint', 'last')
+    """
+    promise, spent = paid(facts, printed_mu)
+    mu = usable_mu(spent, n_steps * facts.n_features) / (1.0 if disjoint else math.sqrt(n_steps))
+    n_rows = facts.n_rows // n_steps if disjoint else facts.n_rows
+    noise = noise_of(oracle, facts, n_rows=n_rows, mu=mu)
+    predicted = strongly_convex_descent_bound(
+        diameter=facts.diameter,
+        n_steps=n_steps,
+        gradient_error=facts.root_size * math.hypot(bias, sampling, noise),
+        strong_convexity=strong_convexity,
+        smoothness=smoothness,
+        step_size=step_size,
+    )
+    solver = NoisyGradientDescent(
+        n_steps,
+        step_size=step_size or 1.0 / (strong_convexity + smoothness),
+        oracle=oracle,
+        iterate="last",
+        schedule="disjoint" if disjoint else "full",
+    )
+    passes = 1 if disjoint else n_steps
+    return theorem_of(
+        facts, statement, solver, promise, spent, predicted, noise_std=noise, n_passes=passes
+    )
+
+
+def paid(facts: Facts, printed_mu: float | None = None) -> tuple[Guarantee, Guarantee]:
+    """Return what is promised and what is spent, given what the printed noise costs.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> paid(Facts(1000, 3, tg.GDP(1.0), diameter=2.0))
+    (GDP(mu=1.0), GDP(mu=1.0))
+    """
+    return promised_and_spent(
+        facts.guarantee,
+        printed_mu,
+        calibration=facts.calibration,
+        unsafe_reproduction=facts.unsafe_reproduction,
+    )
+
+
+def theorem_of(
+    facts: Facts,
+    statement: Statement,
+    solver: Solver,
+    promise: Guarantee,
+    spent: Guarantee,
+    predicted: float,
+    *,
+    noise_std: float,
+    n_passes: float,
+) -> Theorem:
+    """Put a theorem together.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = tg.papers.xu2025.localised(
+    ...     10_000, 3, tg.GDP(1.0), moment=tg.Moment(4.0, 1.0, kind="norm"), diameter=2.0,
+    ...     row_limit=3.0,
+    ... )
+    >>> theorem.n_passes
+    1.0
+    """
+    return Theorem(
+        statement=statement.name,
+        solver=solver,
+        n_rows=facts.n_rows,
+        n_features=facts.n_features,
+        guarantee=promise,
+        spent=spent,
+        predicted_excess=float(predicted),
+        noise_std=noise_std,
+        n_passes=float(n_passes),
+        bound=statement.bound,
+        lower_bound=statement.lower_bound,
+        assumptions=statement.assumptions,
+        deviations=statement.deviations,
+    )

@@ -1,0 +1,42 @@
+"""Kamath, Liu and Zhang (2022): bounds, and each theorem as a solver.
+
+"Improved rates for differentially private stochastic convex optimization with heavy-tailed data".
+"""
+
+from tailguard.papers.kamath2022.bounds import (
+    clamping_bias,
+    convex_bound,
+    convex_bound_with_probability,
+    convex_lower_bound,
+    mean_bound,
+    mean_bound_pure,
+    mean_lower_bound,
+    mean_lower_bound_pure,
+    soft_convex_bound,
+    strongly_convex_bound,
+    strongly_convex_lower_bound,
+)
+from tailguard.papers.kamath2022.theorems import (
+    convex,
+    convex_with_probability,
+    soft_convex,
+    strongly_convex,
+)
+
+__all__ = [
+    "clamping_bias",
+    "convex",
+    "convex_bound",
+    "convex_bound_with_probability",
+    "convex_lower_bound",
+    "convex_with_probability",
+    "mean_bound",
+    "mean_bound_pure",
+    "mean_lower_bound",
+    "mean_lower_bound_pure",
+    "soft_convex",
+    "soft_convex_bound",
+    "strongly_convex",
+    "strongly_convex_bound",
+    "strongly_convex_lower_bound",
+]

@@ -1,0 +1,329 @@
+"""The theorems of Kamath, Liu and Zhang (2022) for optimisation, each as a solver.
+
+*Needed for privacy.* Nothing of the data: every step is a private mean, and steps compose exactly.
+
+*Needed for accuracy.* Central moments of every coordinate of the gradient, at every point of the
+set, of order ``moment.order >= 2``; smooth non-negative convex losses; a gradient that vanishes at
+the minimiser and is at most ``gradient_bound`` on the set.
+
+``options`` of every theorem: ``gradient_bound`` (1), ``calibration`` (``"tight"``, or ``"paper"``
+for the printed noise) and ``unsafe_reproduction``.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from tailguard.moments import Moment
+from tailguard.papers.descent_theorem import (
+    Facts,
+    Statement,
+    convex_theorem,
+    strongly_convex_theorem,
+)
+from tailguard.papers.kamath2022 import bounds
+from tailguard.papers.parameters import kamath2022 as parameters
+from tailguard.papers.parameters.groups import (
+    group_count,
+    median_sensitivity,
+    uniform_group_count,
+    whole_groups,
+)
+from tailguard.papers.parameters.steps import descent_step_size, settled_steps
+from tailguard.papers.theorem import Assumptions, Theorem
+from tailguard.papers.wang2020.bounds import smoothed_mean_error
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.solvers.oracles import Oracle, make_oracle
+
+__all__ = ["convex", "convex_with_probability", "soft_convex", "strongly_convex"]
+
+PAPER = "Kamath, Liu and Zhang 2022"
+ASSUMPTIONS = Assumptions(
+    for_privacy=("nothing: records, gradients and moments may be anything",),
+    for_accuracy=(
+        "the loss is convex, smooth and not negative, and the gradient of its mean vanishes at a "
+        "minimiser in the set",
+        "every coordinate of the gradient has the stated central moment at every point of the set",
+        "the mean gradient is at most gradient_bound on the set",
+    ),
+)
+WHOLE = "the number of steps is whole and at most 1000, the threshold at least gradient_bound (E36)"
+CLAMPED = (
+    "noise at the exact sensitivity of the median of an even number of groups, a quarter of the "
+    "printed one (E14), and exact composition over steps",
+    WHOLE,
+)
+FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
+
+
+def convex(
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    *,
+    moment: Moment,
+    diameter: float,
+    **options: Any,
+) -> Theorem:
+    """Descent on the clamped median of means, for convex losses.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.2.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> moment = tg.Moment(2.0, 1.0)
+    >>> theorem = convex(100_000, 10, tg.ZCDP(0.5), moment=moment, diameter=2.0)
+    >>> theorem.solver.n_steps, theorem.solver.oracle.describe()
+    (447, 'clamped (threshold = 33.437, n_groups = 22)')
+    """
+    facts = Facts(n_rows, n_features, guarantee, diameter, **options)
+    count = group_count(n_features=n_features, failure_probability=FAILURE_PROBABILITY)
+    bound = bounds.convex_bound(**_law(facts, moment), rho=facts.rho, diameter=diameter)
+    return _convex_clamped(facts, moment, count, "Theorem 5.2", bound)
+
+
+def convex_with_probability(
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    *,
+    moment: Moment,
+    diameter: float,
+    smoothness: float,
+    failure_probability: float = 0.1,
+    **options: Any,
+) -> Theorem:
+    """Run the same with so many groups that the bound holds at all points at once.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem B.8 and Lemma B.2.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = convex_with_probability(
+    ...     100_000, 10, tg.ZCDP(0.5), moment=tg.Moment(2.0, 1.0), diameter=2.0, smoothness=1.0
+    ... )
+    >>> theorem.solver.oracle.parameters["n_groups"]
+    2832
+    """
+    facts = Facts(n_rows, n_features, guarantee, diameter, **options)
+    count = uniform_group_count(n_rows=n_rows, n_features=n_features, diameter=diameter)
+    unit = bounds.convex_bound_with_probability(
+        n_rows=n_rows,
+        n_features=n_features,
+        moment_order=moment.order,
+        rho=facts.rho,
+        diameter=diameter,
+        smoothness=smoothness,
+        failure_probability=failure_probability,
+    )
+    return _convex_clamped(facts, moment, count, "Theorem B.8", moment.scale * unit)
+
+
+def soft_convex(
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    *,
+    moment: Moment,
+    diameter: float,
+    balance: float | None = None,
+    noise_variance: float = 1.0,
+    **options: Any,
+) -> Theorem:
+    """Descent on the smoothed soft truncation, for convex losses with second moments.
+
+    ``balance`` is the paper's q; None takes the one that makes both terms of its bound equal.
+    ``noise_variance`` is the variance of the multiplicative noise that smooths the truncation.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.5 and Algorithm 4.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> moment = tg.Moment(2.0, 1.0)
+    >>> theorem = soft_convex(100_000, 10, tg.ZCDP(0.5), moment=moment, diameter=2.0)
+    >>> theorem.solver.oracle.describe()
+    'soft (scale = 64.842, smoothing = 1)'
+    """
+    facts = Facts(n_rows, n_features, guarantee, diameter, **options)
+    moment, smoothing = moment.convert("central").at_order(2.0), 1.0 / noise_variance
+    sizes: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": facts.rho}
+    if balance is None:
+        balance = parameters.soft_balance(n_features=n_features, rho=facts.rho)
+    shape: dict[str, Any] = {"diameter": diameter, "balance": balance, "moment_bound": moment.bound}
+    threshold = max(parameters.soft_threshold(**sizes, **shape), facts.gradient_bound)
+    n_steps = facts.steps(
+        parameters.soft_steps(**sizes, threshold=threshold, gradient_bound=facts.gradient_bound)
+    )
+    printed_rho = parameters.printed_soft_noise_rho(rho=facts.rho, smoothing=smoothing)
+    statement = _statement("Theorem 5.5", facts, moment, bounds.soft_convex_bound(**sizes, **shape))
+    printed = (
+        "noise at the exact bound of the truncation; the printed noise spends up to 16/9 of rho, "
+        "and keeps its promise only for a noise_variance of at least 0.7557 (E13)"
+    )
+    return convex_theorem(
+        facts,
+        replace(statement, deviations=(printed, WHOLE)),
+        oracle=make_oracle("soft", scale=threshold, smoothing=smoothing),
+        n_steps=n_steps,
+        step_size=_step_size(facts, n_steps),
+        bias=smoothed_mean_error(
+            n_rows=n_rows,
+            moment_bound=moment.with_mean(facts.gradient_bound).bound,
+            scale=threshold,
+            smoothing=smoothing,
+            failure_probability=FAILURE_PROBABILITY,
+        ),
+        sampling=0.0,  # counted in the error of the truncation
+        printed_mu=math.sqrt(2.0 * printed_rho),
+    )
+
+
+def strongly_convex(
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    *,
+    moment: Moment,
+    diameter: float,
+    strong_convexity: float,
+    smoothness: float,
+    **options: Any,
+) -> Theorem:
+    """Descent on the clamped median of means over disjoint blocks, for strongly convex losses.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = strongly_convex(
+    ...     100_000, 3, tg.ZCDP(0.5), moment=tg.Moment(2.0, 1.0), diameter=2.0,
+    ...     strong_convexity=1.0, smoothness=2.0,
+    ... )
+    >>> theorem.solver.n_steps, theorem.solver.iterate
+    (15, 'last')
+    """
+    facts = Facts(n_rows, n_features, guarantee, diameter, **options)
+    law = _law(facts, moment)
+    shape: dict[str, Any] = {"strong_convexity": strong_convexity, "smoothness": smoothness}
+    count = group_count(n_features=n_features, failure_probability=FAILURE_PROBABILITY)
+
+    def error_of(steps: int) -> float:
+        """Return the rate of one gradient's error, for so many steps."""
+        block = {**law, "n_rows": max(1, n_rows // steps)}
+        return bounds.mean_bound(**block, rho=facts.rho)
+
+    most = max(1, n_rows // (2 * math.ceil(count)))
+    n_steps = facts.n_steps or min(settled_steps(error_of, **shape), most)
+    threshold = max(
+        parameters.strongly_convex_threshold(**law, rho=facts.rho, n_steps=n_steps),
+        facts.gradient_bound,
+    )
+    bound = bounds.strongly_convex_bound(**law, **shape, rho=facts.rho, diameter=diameter)
+    lower = bounds.strongly_convex_lower_bound(
+        **law, rho=facts.rho, strong_convexity=strong_convexity
+    )
+    statement = _statement("Theorem 5.7", facts, moment, bound)
+    full = "every step spends all of rho, since it reads a block of its own (E15)"
+    statement = replace(statement, lower_bound=lower, deviations=(*CLAMPED, full))
+    oracle = _clamped(threshold, count, n_rows // n_steps)
+    bias, sampling = _clamped_error(facts, moment, threshold, n_rows // n_steps)
+    printed_mu = _printed_mu(facts, oracle, count, n_rows // n_steps)
+    return strongly_convex_theorem(
+        facts,
+        statement,
+        oracle=oracle,
+        n_steps=n_steps,
+        bias=bias,
+        sampling=sampling,
+        printed_mu=printed_mu / math.sqrt(n_steps),  # of one block
+        **shape,
+    )
+
+
+def _convex_clamped(
+    facts: Facts, moment: Moment, count: float, theorem: str, bound: float
+) -> Theorem:
+    """Theorems 5.2 and B.8 differ in the number of groups alone."""
+    sizes: dict[str, Any] = {
+        "n_rows": facts.n_rows,
+        "n_features": facts.n_features,
+        "rho": facts.rho,
+    }
+    threshold = max(
+        parameters.convex_threshold(
+            **sizes,
+            moment_order=moment.order,
+            moment_bound=moment.bound,
+            diameter=facts.diameter,
+        ),
+        facts.gradient_bound,
+    )
+    n_steps = facts.steps(
+        parameters.convex_steps(**sizes, threshold=threshold, gradient_bound=facts.gradient_bound)
+    )
+    oracle = _clamped(threshold, count, facts.n_rows)
+    bias, sampling = _clamped_error(facts, moment, threshold, facts.n_rows)
+    return convex_theorem(
+        facts,
+        _statement(theorem, facts, moment, bound),
+        oracle=oracle,
+        n_steps=n_steps,
+        step_size=_step_size(facts, n_steps),
+        bias=bias,
+        sampling=sampling,
+        printed_mu=_printed_mu(facts, oracle, count, facts.n_rows),
+    )
+
+
+def _printed_mu(facts: Facts, oracle: Oracle, count: float, n_rows: int) -> float:
+    """Return what all steps cost with the printed noise, where ``count`` groups are not rounded.
+
+    It is that of a sensitivity of 12 thresholds times groups over rows in every coordinate.
+    """
+    n_groups = int(oracle.parameters["n_groups"])
+    move = median_sensitivity(value_range=6.0, n_rows=n_rows, n_groups=n_groups)
+    return facts.mu * move * n_rows / (12.0 * count)
+
+
+def _clamped(threshold: float, count: float, n_rows: int) -> Oracle:
+    return make_oracle("clamped", threshold=threshold, n_groups=whole_groups(count, n_rows=n_rows))
+
+
+def _clamped_error(
+    facts: Facts, moment: Moment, threshold: float, n_rows: int
+) -> tuple[float, float]:
+    """Return bias and sampling error of one coordinate."""
+    bias = bounds.clamping_bias(
+        moment_order=moment.order,
+        moment_bound=moment.bound,
+        threshold=threshold,
+        mean_bound=facts.gradient_bound,
+    )
+    return bias, moment.scale / math.sqrt(n_rows)
+
+
+def _law(facts: Facts, moment: Moment) -> dict[str, Any]:
+    """Return sizes and moments, as the bounds name them."""
+    moment = moment.convert("central", n_features=facts.n_features)
+    return {
+        "n_rows": facts.n_rows,
+        "n_features": facts.n_features,
+        "moment_order": moment.order,
+        "moment_bound": moment.bound,
+    }
+
+
+def _step_size(facts: Facts, n_steps: int) -> float:
+    return descent_step_size(
+        diameter=facts.diameter, gradient_bound=facts.gradient_bound, n_steps=n_steps
+    )
+
+
+def _statement(theorem: str, facts: Facts, moment: Moment, bound: float) -> Statement:
+    """Return what a theorem for convex losses says."""
+    lower = bounds.convex_lower_bound(**_law(facts, moment), rho=facts.rho, diameter=facts.diameter)
+    return Statement(f"{PAPER}, {theorem}", bound, lower, ASSUMPTIONS, CLAMPED)

@@ -1,0 +1,30 @@
+"""Zhao, Wu, Liu, Wang, Fan and Li (2024): bounds, and each theorem as a solver.
+
+"Differential private stochastic optimization with heavy-tailed data: towards optimal rates".
+"""
+
+from tailguard.papers.zhao2024.bounds import (
+    clipped_mean_bound,
+    clipped_mean_error,
+    clipping_bias,
+    convex_bound,
+    convex_lower_bound,
+    iterative_convex_bound,
+    iterative_radius,
+)
+from tailguard.papers.zhao2024.theorems import (
+    convex,
+    iterative_convex,
+)
+
+__all__ = [
+    "clipped_mean_bound",
+    "clipped_mean_error",
+    "clipping_bias",
+    "convex",
+    "convex_bound",
+    "convex_lower_bound",
+    "iterative_convex",
+    "iterative_convex_bound",
+    "iterative_radius",
+]
