@@ -1,0 +1,397 @@
+"""What can be done for a task, and how well: every method's prediction, from public facts alone.
+
+Nothing is read and nothing is spent. Predictions leave out what theorems hide; they compare methods
+under the stated moment, and are no promise.
+
+Reference
+---------
+The predictions are those of :mod:`tailguard.papers` (Kamath, Liu and Zhang 2022; Tao and others
+2022; Wang and others 2020; Zhao and others 2024; Xu and others 2025) and of the private means.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard import papers
+from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.losses.base import Loss
+from tailguard.losses.registry import LOSSES, make_loss
+from tailguard.means.base import MeanPlan, Task
+from tailguard.means.choice import choose
+from tailguard.moments import Moment
+from tailguard.papers.theorem import Theorem
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.units import Units
+from tailguard.solvers.base import Problem
+from tailguard.solvers.descent import Schedule, predicted_noise_std
+from tailguard.solvers.limits import typical_curvature
+from tailguard.solvers.registry import make_solver
+
+__all__ = ["TASKS", "Advice", "Candidate", "plan"]
+
+CONVEX = {
+    "kamath2022.convex": (),
+    "kamath2022.soft_convex": (),
+    "kamath2022.convex_with_probability": ("smoothness",),
+    "tao2022.convex": (),
+    "wang2020.smoothed_convex": ("smoothness",),
+    "wang2020.stochastic": (),
+    "zhao2024.convex": ("smoothness",),
+    "zhao2024.iterative_convex": ("smoothness",),
+    "xu2025.localised": ("row_limit",),
+    "xu2025.accelerated": ("smoothness",),
+}
+SHAPE = ("strong_convexity", "smoothness")
+STRONGLY_CONVEX = {
+    "kamath2022.strongly_convex": SHAPE,
+    "tao2022.strongly_convex": SHAPE,
+    "wang2020.smoothed_strongly_convex": SHAPE,
+    "wang2020.trimmed_strongly_convex": SHAPE,
+    "wang2020.sample_aggregate": SHAPE,
+    "xu2025.tsybakov": ("row_limit", "growth_constant"),
+    "xu2025.unknown_growth": ("row_limit", "growth_constant"),
+    "xu2025.accelerated_growth": ("smoothness", "growth_constant"),
+}
+SPARSE = {"tao2022.sparse": (*SHAPE, "n_nonzero")}
+# Theorem -> what it must be told beside moment and diameter.
+THEOREMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "convex": CONVEX,
+    "strongly-convex": STRONGLY_CONVEX,
+    "sparse": SPARSE,
+}
+FACTS = (*SHAPE, "row_limit", "growth_constant", "n_nonzero", "gradient_bound")
+# Loss -> what fits it by default, without any public bound.
+ESTIMATORS = {
+    "squared": "tg.LinearRegression",
+    "huber": "tg.HuberRegression",
+    "quantile": "tg.QuantileRegression",
+    "lp": "tg.LpRegression",
+    "logistic": "tg.LogisticRegression",
+    "poisson": "tg.PoissonRegression",
+}
+PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
+RISK_UNITS = "units of the risk and its gradient"
+TASKS = ("mean", *THEOREMS, *LOSSES)
+"""What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One method and what it is expected to achieve.
+
+    Attributes
+    ----------
+    method
+        The public name to call.
+    predicted_error
+        Error of a mean in l2 norm, or excess risk.
+    n_passes
+        How often every record is read.
+    noise_std
+        Noise on every coordinate of a step, or of the answer; NaN where it follows the records.
+    unit
+        In which units error and noise are.
+
+    Examples
+    --------
+    >>> Candidate("tg.mean", 0.1, n_passes=1.0, noise_std=0.01, unit="your units").to_dict()["unit"]
+    'your units'
+    """
+
+    method: str
+    predicted_error: float
+    n_passes: float
+    noise_std: float
+    unit: str
+
+    def to_dict(self) -> dict[str, float | str | None]:
+        """Return it as plain data; a number that is not known is None."""
+        numbers = {"predicted_error": self.predicted_error, "noise_std": self.noise_std}
+        known = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
+        return {"method": self.method, "n_passes": self.n_passes, "unit": self.unit, **known}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All candidates, the best first, and why others are not possible.
+
+    Attributes
+    ----------
+    task, n_rows, n_features, guarantee
+        What was asked.
+    candidates
+        The recommended one first, the others by predicted error.
+    refusals
+        Method and reason.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> advice = plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
+    >>> advice.recommended.method
+    "tg.mean(method='clipped')"
+    """
+
+    task: str
+    n_rows: int
+    n_features: int
+    guarantee: Guarantee
+    candidates: tuple[Candidate, ...]
+    refusals: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def recommended(self) -> Candidate:
+        """The method to take."""
+        return self.candidates[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "task": self.task,
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "guarantee": self.guarantee.to_dict(),
+            "recommended": self.recommended.method,
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "not_possible": [
+                {"method": method, "reason": reason} for method, reason in self.refusals
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def to_text(self) -> str:
+        """Return a table and the refusals."""
+        width = max(len(candidate.method) for candidate in self.candidates)
+        lines = [
+            f"{self.task}: {self.guarantee.describe()}, n = {self.n_rows}, d = {self.n_features}",
+            "No record was read. Errors are predictions, with hidden constants 1.",
+            "",
+            f"  {'method':{width}} {'error':>9} {'passes':>7} {'noise':>9}",
+        ]
+        for candidate in self.candidates:
+            mark = "*" if candidate is self.recommended else " "
+            lines.append(
+                f"{mark} {candidate.method:{width}} {_shown(candidate.predicted_error)} "
+                f"{candidate.n_passes:7g} {_shown(candidate.noise_std)}"
+            )
+        lines += ["", f"* recommended. Error and noise are in {self.recommended.unit}"]
+        lines[-1] += self._other_units()
+        lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]
+        return "\n".join(lines)
+
+    def _other_units(self) -> str:
+        others = {candidate.unit for candidate in self.candidates} - {self.recommended.unit}
+        return f"; of the others in {', '.join(sorted(others))}." if others else "."
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.to_text()
+
+
+def plan(
+    task: str,
+    *,
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    moment: Moment | None = None,
+    diameter: float | None = None,
+    **facts: float,
+) -> Advice:
+    """List the methods for a task with what each is expected to achieve; no record is read.
+
+    Parameters
+    ----------
+    task
+        ``"mean"``; ``"convex"``, ``"strongly-convex"`` or ``"sparse"`` for a risk to be minimised;
+        or a loss of the estimators, such as ``"squared"`` or ``"logistic"``.
+    n_rows, n_features
+        Public sizes; an intercept counts as a feature.
+    guarantee, epsilon, delta
+        The promise, stated in one of the usual ways.
+    moment
+        Of the records for a mean, which can do without, or of the gradients.
+    diameter
+        Of the constraint set; for a loss of the estimators, and for ``"sparse"`` with
+        ``n_nonzero``, both may be left out.
+    facts
+        What theorems ask besides: ``smoothness``, ``strong_convexity``, ``row_limit``,
+        ``growth_constant``, ``n_nonzero``, ``gradient_bound``.
+
+    Returns
+    -------
+    Advice
+        ``recommended``, ``candidates`` and ``refusals``; prints as a table.
+
+    Edge cases
+    ----------
+    A method that cannot be used is listed with its reason. If there is none that can, that is an
+    ``InputError``.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> advice = tg.plan(
+    ...     "convex", n_rows=100_000, n_features=5, guarantee=tg.ZCDP(0.1),
+    ...     moment=tg.Moment(2.0, 5.0, kind="norm"), diameter=2.0, smoothness=1.0,
+    ... )
+    >>> advice.recommended.method in {candidate.method for candidate in advice.candidates}
+    True
+    """
+    check_choice("task", task, TASKS)
+    promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    check_integer("n_rows", n_rows, minimum=1)
+    check_integer("n_features", n_features, minimum=1)
+    _check_facts(facts)
+    if diameter is not None:
+        check_positive("diameter", diameter)
+    if task == "mean":
+        return _mean_advice(n_rows, n_features, promise, moment)
+    found: list[Candidate] = []
+    refusals: list[tuple[str, str]] = []
+    if task in LOSSES:
+        found.append(_default_candidate(task, n_rows, n_features, promise))
+        wanted: Mapping[str, tuple[str, ...]] = CONVEX if moment and diameter else {}
+    else:
+        wanted = THEOREMS[task]
+    if task == "sparse" and "n_nonzero" in facts:
+        kept = int(facts["n_nonzero"])
+        found.append(_sparse_candidate(n_rows, n_features, promise, kept))
+        wanted = wanted if moment and diameter else {}
+    if wanted and (moment is None or diameter is None):
+        raise InputError(
+            f"moment and diameter must be given for task {task!r}, such as "
+            "moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
+        )
+    theorems: list[Candidate] = []
+    for name, needed in wanted.items():
+        try:
+            theorem = _theorem(name, needed, n_rows, n_features, promise, moment, diameter, facts)
+            theorems.append(_of_theorem(name, theorem))
+        except InputError as refusal:
+            refusals.append((f"tg.papers.{name}", str(refusal)))
+    found += sorted(theorems, key=lambda candidate: candidate.predicted_error)
+    if not found:
+        raise InputError(f"task must have a method here, and has none; {refusals[0][1]}")
+    return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals))
+
+
+def _check_facts(facts: Mapping[str, float]) -> None:
+    for name, value in facts.items():
+        if name not in FACTS:
+            raise InputError(f"{name} must not be given; theorems ask for {', '.join(FACTS)}.")
+        check_positive(name, value)
+        if name == "n_nonzero":
+            check_integer(name, value, minimum=1)
+
+
+def _theorem(
+    name: str,
+    needed: tuple[str, ...],
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    moment: Moment | None,
+    diameter: float | None,
+    facts: Mapping[str, float],
+) -> Theorem:
+    """Call a theorem with the facts that it asks for."""
+    paper, _, function = name.partition(".")
+    call: Callable[..., Theorem] = getattr(getattr(papers, paper), function)
+    missing = [each for each in needed if each not in facts]
+    if missing:
+        raise InputError(f"{missing[0]} must be given.")
+    told: dict[str, Any] = {each: facts[each] for each in needed}
+    if "gradient_bound" in facts and paper != "zhao2024":  # which takes smoothness for it
+        told["gradient_bound"] = facts["gradient_bound"]
+    assert moment is not None
+    try:
+        return call(n_rows, n_features, guarantee, moment=moment, diameter=diameter, **told)
+    except InputError:
+        if moment.order <= 2.0:
+            raise
+        # Second moments follow from higher ones, and imply more kinds of them.
+        second = moment.at_order(2.0)
+        return call(n_rows, n_features, guarantee, moment=second, diameter=diameter, **told)
+
+
+def _of_theorem(name: str, theorem: Theorem) -> Candidate:
+    predicted, noise = theorem.predicted_excess, theorem.noise_std
+    return Candidate(f"tg.papers.{name}", predicted, theorem.n_passes, noise, RISK_UNITS)
+
+
+def _mean_advice(
+    n_rows: int, n_features: int, guarantee: Guarantee, moment: Moment | None
+) -> Advice:
+    """Return the public mean's own choice and its other methods."""
+    choice = choose("auto", Task(n_rows, n_features, guarantee, moment))
+    plans = (choice.plan, *choice.others)
+    refusals = tuple((_mean_name(name), reason) for name, reason in choice.refusals)
+    candidates = tuple(_of_mean(each) for each in plans)
+    return Advice("mean", n_rows, n_features, guarantee, candidates, refusals)
+
+
+def _mean_name(method: str) -> str:
+    return f"tg.mean(method={method!r})"
+
+
+def _of_mean(found: MeanPlan) -> Candidate:
+    error, size = found.expected, found.task.n_features
+    passes = sum(stage.times for stage in found.stages)
+    noise = error.noise / math.sqrt(size)
+    return Candidate(_mean_name(found.method), error.total, passes, noise, found.unit)
+
+
+def _default_candidate(name: str, n_rows: int, n_features: int, guarantee: Guarantee) -> Candidate:
+    """Return what the estimators do by default, which needs no public bound."""
+    loss = make_loss(name)
+    solver = make_solver("scaled-gradient-descent")
+    columns = max(1, n_features - 1)
+    problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
+    planned = solver.plan(problem, guarantee)
+    descent, settings = planned.stage("descent"), planned.settings
+    scored = problem.scored
+    assert isinstance(scored, Loss)
+    query = MeanClippedGradient(
+        scored,
+        Units.raw(columns, intercept=problem.intercept),
+        row_limit=float(settings["row_limit"]),
+        slope_limit=float(settings["slope_limit"]),
+    )
+    noise = query.calibrate(n_rows, columns, descent.mu).noise_std / n_rows
+    step, iterate = float(settings["step_size"]), str(settings["iterate"])
+    schedule, curvature = (
+        Schedule(descent.times, step, descent.mu, iterate),
+        typical_curvature(scored),
+    )
+    weight = predicted_noise_std(schedule, noise, curvature)
+    excess = curvature / 2.0 * problem.size * weight**2
+    passes = sum(stage.times for stage in planned.stages)
+    method = ESTIMATORS.get(name, f"tg.minimize({loss!r}, ...)")
+    return Candidate(method, excess, passes, noise, PRIVATE_UNITS)
+
+
+def _sparse_candidate(
+    n_rows: int, n_features: int, guarantee: Guarantee, n_nonzero: int
+) -> Candidate:
+    """Return what the sparse estimators do by default, which finds supports that theorems miss."""
+    problem = Problem(make_loss("squared"), n_rows, n_features)
+    planned = make_solver("hard-thresholding", n_nonzero=n_nonzero).plan(problem, guarantee)
+    settings = planned.settings
+    largest, step = float(settings["largest_noise"]), float(settings["step_size"])
+    passes = sum(stage.times for stage in planned.stages)
+    excess = n_nonzero * largest**2 / 2.0
+    return Candidate("tg.SparseLinearRegression", excess, passes, largest / step, PRIVATE_UNITS)
+
+
+def _shown(value: float) -> str:
+    return f"{value:9.3g}" if math.isfinite(value) else f"{'-':>9}"

@@ -1,0 +1,1 @@
+"""What the papers promise, measured on simulated records: one experiment a file."""

@@ -1,0 +1,147 @@
+"""How each row of the table of rates is run: the method, the moment, and how hard it is pressed.
+
+Rates leave logarithms aside. So what grows with a logarithm, the number of groups and of trimmed
+records, is that of the largest point of a grid at all of its points, where it is as valid.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tailguard.means.base import CalibrationMode, MeanMethod, MeanPlan, Task
+from tailguard.means.clamped import FEWEST_MOMENT_UNITS
+from tailguard.means.clipped import BIAS_SHARE
+from tailguard.means.coordinate_wise import theory_groups
+from tailguard.means.registry import make_method
+from tailguard.moments import Moment, MomentKind
+from tailguard.papers.rates import MEAN_RATES, MeanRate
+from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+
+__all__ = ["CASES", "RateCase"]
+
+FAILURE_PROBABILITY = 0.1
+DELTA = 1e-6
+LEAST_UNITS = 2.0  # of the moment: below, a threshold cuts the body of the data
+# The trimmed mean is told a range, in units of the moment, and sixteenths of it are its scale.
+RANGE = 1.0
+MOST_TRIMMED = 0.05  # part of the records at either end: beyond, the body of the data is trimmed
+
+
+@dataclass(frozen=True)
+class RateCase:
+    """One row of the table, at the orders of the moment at which it is measured.
+
+    ``options`` are the method's, given the task and another with the most rows and columns of the
+    grid.
+
+    Examples
+    --------
+    >>> case = CASES["clamped"]
+    >>> task = case.task(10_000, 4, amount=1.0, order=2.0)
+    >>> round(case.method_for(task, task).plan(task).settings["threshold"], 1)
+    59.5
+    """
+
+    name: str
+    method: str
+    kind: MomentKind | None
+    orders: tuple[float, ...]
+    options: Callable[[Task, Task], dict[str, Any]]
+    least_units: float = LEAST_UNITS
+    norm: bool = False
+    calibration: CalibrationMode = "tight"
+
+    @property
+    def rate(self) -> MeanRate:
+        """What the theory says."""
+        return MEAN_RATES[self.name]
+
+    def guarantee(self, amount: float) -> Guarantee:
+        """Return the promise that is worth ``mu``, or an ``epsilon`` of that size."""
+        if self.calibration == "paper":
+            return ApproxDP(amount, DELTA)
+        return PureDP(amount) if self.rate.guarantee == "pure" else ZCDP(amount**2 / 2.0)
+
+    def task(self, n_rows: int, n_features: int, *, amount: float, order: float) -> Task:
+        """Return the public facts of one point of a grid."""
+        guarantee, moment = self.guarantee(amount), self._moment(order)
+        return Task(n_rows, n_features, guarantee, moment, self.calibration)
+
+    def method_for(self, task: Task, largest: Task) -> MeanMethod:
+        """Return the method with its options."""
+        return make_method(self.method, **self.options(task, largest))
+
+    def presses(self, plan: MeanPlan) -> bool:
+        """Whether the threshold cuts the tail alone, above any floor of the theory."""
+        facts = plan.settings
+        if "trimmed at either end" in facts:
+            return float(facts["trimmed at either end"]) <= MOST_TRIMMED * plan.task.n_rows
+        if not self.norm:
+            return float(facts["threshold"]) > self.least_units
+        root = math.sqrt(plan.task.n_features)
+        # Beyond this budget the theory's clip norm follows sampling.
+        private = plan.task.budget.amount**2 / 2.0 / int(facts.get("groups", 1)) <= 1.0 / root**2
+        return private and float(facts["clip norm"]) > self.least_units * root
+
+    def bias(self, plan: MeanPlan, order: float) -> float:
+        """Return the predicted bias, that of trimming by the moment as in the derived rate."""
+        if "trimmed at either end" not in plan.settings:
+            return plan.expected.bias
+        part = float(plan.settings["trimmed at either end"]) / plan.task.n_rows
+        bias: float = BIAS_SHARE * part ** (1.0 - 1.0 / order)
+        return bias * math.sqrt(plan.task.n_features)
+
+    def _moment(self, order: float) -> Moment | None:
+        """Return what holds for independent coordinates with mean 0 and central moments of 1."""
+        if self.kind is None:
+            return None
+        if self.kind == "directional":
+            return Moment(order, _directional_bound(order), kind="directional")
+        return Moment(order, 1.0, kind=self.kind)
+
+
+def _directional_bound(order: float) -> float:
+    """Bound ``E|<u, x>|^order`` by Rosenthal's inequality, for orders of 2 to 4.
+
+    ``(1 + E|Z|^order) max(sum E|y_j|^order, (sum E y_j^2)^(order / 2))`` for symmetric ``y``, which
+    the difference of two copies of x is, with moments of at most ``2^order``.
+
+    *Reference.* Figiel, Hitczenko, Johnson, Schechtman and Zinn 1997, for the constant.
+    """
+    if order == 2.0:
+        return 1.0
+    normal = 2.0 ** (order / 2.0) * math.gamma((order + 1.0) / 2.0) / math.sqrt(math.pi)
+    return float((1.0 + normal) * 2.0**order)
+
+
+def _groups(task: Task, largest: Task) -> dict[str, Any]:
+    return {"n_groups": theory_groups(largest, FAILURE_PROBABILITY)}
+
+
+def _trimming(task: Task, largest: Task) -> dict[str, Any]:
+    limits = {"low": -RANGE, "high": RANGE}
+    most_rows = replace(task, n_rows=largest.n_rows)
+    plan = make_method("trimmed", **limits).plan(most_rows)
+    return {**limits, "n_trimmed": int(plan.settings["trimmed at either end"])}
+
+
+def _nothing(task: Task, largest: Task) -> dict[str, Any]:
+    return {}
+
+
+ROWS = (
+    RateCase("clamped", "clamped", "central", (2.0, 3.0), _groups, FEWEST_MOMENT_UNITS),
+    RateCase("clamped-pure", "clamped", "central", (2.0, 3.0), _groups, FEWEST_MOMENT_UNITS),
+    RateCase("truncated", "truncated", "raw", (2.0, 1.5), _groups),
+    RateCase("soft", "soft", "raw", (2.0,), _nothing),
+    RateCase("soft-printed", "soft", "raw", (2.0,), _nothing, calibration="paper"),
+    # The proved constants would ask for some fifty times as many rows.
+    RateCase("trimmed", "trimmed", None, (2.0, 3.0), _trimming, calibration="numerical"),
+    RateCase("clipped", "clipped", "directional", (2.0, 3.0), _nothing, norm=True),
+    # One order: its walk takes longer than all other methods together.
+    RateCase("iterative", "iterative", "directional", (2.0,), _nothing, norm=True),
+)
+
+# Row of the table of rates -> how it is measured.
+CASES = {row.name: row for row in ROWS}

@@ -1,0 +1,140 @@
+"""Plans for a task: every method once, honest figures, and nothing that could read a record."""
+
+import inspect
+import json
+import math
+
+import pytest
+
+import tailguard as tg
+from support.theorems import CASES
+from tailguard import planning
+from tailguard.losses.registry import LOSSES
+from tailguard.means.registry import MEANS
+from tailguard.planning import CONVEX, ESTIMATORS, SPARSE, STRONGLY_CONVEX, TASKS
+
+GUARANTEE = tg.ApproxDP(1.0, 1e-6)
+MOMENT = tg.Moment(4.0, 25.0, kind="norm")
+FACTS = {
+    "moment": MOMENT,
+    "diameter": 2.0,
+    "smoothness": 1.0,
+    "strong_convexity": 0.5,
+    "row_limit": 4.0,
+    "growth_constant": 0.25,
+    "n_nonzero": 3,
+}
+
+
+def advice(task, n_rows=200_000, n_features=5, **facts):
+    return tg.plan(task, n_rows=n_rows, n_features=n_features, guarantee=GUARANTEE, **facts)
+
+
+def test_every_theorem_serves_a_task():
+    assert {*CONVEX, *STRONGLY_CONVEX, *SPARSE} == {*CASES}
+
+
+def test_nothing_that_holds_records_can_be_passed():
+    names = {*inspect.signature(tg.plan).parameters}
+    assert not names & {"X", "y", "gate", "rows", "data"}
+    assert "tailguard.gate" not in inspect.getsource(planning)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_a_recommended_method_and_a_table(task):
+    facts = {} if task == "mean" else FACTS
+    found = advice(task, **facts)
+    text = str(found)
+    assert text.count("\n* ") == 2  # the row, and what the mark means
+    for candidate in found.candidates:
+        assert candidate.predicted_error > 0.0
+        assert candidate.n_passes >= 1
+        assert candidate.noise_std > 0.0 or math.isnan(candidate.noise_std)
+        assert candidate.method in text
+    assert json.loads(found.to_json())["recommended"] == found.recommended.method
+
+
+@pytest.mark.parametrize("task", ["convex", "strongly-convex"])
+def test_candidates_are_theorems_in_the_order_of_their_predictions(task):
+    found = advice(task, **FACTS)
+    errors = [candidate.predicted_error for candidate in found.candidates]
+    assert errors == sorted(errors)
+    theorems = CONVEX if task == "convex" else STRONGLY_CONVEX
+    listed = [each.method for each in found.candidates] + [name for name, _ in found.refusals]
+    assert sorted(listed) == sorted(f"tg.papers.{name}" for name in theorems)
+    assert not found.refusals
+
+
+def test_a_figure_is_that_of_the_theorem():
+    found = {each.method: each for each in advice("convex", **FACTS).candidates}
+    theorem = tg.papers.zhao2024.convex(
+        200_000, 5, GUARANTEE, moment=MOMENT, diameter=2.0, smoothness=1.0
+    )
+    listed = found["tg.papers.zhao2024.convex"]
+    assert listed.predicted_error == theorem.predicted_excess
+    assert listed.noise_std == theorem.noise_std
+    assert listed.n_passes == theorem.n_passes
+
+
+def test_means_are_those_of_the_public_mean():
+    found = advice("mean")
+    names = [each.method for each in found.candidates] + [name for name, _ in found.refusals]
+    assert sorted(names) == sorted(f"tg.mean(method={name!r})" for name in MEANS)
+
+
+def test_the_recommended_mean_is_the_one_that_auto_takes():
+    result = tg.mean([[0.0, 1.0]] * 2_000, guarantee=GUARANTEE, random_state=0)
+    found = advice("mean", n_rows=2_000, n_features=2)
+    assert found.recommended.method.split("'")[1] in result.explain()
+
+
+def test_what_is_missing_is_said_of_each_method():
+    facts = {"moment": MOMENT, "diameter": 2.0}
+    refusals = dict(advice("convex", **facts).refusals)
+    assert refusals["tg.papers.zhao2024.convex"] == "smoothness must be given."
+    assert refusals["tg.papers.xu2025.localised"] == "row_limit must be given."
+
+
+def test_losses_are_fitted_by_default_without_any_public_bound():
+    assert set(ESTIMATORS) <= set(LOSSES)
+    for name in LOSSES:
+        found = advice(name)
+        assert len(found.candidates) == 1
+        assert ESTIMATORS.get(name, "tg.minimize") in found.recommended.method
+    for name in ESTIMATORS.values():
+        assert hasattr(tg, name.removeprefix("tg."))
+
+
+def test_more_budget_predicts_less_error():
+    small, large = (
+        tg.plan("squared", n_rows=10_000, n_features=5, epsilon=epsilon, delta=1e-6).recommended
+        for epsilon in (0.5, 2.0)
+    )
+    assert large.predicted_error < small.predicted_error
+
+
+@pytest.mark.parametrize(
+    ("task", "facts", "sentence"),
+    [
+        ("forest", {}, "task must be one of"),
+        ("convex", {"diameter": 2.0}, "moment and diameter must be given for task 'convex'"),
+        ("convex", {**FACTS, "colour": 1.0}, "colour must not be given"),
+        ("convex", {**FACTS, "smoothness": -1.0}, "smoothness must be"),
+        ("sparse", {"n_nonzero": 0}, "n_nonzero must be"),
+    ],
+)
+def test_bad_questions_are_refused_in_one_sentence(task, facts, sentence):
+    with pytest.raises(tg.InputError, match=sentence):
+        advice(task, **facts)
+
+
+def test_a_task_without_any_method_says_why():
+    with pytest.raises(tg.InputError, match=r"has none; .*pure"):
+        tg.plan(
+            "convex",
+            n_rows=100,
+            n_features=2,
+            guarantee=tg.PureDP(1.0),
+            moment=MOMENT,
+            diameter=2.0,
+        )
