@@ -9,7 +9,7 @@ Examples
 'private'
 """
 
-from tailguard import datasets, losses, sets, solvers
+from tailguard import baselines, datasets, losses, papers, sets, solvers
 from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.estimators import (
     HuberRegression,
@@ -18,8 +18,13 @@ from tailguard.estimators import (
     LpRegression,
     PoissonRegression,
     QuantileRegression,
+    SparseLinearRegression,
+    SparseLogisticRegression,
 )
+from tailguard.estimators.mean import MeanResult, mean
 from tailguard.estimators.minimize import minimize
+from tailguard.moments import Moment
+from tailguard.planning import plan
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.version import __version__
@@ -35,14 +40,22 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "LpRegression",
+    "MeanResult",
+    "Moment",
     "PoissonRegression",
     "PureDP",
     "QuantileRegression",
+    "SparseLinearRegression",
+    "SparseLogisticRegression",
     "TailguardError",
     "__version__",
+    "baselines",
     "datasets",
     "losses",
+    "mean",
     "minimize",
+    "papers",
+    "plan",
     "sets",
     "solvers",
 ]

@@ -15,6 +15,8 @@ FITS = {
     "huber": ["--target", "cost", "--features", "age", "--threshold", "2"],
     "poisson": ["--target", "claims", "--features", "age", "--exposure", "years"],
     "quantile": ["--target", "cost", "--features", "age", "--level", "0.9"],
+    "sparse-linear": ["--target", "cost", "--features", "age,power", "--keep", "1"],
+    "sparse-logistic": ["--target", "ill", "--features", "age", "--classes", "no,yes"],
     "lp": ["--target", "cost", "--features", "age", "--power", "3", "--no-intercept"],
 }
 

@@ -9,10 +9,11 @@ from graphlib import CycleError, TopologicalSorter
 LEVELS = {
     **{"version": 0, "checks": 1, "privacy": 2, "sets": 2, "losses": 2, "noise": 3, "kernels": 3},
     **{"ledger": 3, "report": 3, "rows": 4, "queries": 5, "gate": 6, "solvers": 7, "papers": 8},
-    **{"tables": 2, "planning": 9, "estimators": 10, "datasets": 10, "cli": 11, "audit": 11},
+    **{"tables": 2, "planning": 10, "estimators": 10, "datasets": 10, "cli": 12, "audit": 12},
+    **{"moments": 2, "means": 9, "baselines": 10, "reproduce": 11},
 }
 LEANS_ONLY_ON = {"datasets": {"checks"}}
-BEHIND_THE_WALL = {"solvers", "papers", "planning", "estimators"}
+BEHIND_THE_WALL = {"solvers", "papers", "planning", "means", "estimators", "reproduce"}
 PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
 PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")

@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from tailguard.checks import TailguardError
-from tailguard.cli import certificate, demo, fit, predict
+from tailguard.cli import certificate, demo, fit, mean, plan, predict, reproduce
 from tailguard.version import __version__
 
 __all__ = ["app", "main", "run"]
@@ -32,6 +32,7 @@ A fit needs a file, a target and a privacy budget; no bounds, no tuning.
   tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \\
       --out model.json
   tailguard certificate model.json
+  tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
   tailguard predict model.json new_claims.csv --out predictions.csv
 
 Every command explains itself: tailguard fit --help
@@ -52,7 +53,10 @@ app = typer.Typer(
 app.command(help=demo.HELP)(demo.demo)
 app.command(help=fit.HELP)(fit.fit)
 app.command(help=predict.HELP)(predict.predict)
+app.command(help=mean.HELP)(mean.mean)
+app.command(help=plan.HELP)(plan.plan)
 app.command(help=certificate.HELP)(certificate.certificate)
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:

@@ -35,6 +35,8 @@ of the same rows spends again; what was spent adds up.
       --epsilon 1 --delta 1e-6 --out model.json
   tailguard fit patients.csv --target ill --model logistic \\
       --classes no,yes --epsilon 0.5 --delta 1e-7 --out model.json
+  tailguard fit genes.parquet --target growth --model sparse-linear \\
+      --keep 5 --epsilon 1 --delta 1e-6 --out model.json
   tailguard fit claims.csv --target cost --model quantile --level 0.9 \\
       --epsilon 1 --delta 1e-6 --out model.json
 
@@ -65,6 +67,7 @@ def fit(
     threshold: options.Threshold = None,
     level: options.Level = None,
     power: options.Power = None,
+    keep: options.Keep = None,
     intercept: options.Intercept = True,
     random_state: options.RandomState = None,
 ) -> None:
@@ -89,6 +92,7 @@ def fit(
         own_options={
             "--classes": labels,
             "--exposure": exposure,
+            "--keep": keep,
             "--level": level,
             "--power": power,
             "--threshold": threshold,

@@ -14,16 +14,19 @@ MODELS: dict[str, Any] = {
     "poisson": tg.PoissonRegression,
     "quantile": tg.QuantileRegression,
     "lp": tg.LpRegression,
+    "sparse-linear": tg.SparseLinearRegression,
+    "sparse-logistic": tg.SparseLogisticRegression,
 }
 """Name -> estimator."""
 
-# Option -> the one model it belongs to, and the estimator's parameter that it sets, if any.
-OWN_OPTIONS = {
-    "--classes": ("logistic", "classes"),
-    "--exposure": ("poisson", None),
-    "--level": ("quantile", "level"),
-    "--power": ("lp", "p"),
-    "--threshold": ("huber", "threshold"),
+# Option -> the models it belongs to, and the estimator's parameter that it sets, if any.
+OWN_OPTIONS: dict[str, tuple[tuple[str, ...], str | None]] = {
+    "--classes": (("logistic", "sparse-logistic"), "classes"),
+    "--exposure": (("poisson",), None),
+    "--keep": (("sparse-linear", "sparse-logistic"), "n_nonzero"),
+    "--level": (("quantile",), "level"),
+    "--power": (("lp",), "p"),
+    "--threshold": (("huber",), "threshold"),
 }
 
 
@@ -38,9 +41,10 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
     estimator = MODELS[check_choice("--model", model, MODELS)]
     chosen = dict(parameters)
     for option, value in own_options.items():
-        owner, parameter = OWN_OPTIONS[option]
-        if value is not None and model != owner:
-            raise InputError(f"{option} belongs to --model {owner}; got --model {model}.")
+        owners, parameter = OWN_OPTIONS[option]
+        if value is not None and model not in owners:
+            wanted = " or ".join(owners)
+            raise InputError(f"{option} belongs to --model {wanted}; got --model {model}.")
         if value is not None and parameter is not None:
             chosen[parameter] = value
     return estimator(**chosen)

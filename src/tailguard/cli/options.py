@@ -7,29 +7,44 @@ import typer
 
 from tailguard.cli.arguments import number, whole_number
 from tailguard.cli.models import MODELS
+from tailguard.means.registry import MEANS
 
 __all__ = [
+    "Calibration",
     "Categorical",
     "Classes",
+    "Columns",
     "Delta",
     "Epsilon",
+    "Explain",
     "Exposure",
     "Features",
     "File",
+    "Groups",
     "Intercept",
+    "Keep",
     "Level",
+    "MeanMethod",
+    "MeanOut",
     "Model",
     "ModelPath",
+    "MomentBound",
+    "MomentKind",
+    "MomentOrder",
+    "OptionalDelta",
     "Out",
     "Power",
+    "Pure",
     "RandomState",
     "Target",
     "Threshold",
+    "UnsafeReproduction",
 ]
 
 PRIVACY = "Privacy"
 COLUMNS = "Columns"
 MODEL = "Model"
+METHOD = "Method"
 
 File: TypeAlias = Annotated[
     Path,
@@ -104,7 +119,7 @@ Classes: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="NO,YES",
-        help="logistic: the two labels of the target; 0,1 by default.",
+        help="logistic, sparse-logistic: the two labels of the target; 0,1 by default.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -139,9 +154,96 @@ Power: TypeAlias = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+Keep: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole_number,
+        metavar="COUNT",
+        help="sparse-linear, sparse-logistic: how many columns are kept; 10 by default.",
+        rich_help_panel=MODEL,
+    ),
+]
 Intercept: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--intercept/--no-intercept", help="Whether to fit a constant.", rich_help_panel=MODEL
     ),
+]
+
+OptionalDelta: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        parser=number,
+        metavar="NUMBER",
+        help="What epsilon may miss; choose it far below 1/rows.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Pure: TypeAlias = Annotated[
+    bool,
+    typer.Option("--pure", help="Pure DP, without a delta.", rich_help_panel=PRIVACY),
+]
+Columns: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,C", help="Which columns; all by default.", rich_help_panel=COLUMNS),
+]
+MeanMethod: TypeAlias = Annotated[
+    str,
+    typer.Option(metavar="NAME", help=f"One of auto, {', '.join(MEANS)}.", rich_help_panel=METHOD),
+]
+MomentOrder: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        parser=number,
+        metavar="NUMBER",
+        help="The order of a moment that you can bound.",
+        rich_help_panel=METHOD,
+    ),
+]
+MomentBound: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        parser=number,
+        metavar="NUMBER",
+        help="Its bound, in the data's units to the power of the order.",
+        rich_help_panel=METHOD,
+    ),
+]
+MomentKind: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND", help="One of central, raw, directional, norm.", rich_help_panel=METHOD
+    ),
+]
+Groups: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole_number,
+        metavar="COUNT",
+        help="clamped, truncated, iterative: how many groups of rows.",
+        rich_help_panel=METHOD,
+    ),
+]
+Calibration: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="tight, the least proved noise; paper, the printed one; numerical, for trimmed.",
+        rich_help_panel=METHOD,
+    ),
+]
+UnsafeReproduction: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-reproduction",
+        help="Allow printed noise that breaks its promise; the certificate tells the truth.",
+        rich_help_panel=METHOD,
+    ),
+]
+Explain: TypeAlias = Annotated[
+    bool, typer.Option("--explain", help="Say what the budget was spent on, and why so.")
+]
+MeanOut: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="PATH", help="Where to write means and certificate (JSON)."),
 ]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tailguard.estimators.summary import NOISE_NOTE, coefficient_rows
+from tailguard.estimators.summary import NOISE_NOTE, coefficient_rows, shown_rows
 from tailguard.privacy.certificate_text import WIDTH
 
 __all__ = ["coefficient_table", "print_note", "print_plain", "print_wrapped"]
@@ -37,7 +37,8 @@ def coefficient_table(
     table.add_column("privacy noise", justify="right")
     if truth is not None:
         table.add_column("truth", justify="right")
-    for index, (_, value, noise) in enumerate(rows):
+    for index in shown_rows(model):
+        _, value, noise = rows[index]
         known = [] if truth is None else [f"{truth[index]:.4g}"]
         table.add_row(escape(labels[index]), f"{value:.4g}", f"{noise:.2g}", *known)
     return table

@@ -1,0 +1,107 @@
+"""``tailguard plan``: what can be done for a task and how well, before there are any records."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tailguard.cli import options
+from tailguard.cli.arguments import number, whole_number
+from tailguard.cli.printing import print_plain
+from tailguard.moments import Moment
+from tailguard.planning import TASKS
+from tailguard.planning import plan as plan_of
+
+__all__ = ["HELP", "plan"]
+
+HELP = f"""
+List the methods for a task: predicted error, passes over the data, noise.
+
+No record is read and no budget is spent. TASK is one of
+{", ".join(TASKS)}.
+
+The theorems of the papers want a moment of the gradients and the diameter of
+the set; a mean and the models of 'tailguard fit' can do without.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard plan mean --rows 100000 --columns 10 --epsilon 1 --delta 1e-6
+  tailguard plan convex --rows 100000 --columns 5 --epsilon 1 --delta 1e-6 \\
+      --moment-bound 5 --diameter 2 --smoothness 1
+"""
+FACTS = "What is publicly known"
+
+
+def _fact(text: str) -> Any:
+    return typer.Option(parser=number, metavar="NUMBER", help=text, rich_help_panel=FACTS)
+
+
+def _count(text: str) -> Any:
+    return typer.Option(parser=whole_number, metavar="COUNT", help=text, rich_help_panel=FACTS)
+
+
+KIND = typer.Option(
+    metavar="KIND", help="Of what: norm, directional, raw or central.", rich_help_panel=FACTS
+)
+KEEP = typer.Option(
+    "--keep",
+    parser=whole_number,
+    metavar="COUNT",
+    help="sparse: how many weights matter.",
+    rich_help_panel=FACTS,
+)
+
+
+def plan(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
+    rows: Annotated[int, _count("How many rows.")],
+    columns: Annotated[int, _count("How many columns; an intercept counts.")],
+    epsilon: options.Epsilon,
+    delta: options.Delta,
+    moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,
+    moment_order: Annotated[float, _fact("The order of the moment.")] = 2.0,
+    moment_kind: Annotated[str, KIND] = "norm",
+    diameter: Annotated[float | None, _fact("Of the constraint set.")] = None,
+    smoothness: Annotated[float | None, _fact("The largest curvature.")] = None,
+    strong_convexity: Annotated[float | None, _fact("The least curvature.")] = None,
+    row_limit: Annotated[float | None, _fact("A bound on the norm of rows.")] = None,
+    growth_constant: Annotated[
+        float | None, _fact("Growth of the risk over squared distance.")
+    ] = None,
+    n_nonzero: Annotated[int | None, KEEP] = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Print the methods.
+
+    Examples
+    --------
+    >>> from tailguard.cli.app import run
+    >>> run("plan mean --rows 10000 --columns 2 --epsilon 1 --delta 1e-6".split())
+    ... # doctest: +ELLIPSIS
+    mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = 1e-06, n = 10000, ...
+    """
+    stated = {
+        "smoothness": smoothness,
+        "strong_convexity": strong_convexity,
+        "row_limit": row_limit,
+        "growth_constant": growth_constant,
+        "n_nonzero": n_nonzero,
+    }
+    facts: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
+    kind: Any = moment_kind  # of any other the moment says what is allowed
+    moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
+    advice = plan_of(
+        task,
+        n_rows=rows,
+        n_features=columns,
+        epsilon=epsilon,
+        delta=delta,
+        moment=moment,
+        diameter=diameter,
+        **facts,
+    )
+    if json:
+        typer.echo(advice.to_json())
+    else:
+        print_plain(Console(), advice.to_text())

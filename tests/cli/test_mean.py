@@ -1,0 +1,39 @@
+"""``tailguard mean``: a table on the screen, the same numbers in the file."""
+
+import json
+
+import tailguard as tg
+
+PRIVACY = ("--epsilon", "1", "--delta", "1e-6")
+
+
+def test_it_prints_means_and_writes_them_with_their_certificate(call, csv_file, tmp_path):
+    out = tmp_path / "means.json"
+    answer = call("mean", csv_file, "--columns", "cost,age", *PRIVACY, "--out", out)
+    assert (answer.code, answer.err) == (0, "")
+    assert "mode: private" in answer.out
+    written = json.loads(out.read_text())
+    assert list(written["means"]) == ["cost", "age"]
+    for name, found in written["means"].items():
+        assert name in answer.out
+        assert f"{found['mean']:.6g}" in answer.out
+    certificate = tg.Certificate.from_dict(written["certificate"])
+    assert certificate.total.epsilon <= 1.0
+
+
+def test_options_reach_the_method(call, csv_file):
+    answer = call(
+        *("mean", csv_file, "--columns", "cost", *PRIVACY, "--method", "truncated"),
+        *("--groups", "2", "--moment-order", "1.5", "--moment-bound", "100"),
+        *("--moment-kind", "raw", "--explain", "--random-state", "0"),
+    )
+    assert answer.code == 0
+    assert "NOT PRIVATE" in answer.out
+    assert "groups = 2" in answer.out
+    assert "E|x_j|^k of every coordinate is at most 100" in answer.out
+
+
+def test_pure_privacy(call, csv_file):
+    answer = call("mean", csv_file, "--columns", "cost", "--epsilon", "1", "--pure")
+    assert answer.code == 0
+    assert "pure differential privacy with epsilon = 1" in answer.out

@@ -1,0 +1,30 @@
+"""Peelings whose choices, or whose values, have less noise than their calibration states."""
+
+import dataclasses
+
+from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
+
+
+def _with_scale(calibration, factor):
+    return dataclasses.replace(calibration, lattice_scale=calibration.lattice_scale / factor)
+
+
+class LooseGaussianChoice(PeeledGaussian):
+    """Chooses with noise 1.5 times too small."""
+
+    def _select(self, magnitudes, calibration, source):
+        return super()._select(magnitudes, _with_scale(calibration, 1.5), source)
+
+
+class LooseLaplaceChoice(PeeledLaplace):
+    """Chooses with noise four times too small."""
+
+    def _select(self, magnitudes, calibration, source):
+        return super()._select(magnitudes, _with_scale(calibration, 4), source)
+
+
+class LooseGaussianValue(PeeledGaussian):
+    """Halves the noise of the values."""
+
+    def _noise(self, count, calibration, source):
+        return super()._noise(count, calibration, source) // 2
