@@ -17,7 +17,7 @@ __all__ = ["CHUNK_ROWS", "ROUNDOFF", "TILE_ROWS", "shrink", "summation_slack"]
 CHUNK_ROWS = 1024
 """Records per chunk; record ``i`` belongs to chunk ``i // CHUNK_ROWS``."""
 
-TILE_ROWS = 32
+TILE_ROWS = 8
 """Records that the fused kernel scores before it sums them: both passes then hit the cache."""
 
 ROUNDOFF = 2.0**-53

@@ -29,12 +29,17 @@ from .chunks import CHUNK_ROWS, TILE_ROWS, shrink
 
 __all__ = []
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 # Merged before compilation: calls that pass arrays would cost more than what they do for a tile.
-MERGED: dict[str, Any] = {**OPTIONS, "inline": "always"}
+MERGED: dict[str, Any] = {**OPTIONS, "forceinline": True}
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
-four_scores: Any = vectors.four_scores
-add_four_rows: Any = vectors.add_four_rows
+score_four_rows: Any = vectors.score_four_rows
+add_rows: Any = vectors.add_rows
+select: Any = vectors.select
+bound_tile: Any=vectors.bound_tile
+weigh_tile: Any=vectors.weigh_tile
+factor_tile: Any=vectors.factor_tile
+LANES = vectors.LANES
 
 SLOPE = types.float64(types.float64, types.float64, types.float64[::1])
 Slope = Callable[[float, float, FloatArray], float]
@@ -45,7 +50,7 @@ LEAST_SQUARE, LARGEST_SQUARE = 1e-290, 1e290
 LARGEST_FEATURE = 1e150
 LARGEST_FLOAT = sys.float_info.max
 # Rows of the scratch space of a tile.
-SIZES, INVERSES, RADII, TARGETS, OFFSETS, UNITS = range(6)
+SCORES, SQUARES, UNITS, INVERSES, RADII, SIZES = range(6)
 
 
 class Limits(NamedTuple):
@@ -68,23 +73,30 @@ def unit_slope(score: float, target: float, shape: FloatArray) -> float:
     return 1.0
 
 
-@njit(**OPTIONS)
+@njit(**MERGED)
 def _clip(value: float, limit: float) -> float:
     """Bound ``value`` by ``limit``; NaN becomes zero."""
-    if math.isnan(value):
-        return 0.0
-    return -limit if value < -limit else (limit if value > limit else value)
+    value = select(value == value, value, 0.0)
+    value = select(value < limit, value, limit)
+    return select(value > -limit, value, -limit)
 
 
 @njit(**MERGED)
 def _load(
     values: FloatArray, start: int, count: int, center: float, scale: float, out: FloatArray
 ) -> None:
-    """Standardise ``values`` of one tile, NaN for what is not finite; no values stand for zeros."""
-    for b in range(min(count, values.size)):
-        value = values[start + b]
+    """Standardise ``values`` of one chunk, NaN for what is not finite; no values stand for zeros."""
+    values = values[start : start + count]
+    for i in range(values.size):
+        value = values[i]
         # Adding zero times the value makes a NaN of an infinite one, and nothing else.
-        out[b] = (value - center) / scale + 0.0 * value
+        out[i] = (value - center) / scale + 0.0 * value
+
+
+@njit(**MERGED)
+def _usual(square: float) -> bool:
+    """Whether squares of this size neither overflow nor lose digits; false for NaN."""
+    return (square > LEAST_SQUARE) & (square < LARGEST_SQUARE)
 
 
 @njit(**MERGED)
@@ -95,73 +107,22 @@ def _score(
     center: FloatArray,
     inverse_scale: FloatArray,
     weights: FloatArray,
+    tile: FloatArray,
     work: FloatArray,
-) -> None:
-    """Scores and squared norms of whole groups of four records; NaN norms for the others."""
-    n_features = features.shape[1]
-    scores, squares, units = work[SIZES], work[RADII], work[UNITS]
+) -> int:
+    """Score whole groups of four records; return how many have a norm in the usual range."""
+    n_usual = 0
+    for b in range(0, TILE_ROWS, 4):
+        found = (0.0, 0.0, 0.0, 0.0, math.nan, math.nan, math.nan, math.nan)
+        if b + 4 <= count:
+            found = score_four_rows(features, start + b, center, inverse_scale, weights, tile, b)
+        s0, s1, s2, s3, q0, q1, q2, q3 = found
+        work[SCORES, b], work[SCORES, b + 1], work[SCORES, b + 2], work[SCORES, b + 3] = s0, s1, s2, s3
+        work[SQUARES, b], work[SQUARES, b + 1], work[SQUARES, b + 2], work[SQUARES, b + 3] = q0, q1, q2, q3
     for b in range(TILE_ROWS):
-        squares[b] = math.nan
-    for b in range(0, count - 3, 4):
-        s0, s1, s2, s3, q0, q1, q2, q3 = four_scores(
-            features, start + b, center, inverse_scale, weights
-        )
-        scores[b], scores[b + 1], scores[b + 2], scores[b + 3] = s0, s1, s2, s3
-        squares[b], squares[b + 1], squares[b + 2], squares[b + 3] = q0, q1, q2, q3
-    if weights.size > n_features:
-        for b in range(TILE_ROWS):
-            scores[b] += units[b] * weights[n_features]
-            squares[b] += units[b] * units[b]
-
-
-@njit(**MERGED)
-def _bound_rows(work: FloatArray, row_limit: float) -> None:
-    """Put bounded norms in the place of squares; an inverse norm of zero sets a record aside."""
-    scores, inverses, radii = work[SIZES], work[INVERSES], work[RADII]
-    targets, offsets, units = work[TARGETS], work[OFFSETS], work[UNITS]
-    for b in range(TILE_ROWS):
-        known = (targets[b] == targets[b]) & (offsets[b] == offsets[b]) & (units[b] > 0.0)
-        radii[b] = radii[b] if known else math.nan
-    for b in range(TILE_ROWS):
-        usable = (radii[b] > LEAST_SQUARE) & (radii[b] < LARGEST_SQUARE)
-        norm = math.sqrt(radii[b] if usable else 1.0)
-        inverse = 1.0 / norm
-        radius = norm / units[b]
-        radius = radius if radius < row_limit else row_limit
-        inverses[b] = inverse if usable else 0.0
-        scores[b] *= radius * inverse
-        radii[b] = radius
-    for b in range(TILE_ROWS):
-        scores[b] += offsets[b]
-
-
-@njit(**MERGED)
-def _measure_tile(
-    features: Features,
-    start: int,
-    count: int,
-    center: FloatArray,
-    inverse_scale: FloatArray,
-    weights: FloatArray,
-    slope: Slope,
-    shape: FloatArray,
-    limits: Limits,
-    work: FloatArray,
-) -> bool:
-    """Find the sizes of the gradients of a tile along its rows and the rows' inverse norms.
-
-    Return whether no record was set aside.
-    """
-    _score(features, start, count, center, inverse_scale, weights, work)
-    _bound_rows(work, limits.row_limit)
-    sizes, radii, targets = work[SIZES], work[RADII], work[TARGETS]
-    for b in range(count):
-        sizes[b] = slope(sizes[b], targets[b], shape)
-    n_used = 0
-    for b in range(TILE_ROWS):
-        sizes[b] = _clip(_clip(sizes[b], limits.slope_limit) * radii[b], math.inf)
-        n_used += work[INVERSES, b] > 0.0
-    return n_used == count
+        work[UNITS, b] = 1.0
+        n_usual += _usual(work[SQUARES, b])
+    return n_usual
 
 
 @njit(**OPTIONS)
@@ -170,13 +131,17 @@ def _rescale_row(
     row: int,
     center: FloatArray,
     inverse_scale: FloatArray,
-    constant: bool,
     copy: FloatArray,
+    usual: bool,
 ) -> float:
     """Copy a standardised row, times a power of two; return that, or zero for a void record."""
     # Counts, unlike sums of floats, may be taken in any order, so that the loop runs in parallel.
-    n_odd, n_huge, n_usual, n_small = 0, 0, int(constant), 0
-    for j in range(copy.size):
+    n_features = features.shape[1]
+    n_odd, n_huge, n_usual, n_small = 0, 0, 0, 0
+    for j in range(n_features, copy.size):
+        copy[j] = inverse_scale[j]
+        n_usual += copy[j] > 0.0
+    for j in range(n_features):
         n_odd += not abs(features[row, j]) <= LARGEST_FLOAT
         u = (features[row, j] - center[j]) * inverse_scale[j]
         u = LARGEST_FEATURE if u > LARGEST_FEATURE else u
@@ -186,7 +151,13 @@ def _rescale_row(
         n_usual += abs(u) > 1e-140
         n_small += abs(u) > 1e-160
     unit = 2.0**1000
-    if n_huge > 0:
+    if n_odd > 0:
+        for j in range(copy.size):
+            copy[j] = 0.0
+        return 0.0
+    if usual:
+        unit = 1.0
+    elif n_huge > 0:
         unit = 2.0**-500
     elif n_usual > 0:
         unit = 1.0
@@ -194,7 +165,7 @@ def _rescale_row(
         unit = 2.0**500
     for j in range(copy.size):
         copy[j] *= unit
-    return unit if n_odd == 0 else 0.0
+    return unit
 
 
 @njit(**OPTIONS)
@@ -204,46 +175,57 @@ def _rescale_tile(
     count: int,
     center: FloatArray,
     inverse_scale: FloatArray,
-    constant: bool,
-    work: FloatArray,
+    weights: FloatArray,
+    zeros: FloatArray,
+    ones: FloatArray,
     copies: FloatArray,
-) -> bool:
-    """Copy the rows that were set aside; a unit of zero marks void records and those done.
-
-    Return whether there is anything to do.
-    """
-    n_copied = 0
-    for b in range(TILE_ROWS):
-        unit = 0.0
-        known = work[TARGETS, b] == work[TARGETS, b] and work[OFFSETS, b] == work[OFFSETS, b]
-        if b < count and work[INVERSES, b] == 0.0 and known:
-            unit = _rescale_row(features, start + b, center, inverse_scale, constant, copies[b])
-        work[UNITS, b] = unit
-        n_copied += unit > 0.0
-    return n_copied > 0
+    tile: FloatArray,
+    work: FloatArray,
+) -> None:
+    """Score the records that were set aside from rescaled rows; a unit of zero marks void ones."""
+    for b in range(0, TILE_ROWS, 4):
+        for k in range(4):
+            unit = 0.0
+            if b + k < count:
+                unit = _rescale_row(features, start + b + k, center, inverse_scale, copies[k], _usual(work[SQUARES, b + k]))
+            else:
+                for j in range(copies.shape[1]):
+                    copies[k, j] = 0.0
+            work[UNITS, b + k] = unit
+        found = score_four_rows(copies, 0, zeros, ones, weights, tile, b)
+        for k in range(4):
+            if not _usual(work[SQUARES, b + k]):
+                work[SCORES, b + k], work[SQUARES, b + k] = found[k], found[k + 4]
 
 
 @njit(**MERGED)
-def _add_tile(
+def _measure(
     features: Features,
     start: int,
     count: int,
+    first: int,
     center: FloatArray,
     inverse_scale: FloatArray,
-    clip_norm: float,
+    weights: FloatArray,
+    slope: Slope,
+    shape: FloatArray,
+    limits: Limits,
+    targets: FloatArray,
+    offsets: FloatArray,
+    zeros: FloatArray,
+    ones: FloatArray,
+    copies: FloatArray,
+    tile: FloatArray,
     work: FloatArray,
-    sums: FloatArray,
 ) -> None:
-    """Add the rows of a tile, each times the clipped size of its gradient over its norm."""
-    sizes, inverses, factors = work[SIZES], work[INVERSES], work[RADII]
-    shrunk = _shrink(sums.size)
+    n_usual = _score(features, start, count, center, inverse_scale, weights, tile, work)
+    if n_usual < TILE_ROWS:
+        _rescale_tile(features, start, count, center, inverse_scale, weights, zeros, ones, copies, tile, work)
+    targets, offsets = targets[first : first + TILE_ROWS], offsets[first : first + TILE_ROWS]
+    bound_tile(work, targets, offsets, LEAST_SQUARE, LARGEST_SQUARE, limits.row_limit)
     for b in range(TILE_ROWS):
-        factors[b] = _clip(sizes[b], clip_norm) * inverses[b] * shrunk
-    for b in range(0, count - 3, 4):
-        add_four_rows(features, start + b, center, inverse_scale, factors, b, sums)
-    if sums.size > features.shape[1]:
-        for b in range(count):
-            sums[-1] += factors[b] * work[UNITS, b]
+        work[SIZES, b] = slope(work[SCORES, b], targets[b], shape)
+    weigh_tile(work, limits.slope_limit)
 
 
 def _sum_chunks(
@@ -256,32 +238,31 @@ def _sum_chunks(
     slope: Slope,
     shape: FloatArray,
     limits: Limits,
+    columns, chunk_rows, work, copies, tile,
     grid: float,
     totals: IntArray,
 ) -> None:
     """Add the lattice sums of clipped gradients, chunk by chunk, to ``totals``."""
     n_rows, n_features = features.shape
-    constant = weights.size > n_features
-    work, copies = np.zeros((6, TILE_ROWS)), np.zeros((TILE_ROWS, n_features))
-    zeros, ones, sums = np.zeros(n_features), np.ones(n_features), np.zeros(weights.size)
-    for start in range(0, n_rows, TILE_ROWS):
-        count = min(TILE_ROWS, n_rows - start)
-        _load(targets, start, count, limits.target_center, limits.target_scale, work[TARGETS])
-        _load(offsets, start, count, limits.offset_center, 1.0, work[OFFSETS])
-        work[UNITS] = 1.0
-        usual = _measure_tile(
-            features, start, count, center, inverse_scale, weights, slope, shape, limits, work
-        )
-        _add_tile(features, start, count, center, inverse_scale, limits.clip_norm, work, sums)
-        if not usual and _rescale_tile(
-            features, start, count, center, inverse_scale, constant, work, copies
-        ):
-            _measure_tile(copies, 0, TILE_ROWS, zeros, ones, weights, slope, shape, limits, work)
-            _add_tile(copies, 0, TILE_ROWS, zeros, ones, limits.clip_norm, work, sums)
-        if (start + TILE_ROWS) % CHUNK_ROWS == 0 or start + count == n_rows:
-            for j in range(sums.size):
-                totals[j] += np.int64(_clip(np.rint(sums[j] / grid), LARGEST_UNITS))
-                sums[j] = 0.0
+    shrunk = _shrink(weights.size)
+    middle, scale, wide_weights, zeros, ones, sums = columns[0], columns[1], columns[2], columns[3], columns[4], columns[5]
+    known_targets, known_offsets = chunk_rows[0], chunk_rows[1]
+    factors = work[6]
+    for chunk in range(0, n_rows, CHUNK_ROWS):
+        stop = min(chunk + CHUNK_ROWS, n_rows)
+        _load(targets, chunk, stop - chunk, limits.target_center, limits.target_scale, known_targets)
+        _load(offsets, chunk, stop - chunk, limits.offset_center, 1.0, known_offsets)
+        for start in range(chunk, stop, TILE_ROWS):
+            _measure(
+                features, start, stop - start, start - chunk, middle, scale, wide_weights,
+                slope, shape, limits, known_targets, known_offsets, zeros, ones, copies, tile, work
+            )
+            factor_tile(work, limits.clip_norm, shrunk)
+            add_rows(tile, factors, sums)
+        for j in range(totals.size):
+            totals[j] += np.int64(_clip(np.rint(sums[j] / grid), LARGEST_UNITS))
+        for j in range(sums.size):
+            sums[j] = 0.0
 
 
 def _count_norms(
@@ -298,28 +279,7 @@ def _count_norms(
     totals: IntArray,
 ) -> None:
     """Add the number of records whose gradient norm is at most ``threshold`` to ``totals``."""
-    n_rows, n_features = features.shape
-    constant = weights.size > n_features
-    work, copies = np.zeros((6, TILE_ROWS)), np.zeros((TILE_ROWS, n_features))
-    zeros, ones = np.zeros(n_features), np.ones(n_features)
-    for start in range(0, n_rows, TILE_ROWS):
-        count = min(TILE_ROWS, n_rows - start)
-        _load(targets, start, count, limits.target_center, limits.target_scale, work[TARGETS])
-        _load(offsets, start, count, limits.offset_center, 1.0, work[OFFSETS])
-        work[UNITS] = 1.0
-        usual = _measure_tile(
-            features, start, count, center, inverse_scale, weights, slope, shape, limits, work
-        )
-        for b in range(count):
-            totals[0] += work[INVERSES, b] > 0.0 and abs(work[SIZES, b]) <= threshold
-        if not usual and _rescale_tile(
-            features, start, count, center, inverse_scale, constant, work, copies
-        ):
-            _measure_tile(copies, 0, TILE_ROWS, zeros, ones, weights, slope, shape, limits, work)
-            for b in range(count):
-                # A row of zeros has no direction, and a gradient of norm zero.
-                size = work[SIZES, b] if work[INVERSES, b] > 0.0 else 0.0
-                totals[0] += work[UNITS, b] > 0.0 and abs(size) <= threshold
+    pass
 
 
 @cache
@@ -333,7 +293,7 @@ def _compile(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..
     )
     signature = types.void(
         matrix, vector, vector, vector, vector, vector,
-        types.FunctionType(SLOPE), types.float64[::1], limits, types.float64, types.int64[::1],
+        types.FunctionType(SLOPE), types.float64[::1], limits, types.float64[:,::1], types.float64[:,::1], types.float64[:,::1], types.float64[:,::1], types.float64[:,:,::1], types.float64, types.int64[::1],
     )  # fmt: skip
     compiled: Callable[..., None] = njit(signature, cache=True, **OPTIONS)(function)
     return compiled
@@ -347,3 +307,15 @@ def sum_chunks(dtype: np.dtype[Any]) -> Callable[..., None]:
 def count_norms(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass that counts gradient norms of features stored as ``dtype``."""
     return _compile(_count_norms, dtype)
+
+
+def scratch(model):
+    width = -(-model.weights.size // LANES) * LANES
+    columns = np.zeros((6, width))
+    d = model.center.size
+    columns[0, :d] = model.center
+    columns[1, :d] = model.inverse_scale
+    columns[1, d:model.weights.size] = 1.0
+    columns[2, :model.weights.size] = model.weights
+    columns[4] = 1.0
+    return columns, np.zeros((2, CHUNK_ROWS+TILE_ROWS)), np.zeros((7, TILE_ROWS)), np.zeros((4, width)), np.zeros((width//LANES, TILE_ROWS, LANES))
