@@ -18,7 +18,7 @@ CHUNK_ROWS = 1024
 """Records per chunk; record ``i`` belongs to chunk ``i // CHUNK_ROWS``."""
 
 TILE_ROWS = 8
-"""Records that the fused kernel scores before it sums them: both passes then hit the cache."""
+"""Records that compiled passes score, then add: one vector instruction bounds them all."""
 
 ROUNDOFF = 2.0**-53
 """Unit roundoff of float64."""

@@ -164,8 +164,8 @@ class ClippedGradientSum(ScoreModel):
         arguments = self.arguments(block, self.norm_limit)
         if arguments is None:
             return numpy_twin.clipped_gradient_sum(self, self.norm_limit, self.grid, block)
-        from .fused import sum_chunks, scratch  # noqa: PLC0415 (Numba takes a while to load)
+        from .fused import sum_chunks  # noqa: PLC0415 (Numba takes a while to load)
 
         totals = np.zeros(self.size, dtype=np.int64)
-        sum_chunks(block.features.dtype)(*arguments, *scratch(self), self.grid, totals)
+        sum_chunks(block.features.dtype)(*arguments, self.grid, totals)
         return totals
