@@ -1,0 +1,138 @@
+"""Runs fits and writes one JSON line each; what is written is not run again.
+
+A unit of work is one training sample of one task. Every fit has its own generator, seeded by the
+names of task and method, the seed and epsilon: the order of the work and the number of processes
+change nothing. Lines hold the excess of every setting of a grid; which of them an oracle would
+have chosen is decided when lines are read, over all seeds.
+"""
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from accuracy.cells import NON_PRIVATE
+from accuracy.data import Data
+from accuracy.lines import append, facts, generator, judged, key, read
+from accuracy.methods import METHODS
+from accuracy.optimum import non_private_fits
+from accuracy.suites import make_suite, seed_of
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run of a suite. No methods or tasks named means all of them."""
+
+    epsilons: tuple[float, ...]
+    methods: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    folder: str | None = None
+    n_training: int = 32
+    neighbours: str = "replace-one"
+
+    def wants(self, method, task):
+        """Whether a method is to be run on a task."""
+        named = not self.methods or {method.name, method.key} & {*self.methods}
+        return task.loss in method.losses and named
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Task ``place`` of a suite at one seed, without what is done already."""
+
+    suite: str
+    place: int
+    seed: int
+    options: Options
+    done: frozenset
+
+
+def run_unit(unit):
+    """Return the lines of a unit, as dictionaries."""
+    options = unit.options
+    suite = make_suite(unit.suite, folder=options.folder, n_training=options.n_training)
+    task = suite.tasks[unit.place]
+    wanted = {
+        epsilon: [
+            method
+            for method in METHODS
+            if options.wants(method, task)
+            and (task.name, unit.seed, epsilon, method.key) not in unit.done
+        ]
+        for epsilon in options.epsilons
+    }
+    if not any(wanted.values()):
+        return []
+    trial = task.trial(unit.seed)
+    lines = []
+    if (task.name, unit.seed, None, NON_PRIVATE) not in unit.done:
+        lines.append(_reference(task, trial))
+    for epsilon, methods in wanted.items():
+        data = Data(task, trial, epsilon, options.neighbours)  # one scaling for all methods
+        lines += [_fit(method, data, unit.seed) for method in methods]
+    return [facts(unit.suite, task, trial, unit.seed) | line for line in lines]
+
+
+def _reference(task, trial):
+    """Judge the best non-private fit."""
+    fits = non_private_fits(trial.features, trial.target, task.loss, intercept=task.intercept)
+    best = min(fits, key=lambda name: trial.excess(*fits[name]))
+    return {"epsilon": None, "method": NON_PRIVATE} | judged(trial, {best: fits[best]})
+
+
+def _fit(method, data, seed):
+    """Fit and judge; an error becomes a line, so that one method does not stop the others."""
+    line = {"epsilon": data.epsilon, "method": method.key, "tuning": method.tuning}
+    start = time.process_time()
+    try:
+        with np.errstate(all="ignore"):
+            fits = method.fit(data, generator(data.task.name, seed, data.epsilon, method.key))
+    except Exception as error:
+        return line | {"error": f"{type(error).__name__}: {error}"}
+    line["seconds"] = round(time.process_time() - start, 4)
+    line |= judged(data.trial, {name: fit[:2] for name, fit in fits.items()})
+    (*_, last) = next(iter(fits.values()))
+    return line | (coverage(last, data.trial.truth) if method.tuning == "ours" else {})
+
+
+def coverage(model, truth):
+    """How many 95 % intervals hold the truth, the intercept's last; or why there are none."""
+    if truth is None or not hasattr(model, "conf_int"):
+        return {}
+    try:
+        intervals = np.asarray(model.conf_int(LEVEL), dtype=float)
+    except Exception as error:
+        return {"no_intervals": f"{type(error).__name__}: {error}"}
+    true_values = np.append(*truth)[: len(intervals)]
+    inside = (intervals[:, 0] <= true_values) & (true_values <= intervals[:, 1])
+    finite = np.isfinite(intervals).all(axis=1)
+    return {"covered": int(inside[finite].sum()), "intervals": int(finite.sum())}
+
+
+def run(suite, path, options, *, n_seeds, jobs=1):
+    """Run what a file of lines lacks of a suite, and append it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = frozenset(key(line) for line in read(path) if "error" not in line)
+    units = [
+        Unit(suite.name, place, seed_of(suite.name, number), options, done)
+        for place, task in enumerate(suite.tasks)
+        for number in range(n_seeds)
+        if not options.tasks or task.name in options.tasks
+    ]
+    with path.open("a") as out:
+        for number, (unit, lines) in enumerate(zip(units, _each(units, jobs), strict=True), 1):
+            append(out, lines)
+            if lines:
+                name = suite.tasks[unit.place].name
+                print(f"  {number}/{len(units)} {name}, seed {unit.seed}", flush=True)
+
+
+def _each(units, jobs):
+    if jobs == 1:
+        yield from map(run_unit, units)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(run_unit, units)
