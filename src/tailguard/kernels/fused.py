@@ -160,7 +160,7 @@ def _count_chunk(
     for row in range(start, stop, TILE_ROWS):
         _measure_tile(features, row, stop - row, row - start, slope, shape, limits, 1.0, space)
         for b in range(TILE_ROWS):
-            # The size is zero for a void record too, and for one past the end.
+            # Void records and places past the end have size zero too, but no unit.
             n_small += (units[b] > 0.0) & (abs(sizes[b]) <= threshold)
     return n_small
 

@@ -13,8 +13,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 __all__ = ["LANES", "Lanes"]
 
 LANES = 8
-# Measured on rows of 10 to 1000 features: far enough to hide the way to memory, near enough that
-# the first-level cache still holds it when its turn comes.
+# Twelve float64 rows of a hundred features, found by trial: far enough to hide the way to memory,
+# near enough that the first-level cache still holds it when its turn comes.
 BYTES_AHEAD = 9600
 # Every stored number starts at a multiple of this; wider alignment saves nothing.
 ALIGNMENT = 4
