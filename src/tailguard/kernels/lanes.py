@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-__all__ = ["LANES", "Lanes"]
+__all__ = []
 
 LANES = 8
 # Twelve float64 rows of a hundred features, found by trial: far enough to hide the way to memory,

@@ -23,7 +23,7 @@ from .tile import (
     UNITS,
 )
 
-__all__ = ["bound_gradients", "bound_rows"]
+__all__ = []
 
 
 def _scratch(lanes: Lanes, work: Any) -> tuple[Callable[[int], Any], Callable[[Any, int], None]]:
