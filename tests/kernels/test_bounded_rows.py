@@ -11,28 +11,30 @@ from tailguard.kernels.bounded_rows import (
     add_soft_rows,
     add_truncated_rows,
 )
+from tailguard.kernels.chunks import TILE_ROWS
 from tailguard.kernels.coordinates import CoordinateBound
+from tailguard.kernels.lanes import LANES
 from tailguard.kernels.soft_truncation import cubic_reach, fast_soft_truncation
 
 
 @njit
-def clamped(X, center, scale, factors, numbers, sums):
-    add_clamped_rows(X, 0, center, scale, factors, 1, numbers, sums)
+def clamped(tile, factors, numbers, sums):
+    add_clamped_rows(tile, factors, numbers, sums)
 
 
 @njit
-def truncated(X, center, scale, factors, numbers, sums):
-    add_truncated_rows(X, 0, center, scale, factors, 1, numbers, sums)
+def truncated(tile, factors, numbers, sums):
+    add_truncated_rows(tile, factors, numbers, sums)
 
 
 @njit
-def soft(X, center, scale, factors, numbers, sums):
-    add_soft_rows(X, 0, center, scale, factors, 1, numbers, sums)
+def soft(tile, factors, numbers, sums):
+    add_soft_rows(tile, factors, numbers, sums)
 
 
 @njit
-def cubic(X, center, scale, factors, numbers, sums):
-    add_cubic_rows(X, 0, center, scale, factors, 1, numbers, sums)
+def cubic(tile, factors, numbers, sums):
+    add_cubic_rows(tile, factors, numbers, sums)
 
 
 BOUNDS = {
@@ -51,31 +53,36 @@ def bounded(bound, values):
     return bound.scale * fast_soft_truncation(values / bound.scale, bound.smoothing)
 
 
+def tile_of(rows):
+    """Lay out eight rows, as wide as a whole number of vectors, as a tile."""
+    return np.ascontiguousarray(rows.reshape(TILE_ROWS, -1, LANES).transpose(1, 0, 2))
+
+
 @pytest.mark.parametrize("name", BOUNDS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_features", [1, 7, 8, 19])
-def test_every_entry_is_bounded_and_added(name, dtype, n_features):
-    rng = np.random.default_rng(n_features)
+@pytest.mark.parametrize("width", [8, 16, 40])
+def test_every_entry_is_bounded_and_added(name, width):
+    rng = np.random.default_rng(width)
     add, bound = BOUNDS[name]
-    X = rng.standard_normal((4, n_features)).astype(dtype)
-    X[2] = np.nan  # its factor is zero
-    center, scale = rng.standard_normal(n_features), rng.uniform(0.5, 2.0, n_features)
-    factors, sums = np.array([9.0, 1.0, -2.0, 0.0, 0.5]), np.full(n_features, 10.0)
-    values = (X[[0, 1, 3]] - center) * scale * np.array([[1.0], [-2.0], [0.5]])
-    add(X, center, scale, factors, bound.numbers(), sums)
+    rows = rng.standard_normal((TILE_ROWS, width))
+    rows[2] = 0.0  # void
+    factors, sums = rng.standard_normal(TILE_ROWS), np.full(width, 10.0)
+    factors[5] = 0.0
+    values = factors[:, None] * rows
+    add(tile_of(rows), factors, bound.numbers(), sums)
     np.testing.assert_allclose(sums, 10.0 + bounded(bound, values).sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("value", [1e-310, 1.0, 1e30, 1e300])
+@pytest.mark.parametrize("place", range(TILE_ROWS))
 @pytest.mark.parametrize("name", BOUNDS)
-def test_one_entry_never_exceeds_the_limit(name, value):
+def test_one_entry_never_exceeds_the_limit(name, place, value):
     add, bound = BOUNDS[name]
     for sign in (-1.0, 1.0):
-        sums = np.zeros(9)
-        X = np.full((4, 9), sign * value)
-        add(X, np.zeros(9), np.ones(9), np.array([0, 1.0, 0, 0, 0]), bound.numbers(), sums)
+        sums, factors = np.zeros(16), np.zeros(TILE_ROWS)
+        factors[place] = 1.0
+        add(tile_of(np.full((TILE_ROWS, 16), sign * value)), factors, bound.numbers(), sums)
         assert np.abs(sums).max() <= bound.limit
-        assert sums[0] == sums[8]
+        assert (sums == sums[0]).all()
 
 
 def test_numbers_are_as_many_as_the_loops_read():

@@ -14,6 +14,7 @@ from tailguard.kernels import numpy_twin
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import summation_slack
 from tailguard.losses import LpLoss, Squared
+from tailguard.rows.arrays import ArrayRows
 
 OPTIONS = {
     "all": {},
@@ -132,6 +133,32 @@ def test_chunks_add_up_exactly():
         np.testing.assert_array_equal(whole, sum(kernel.sum_block(part) for part in parts))
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("n_features", [1, 7, 8, 9, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_do_not_change_a_bit(dtype, n_features, intercept):
+    rng = np.random.default_rng(16)
+    kernel = make_kernel(rng, "logistic", n_features, grid=2.0**-44, intercept=intercept)
+    for extreme in (False, True):
+        block = make_block(rng, 70_001, n_features, extreme=extreme, dtype=dtype)
+        rows = ArrayRows(block.features, block.target, block.offset)
+        expected = kernel.sum_block(block)
+        assert np.abs(expected).max() > 0
+        for n_threads in (1, 2):
+            np.testing.assert_array_equal(rows.reduce(kernel, n_threads), expected)
+
+
+@pytest.mark.parametrize("n_features", [1, 8, 9])
+@pytest.mark.parametrize("n_rows", [*range(1, 18), 1023, 1025, 1027, 1029])
+def test_every_number_of_records_is_summed(n_rows, n_features):
+    rng = np.random.default_rng(n_rows)
+    kernel = make_kernel(rng, "squared", n_features)
+    block = make_block(rng, n_rows, n_features, extreme=False)
+    plain = numpy_twin.clipped_gradient_sum(kernel, kernel.norm_limit, kernel.grid, block)
+    gap = np.abs(kernel.sum_block(block) - plain).max() * kernel.grid
+    assert gap <= 1e-9 * kernel.norm_limit
+
+
 def test_directions_survive_overflow_and_underflow():
     kernel = make_kernel(np.random.default_rng(8), "lp", 2, intercept=False)
     kernel = replace(
@@ -149,15 +176,16 @@ def test_directions_survive_overflow_and_underflow():
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("target_power", [0.0, 200.0])
-def test_every_magnitude_of_a_row_is_treated_alike(intercept, target_power):
+@pytest.mark.parametrize("d", [5, 8])
+def test_every_magnitude_of_a_row_is_treated_alike(intercept, target_power, d):
     rng = np.random.default_rng(15)
-    kernel = make_kernel(rng, "lp", 5, intercept=intercept, row_limit=np.inf)
-    kernel = replace(kernel, center=np.zeros(5))
+    kernel = make_kernel(rng, "lp", d, intercept=intercept, row_limit=np.inf)
+    kernel = replace(kernel, center=np.zeros(d))
     powers = np.linspace(-323.0, 308.0, 1263)
-    features = rng.standard_normal((1263, 5)) * 10.0 ** powers[:, None]
+    features = rng.uniform(-1.0, 1.0, (1263, d)) * 10.0 ** powers[:, None]
     target = rng.standard_normal(1263) * 10.0**target_power
     for i in range(0, 1263, 7):  # one record at a time, among void ones
-        alone = np.full((33, 5), np.nan)
+        alone = np.full((33, d), np.nan)
         alone[i % 33] = features[i]
         block = RecordBlock(alone, np.full(33, target[i]))
         plain = numpy_twin.clipped_gradient_sum(kernel, kernel.norm_limit, kernel.grid, block)

@@ -1,37 +1,152 @@
-"""The two loops over four records, for every length of the columns left over."""
+"""The loops over a tile, for every length of the columns left over."""
 
 import numpy as np
 import pytest
 from numba import njit
 
-from tailguard.kernels.vectors import add_four_rows, four_scores
+from tailguard.kernels.chunks import TILE_ROWS
+from tailguard.kernels.lanes import LANES
+from tailguard.kernels.vectors import (
+    LARGEST_FEATURE,
+    add_rows,
+    find_peaks,
+    lent,
+    rescore_four_rows,
+    score_four_rows,
+)
 
 
 @njit
-def score(features, row, center, inverse_scale, weights):
-    return four_scores(features, row, center, inverse_scale, weights)
+def score(features, row, center, inverse_scale, weights, tile, place, scores, squares):
+    score_four_rows(features, row, center, inverse_scale, weights, tile, place, scores, squares)
 
 
 @njit
-def add(features, row, center, inverse_scale, factors, first, sums):
-    add_four_rows(features, row, center, inverse_scale, factors, first, sums)
+def rescore(features, row, center, inverse_scale, weights, tile, place, scores, squares, units):
+    rescore_four_rows(
+        features, row, center, inverse_scale, weights, tile, place, scores, squares, units
+    )
+
+
+@njit
+def find(features, row, center, inverse_scale, peaks):
+    find_peaks(features, row, center, inverse_scale, peaks)
+
+
+@njit
+def add(tile, factors, sums):
+    add_rows(tile, factors, sums)
+
+
+def padded(values, width):
+    return np.concatenate([values, np.zeros(width - values.size)])
+
+
+def rows_of(tile):
+    """Undo the layout: one row per record."""
+    return tile.transpose(1, 0, 2).reshape(TILE_ROWS, -1)
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 7, 8, 9, 15, 16, 17, 31])
+@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_loops_compute_what_they_say(n_columns, dtype):
+def test_four_rows_are_scored_and_kept(n_columns, intercept, dtype):
     rng = np.random.default_rng(n_columns)
-    features = rng.standard_normal((9, n_columns)).astype(dtype)
-    center, weights = rng.standard_normal((2, n_columns))
-    inverse_scale = rng.uniform(0.5, 2.0, n_columns)
-    rows = (features[3:7] - center) * inverse_scale
-    expected = np.concatenate([rows @ weights, (rows**2).sum(axis=1)])
-    result = score(features, 3, center, inverse_scale, weights)
-    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
+    # The rows end where the memory of the features does, and what lies before them is not theirs.
+    features = np.full((7, n_columns), np.nan, dtype=dtype)
+    features[3:] = rng.standard_normal((4, n_columns))
+    size = n_columns + intercept
+    width = -(-size // LANES) * LANES
+    center, weights = rng.standard_normal((2, size))
+    inverse_scale = rng.uniform(0.5, 2.0, size)
+    center[n_columns:], inverse_scale[n_columns:] = 0.0, 1.0
+    tile = np.full((width // LANES, TILE_ROWS, LANES), 7.0)
+    scores, squares = np.full((2, TILE_ROWS), 7.0)
+    vectors = [padded(vector, width) for vector in (center, inverse_scale, weights)]
+    score(features, 3, *vectors, tile, 4, scores, squares)
 
-    factors, sums = rng.standard_normal(9), rng.standard_normal(n_columns)
-    factors[4] = 0.0
-    features[5] = np.nan  # row 3 + 2 meets factor 2 + 2, which is zero
-    expected = sums + sum(factors[2 + k] * rows[k] for k in (0, 1, 3))
-    add(features, 3, center, inverse_scale, factors, 2, sums)
+    rows = np.ones((4, size))
+    rows[:, :n_columns] = features[3:]
+    rows = (rows - center) * inverse_scale
+    np.testing.assert_allclose(scores[4:], rows @ weights, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(squares[4:], (rows**2).sum(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(rows_of(tile)[4:, :size], rows)
+    assert (rows_of(tile)[4:, size:] == 0.0).all()
+    for untouched in (rows_of(tile)[:4], scores[:4], squares[:4]):
+        assert (untouched == 7.0).all()
+
+
+@pytest.mark.parametrize("n_columns", [1, 7, 8, 9, 31])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_four_rows_are_rescored_times_their_units(n_columns, intercept, dtype):
+    rng = np.random.default_rng(n_columns)
+    features = rng.standard_normal((6, n_columns)).astype(dtype)
+    features[3] = np.nan
+    features[5, -1] = np.finfo(dtype).max
+    size = n_columns + intercept
+    width = -(-size // LANES) * LANES
+    center, weights = padded(np.zeros(size), width), padded(rng.standard_normal(size), width)
+    inverse_scale = padded(np.ones(size), width)
+    tile = np.zeros((width // LANES, TILE_ROWS, LANES))
+    scores, squares = np.zeros((2, TILE_ROWS))
+    units = np.array([2.0, 0.0, 2.0**-500, 0.0, 1.0, 1.0, 1.0, 1.0])
+    rescore(features, 2, center, inverse_scale, weights, tile, 0, scores, squares, units)
+
+    rows = np.ones((4, size))
+    rows[:, :n_columns] = np.clip(features[2:6].astype(float), -LARGEST_FEATURE, LARGEST_FEATURE)
+    rows = np.where(units[:4, None] > 0.0, rows * units[:4, None], 0.0)
+    np.testing.assert_array_equal(rows_of(tile)[:4, :size], rows)
+    np.testing.assert_allclose(scores[:4], rows @ weights[:size], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(squares[:4], (rows**2).sum(axis=1), rtol=1e-12)
+    assert scores[1] == squares[1] == 0.0
+
+
+@pytest.mark.parametrize("n_columns", [1, 7, 8, 9, 31])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_peaks_see_every_column_and_nothing_else(n_columns, intercept):
+    size = n_columns + intercept
+    width = -(-size // LANES) * LANES
+    center, scale = np.zeros(width), padded(np.full(size, 2.0), width)
+    for column in range(n_columns):
+        for value in (-3.0, 1e-200, 1e308, np.nan, np.inf, -np.inf):
+            features = np.zeros((5, n_columns))
+            features[0], features[2, column] = np.nan, value
+            peaks = np.full(4, 7.0)
+            find(features, 1, center, scale, peaks)
+            rest = 2.0 * intercept
+            with np.errstate(over="ignore"):
+                expected = max(rest, 2 * abs(value)) if np.isfinite(value) else np.nan
+            np.testing.assert_array_equal(peaks, [rest, expected, rest, rest])
+
+
+def test_the_last_row_stands_for_rows_past_the_end():
+    features, peaks = np.arange(1.0, 4.0)[:, None], np.zeros(4)
+    find(features, 1, np.zeros(8), padded(np.ones(1), 8), peaks)
+    np.testing.assert_array_equal(peaks, [2.0, 3.0, 3.0, 3.0])
+    find(features, 9, np.zeros(8), padded(np.ones(1), 8), peaks)
+    np.testing.assert_array_equal(peaks, [3.0, 3.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize("width", [8, 16, 40])
+def test_every_record_of_a_tile_is_added(width):
+    rng = np.random.default_rng(width)
+    tile = rng.standard_normal((width // LANES, TILE_ROWS, LANES))
+    factors, sums = rng.standard_normal(TILE_ROWS), rng.standard_normal(width)
+    expected = sums + factors @ rows_of(tile)
+    add(tile, factors, sums)
     np.testing.assert_allclose(sums, expected, rtol=1e-12, atol=1e-12)
+
+
+@njit
+def fill(numbers, value):
+    numbers = lent(numbers)
+    for half in (numbers[:2], numbers[2:]):
+        half[:] = value
+
+
+def test_a_lent_array_is_the_same_memory_and_outlives_the_loan():
+    numbers = np.zeros(5)
+    for value in range(100):
+        fill(numbers, float(value))
+    np.testing.assert_array_equal(numbers, np.full(5, 99.0))

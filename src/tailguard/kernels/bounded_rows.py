@@ -1,4 +1,4 @@
-"""Inner loops that add ``bound(factor * u)`` of four records, entry by entry, to running sums.
+"""Inner loops that add ``bound(factor * u)`` of a tile, entry by entry, to running sums.
 
 Written as vector instructions for the reasons that ``vectors.py`` gives. Every bound maps any
 finite number to one of magnitude ``limit`` at most, by comparisons alone, so that no rounding can
@@ -19,8 +19,9 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
+from .chunks import TILE_ROWS
+from .lanes import INDEX, ZEROS, Lanes, over_columns, tile_addresses, vector_addresses
 from .soft_truncation import FAST_DEGREE, LARGEST_ARGUMENT
-from .vectors import DOUBLE, INDEX, Lanes, over_columns, prefetch, row_addresses, vector_addresses
 
 __all__ = ["add_clamped_rows", "add_cubic_rows", "add_soft_rows", "add_truncated_rows"]
 
@@ -32,14 +33,6 @@ N_NUMBERS = POLYNOMIAL + FAST_DEGREE + 1
 Bound = Callable[[Lanes, Any, Callable[[int], Any]], Any]
 
 
-def _within(lanes: Lanes, value: Any, limit: Any) -> Any:
-    """Cut at ``limit`` in magnitude, exactly."""
-    builder = lanes.builder
-    least = builder.fsub(lanes.constant(-0.0), limit)
-    low = builder.select(builder.fcmp_ordered("<", value, least), least, value)
-    return builder.select(builder.fcmp_ordered(">", low, limit), limit, low)
-
-
 def _inside(lanes: Lanes, value: Any, limit: Any) -> Any:
     """Whether ``value`` is at most ``limit`` in magnitude."""
     builder = lanes.builder
@@ -49,12 +42,12 @@ def _inside(lanes: Lanes, value: Any, limit: Any) -> Any:
 
 
 def _clamped(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
-    return _within(lanes, value, number(LIMIT))
+    return lanes.cut(value, number(LIMIT))
 
 
 def _truncated(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
     inside = _inside(lanes, value, number(LIMIT))
-    return lanes.builder.select(inside, value, lanes.constant(0.0))
+    return lanes.builder.select(inside, value, ZEROS)
 
 
 def _cubic_branch(lanes: Lanes, a: Any, number: Callable[[int], Any]) -> Any:
@@ -66,8 +59,8 @@ def _cubic_branch(lanes: Lanes, a: Any, number: Callable[[int], Any]) -> Any:
 
 def _cubic(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
     """Soft truncation of values that are known to lie within reach of the cubic branch."""
-    a = _within(lanes, lanes.builder.fmul(value, number(INVERSE_SCALE)), number(REACH))
-    found = _within(lanes, _cubic_branch(lanes, a, number), number(TOP))
+    a = lanes.cut(lanes.builder.fmul(value, number(INVERSE_SCALE)), number(REACH))
+    found = lanes.cut(_cubic_branch(lanes, a, number), number(TOP))
     return lanes.builder.fmul(found, number(SCALE))
 
 
@@ -75,7 +68,7 @@ def _soft(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
     """Soft truncation of any value."""
     builder = lanes.builder
     a = builder.fmul(value, number(INVERSE_SCALE))
-    a = _within(lanes, a, lanes.constant(LARGEST_ARGUMENT))
+    a = lanes.cut(a, lanes.constant(LARGEST_ARGUMENT))
     square = builder.fmul(a, a)
     root = lanes.square_root(builder.fadd(square, lanes.constant(1.0)))
     v = builder.fdiv(a, root)
@@ -83,7 +76,7 @@ def _soft(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
     curved = builder.fmul(v, _polynomial(lanes, place, number))
     near = _inside(lanes, a, number(REACH))
     found = builder.select(near, _cubic_branch(lanes, a, number), curved)
-    return builder.fmul(_within(lanes, found, number(TOP)), number(SCALE))
+    return builder.fmul(lanes.cut(found, number(TOP)), number(SCALE))
 
 
 def _polynomial(lanes: Lanes, place: Any, number: Callable[[int], Any]) -> Any:
@@ -106,51 +99,29 @@ def _adder(bound: Bound) -> Any:
     """Write the loop for one bound."""
 
     @intrinsic
-    def add(
-        typing_context: Any,
-        features: Any,
-        row: Any,
-        center: Any,
-        inverse_scale: Any,
-        factors: Any,
-        first: Any,
-        numbers: Any,
-        sums: Any,
-    ) -> Any:
+    def add(typing_context: Any, tile: Any, factors: Any, numbers: Any, sums: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            rows, n_columns, element = row_addresses(
-                context, builder, signature.args[0], *arguments[:2]
+            lanes, kinds = Lanes(builder), signature.args
+            rows, width = tile_addresses(
+                context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS
             )
-            kinds = [signature.args[k] for k in (2, 3, 4, 6, 7)]
-            values = [arguments[k] for k in (2, 3, 4, 6, 7)]
-            center, scale, factors, numbers, sums = vector_addresses(
-                context, builder, kinds, values
-            )
-            positions = [builder.add(arguments[5], INDEX(k)) for k in range(4)]
-            weights = [builder.load(builder.gep(factors, [position])) for position in positions]
-            used = [builder.fcmp_ordered("!=", weight, DOUBLE(0.0)) for weight in weights]
+            factors, numbers, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
+            weights = [builder.load(builder.gep(factors, [INDEX(k)])) for k in range(TILE_ROWS)]
             loaded = [builder.load(builder.gep(numbers, [INDEX(k)])) for k in range(N_NUMBERS)]
 
-            def step(lanes: Lanes, column: Any) -> None:
-                middle, unit = lanes.load(center, column), lanes.load(scale, column)
+            def step(column: Any) -> None:
                 total = lanes.load(sums, column)
-                for k, (base, weight, use) in enumerate(zip(rows, weights, used, strict=True)):
-                    if k >= 2:
-                        prefetch(lanes, base, column, n_columns)
-                    u = builder.fmul(builder.fsub(lanes.load(base, column, element), middle), unit)
+                for base, weight in zip(rows, weights, strict=True):
+                    u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
                     value = builder.fmul(lanes.spread(weight), u)
-                    # A skipped row may hold NaN, which no comparison sees.
-                    safe = builder.select(use, value, lanes.constant(0.0))
-                    bounded = bound(lanes, safe, lambda place: lanes.spread(loaded[place]))
+                    bounded = bound(lanes, value, lambda place: lanes.spread(loaded[place]))
                     total = builder.fadd(total, bounded)
                 lanes.store(total, sums, column)
 
-            over_columns(builder, n_columns, step)
+            over_columns(builder, INDEX(0), width, step)
             return context.get_dummy_value()
 
-        index = types.int64
-        arguments = (features, index, center, inverse_scale, factors, index, numbers, sums)
-        return types.void(*arguments), generate
+        return types.void(tile, factors, numbers, sums), generate
 
     return add
 

@@ -1,14 +1,13 @@
 """Compiled pass over the records that bounds every entry of a gradient and sums by groups.
 
-A tile of records is scored, then its bounded entries are summed while it stays in the first-level
-cache; nothing of the size of the records is ever stored. Records whose norm says that an entry may
-be huge, not a number, or nothing but zeros sit the first round out, as do the last one to three of
-a tile: they are checked entry by entry, copied, and summed from the copies.
+A tile of eight records is scored (``tile.py``), then its bounded entries are summed while it stays
+in the first-level cache; nothing of the size of the records is ever stored.
 
 Bits depend on the records of one chunk and group alone: a tile never crosses the end of either.
 
-No fast-math flag is set: every test for NaN means what it says. The cache on disk follows this
-file only: touch it after changing ``bounded_rows.py``, ``fused.py``, ``vectors.py``, ``chunks.py``.
+No fast-math flag is set: every test for NaN means what it says. The cache on disk follows this file
+only: touch it after changing ``bounded_rows.py``, ``fused.py``, ``tile.py``, ``vectors.py``,
+``lanes.py`` or ``chunks.py``.
 """
 
 import math
@@ -19,24 +18,23 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from . import bounded_rows, fused
+from . import bounded_rows, fused, vectors
 from .base import LARGEST_UNITS
 from .block import Features, FloatArray, IntArray
 from .chunks import CHUNK_ROWS, TILE_ROWS
-from .fused import (
-    LARGEST_FEATURE,
-    LARGEST_FLOAT,
-    LARGEST_SQUARE,
-    LEAST_SQUARE,
+from .fused import Limits, Slope, load_known
+from .tile import (
+    FACTORS,
     MERGED,
-    OFFSETS,
     OPTIONS,
-    RADII,
-    SIZES,
-    TARGETS,
+    SCORES,
+    SQUARES,
     UNITS,
-    Limits,
-    Slope,
+    Space,
+    clip,
+    make_space,
+    score_tile,
+    usual,
 )
 
 __all__ = []
@@ -46,147 +44,67 @@ add_clamped_rows: Any = bounded_rows.add_clamped_rows
 add_truncated_rows: Any = bounded_rows.add_truncated_rows
 add_cubic_rows: Any = bounded_rows.add_cubic_rows
 add_soft_rows: Any = bounded_rows.add_soft_rows
+lent: Any = vectors.lent
 INVERSE_SCALE, REACH = bounded_rows.INVERSE_SCALE, bounded_rows.REACH
 # Norms err by far less than this, so that no entry of records on the cubic branch is beyond it. The
 # soft branch then gives the same bits for them, and no record's value depends on its neighbours.
 WELL_WITHIN = 1 - 2.0**-20
-_clip, _load, _score = fused._clip, fused._load, fused._score
 
 CLAMPED, TRUNCATED, SOFT = range(3)
-# The factors take the place of the scores.
-FACTORS = SIZES
 
 
 @njit(**MERGED)
-def _weigh(
-    count: int, slope: Slope, shape: FloatArray, slope_limit: float, work: FloatArray
-) -> int:
-    """Turn scores into bounded slopes, zero for records set aside; return how many were used.
+def _weigh(first: int, slope: Slope, shape: FloatArray, slope_limit: float, space: Space) -> float:
+    """Turn the scores of a tile into bounded slopes, zero for void records.
 
-    A record's largest entry times its slope is at most the number left in ``work[RADII]``.
+    Return a number that no entry of a record times its slope exceeds.
     """
-    factors, squares = work[FACTORS], work[RADII]
-    targets, offsets = work[TARGETS], work[OFFSETS]
-    n_used = 0
-    for b in range(count):
-        usable = LEAST_SQUARE < squares[b] < LARGEST_SQUARE
-        usable = usable and targets[b] == targets[b] and offsets[b] == offsets[b]
-        steepness = slope(factors[b] + offsets[b], targets[b], shape) if usable else 0.0
-        factors[b] = _clip(steepness, slope_limit)
-        squares[b] = abs(factors[b]) * math.sqrt(squares[b]) if usable else 0.0
-        n_used += usable
-    return n_used
+    scores, squares = space.work[SCORES], space.work[SQUARES]
+    units, factors = space.work[UNITS], space.work[FACTORS]
+    largest = 0.0
+    for b in range(TILE_ROWS):
+        target, offset = space.targets[first + b], space.offsets[first + b]
+        factors[b] = 0.0
+        if units[b] > 0.0 and not (math.isnan(target) or math.isnan(offset)):
+            factors[b] = clip(slope(scores[b] + offset, target, shape), slope_limit)
+            size = abs(factors[b]) * math.sqrt(squares[b]) if usual(squares[b]) else math.inf
+            largest = max(largest, size)
+    return largest
 
 
 @njit(**MERGED)
-def _add_four(
-    kind: int,
-    features: Features,
-    row: int,
-    center: FloatArray,
-    inverse_scale: FloatArray,
-    factors: FloatArray,
-    first: int,
-    numbers: FloatArray,
-    largest: float,
-    sums: FloatArray,
-) -> None:
-    """Add four records with entries of at most ``largest``."""
+def _add_tile(kind: int, numbers: FloatArray, largest: float, space: Space) -> None:
+    """Add the bounded entries of a tile, of which none exceeds ``largest`` before."""
+    tile, factors, sums = space.tile, space.work[FACTORS], space.sums
     if kind == CLAMPED:
-        add_clamped_rows(features, row, center, inverse_scale, factors, first, numbers, sums)
+        add_clamped_rows(tile, factors, numbers, sums)
     elif kind == TRUNCATED:
-        add_truncated_rows(features, row, center, inverse_scale, factors, first, numbers, sums)
+        add_truncated_rows(tile, factors, numbers, sums)
     elif largest * numbers[INVERSE_SCALE] < numbers[REACH] * WELL_WITHIN:
-        add_cubic_rows(features, row, center, inverse_scale, factors, first, numbers, sums)
+        add_cubic_rows(tile, factors, numbers, sums)
     else:
-        add_soft_rows(features, row, center, inverse_scale, factors, first, numbers, sums)
+        add_soft_rows(tile, factors, numbers, sums)
 
 
 @njit(**OPTIONS)
-def _add_constants(
-    kind: int, count: int, numbers: FloatArray, work: FloatArray, sums: FloatArray
-) -> None:
-    """Add the bounded slopes themselves: the entries of an intercept."""
-    constants, zero, one = np.ones((TILE_ROWS, 1)), np.zeros(1), np.ones(1)
-    factors, sizes = work[FACTORS], work[RADII]
-    for b in range(0, count - 3, 4):
-        largest = max(sizes[b], sizes[b + 1], sizes[b + 2], sizes[b + 3])
-        _add_four(kind, constants, b, zero, one, factors, b, numbers, largest, sums)
-
-
-@njit(**OPTIONS)
-def _add_tile(
-    kind: int,
+def _sum_run(
     features: Features,
     start: int,
-    count: int,
-    center: FloatArray,
-    inverse_scale: FloatArray,
-    numbers: FloatArray,
-    work: FloatArray,
-    sums: FloatArray,
-) -> None:
-    """Add the bounded entries of whole groups of four records."""
-    factors, sizes = work[FACTORS], work[RADII]
-    for b in range(0, count - 3, 4):
-        largest = max(sizes[b], sizes[b + 1], sizes[b + 2], sizes[b + 3])
-        _add_four(
-            kind, features, start + b, center, inverse_scale, factors, b, numbers, largest, sums
-        )
-    if sums.size > features.shape[1]:
-        _add_constants(kind, count, numbers, work, sums[features.shape[1] :])
-
-
-@njit(**OPTIONS)
-def _copy_row(
-    features: Features, row: int, center: FloatArray, inverse_scale: FloatArray, copy: FloatArray
-) -> bool:
-    """Copy a standardised row with its entries in range; return whether all were finite."""
-    n_odd = 0
-    for j in range(copy.size):
-        n_odd += not abs(features[row, j]) <= LARGEST_FLOAT
-        u = (features[row, j] - center[j]) * inverse_scale[j]
-        u = LARGEST_FEATURE if u > LARGEST_FEATURE else u
-        copy[j] = -LARGEST_FEATURE if u < -LARGEST_FEATURE else u
-    return n_odd == 0
-
-
-@njit(**OPTIONS)
-def _add_copies(
-    kind: int,
-    features: Features,
-    start: int,
-    count: int,
-    center: FloatArray,
-    inverse_scale: FloatArray,
-    weights: FloatArray,
+    stop: int,
     slope: Slope,
     shape: FloatArray,
     slope_limit: float,
+    kind: int,
     numbers: FloatArray,
-    work: FloatArray,
-    copies: FloatArray,
-    sums: FloatArray,
+    space: Space,
 ) -> None:
-    """Check and add the records of a tile that were set aside, from copies of their rows."""
-    factors, squares = work[FACTORS], work[RADII]
-    zeros, ones = np.zeros(copies.shape[1]), np.ones(copies.shape[1])
-    scored = np.zeros(work.shape)
-    scored[UNITS] = 1.0
-    copied = np.zeros(TILE_ROWS, dtype=np.bool_)
-    for b in range(TILE_ROWS):
-        copies[b] = 0.0
-        known = work[TARGETS, b] == work[TARGETS, b] and work[OFFSETS, b] == work[OFFSETS, b]
-        if b < count and not LEAST_SQUARE < squares[b] < LARGEST_SQUARE and known:
-            copied[b] = _copy_row(features, start + b, center, inverse_scale, copies[b])
-    _score(copies, 0, TILE_ROWS, zeros, ones, weights, scored)
-    for b in range(TILE_ROWS):
-        factors[b] = 0.0
-        squares[b] = math.inf
-        if copied[b]:
-            score = scored[SIZES, b] + work[OFFSETS, b]
-            factors[b] = _clip(slope(score, work[TARGETS, b], shape), slope_limit)
-    _add_tile(kind, copies, 0, TILE_ROWS, zeros, ones, numbers, work, sums)
+    """Add the bounded gradients of a run of records of one chunk and group to the sums."""
+    features, shape = lent(features), lent(shape)
+    numbers, space = lent(numbers), lent(space)
+    for row in range(start, stop, TILE_ROWS):
+        score_tile(features, row, stop - row, False, space)
+        largest = _weigh(row - start, slope, shape, slope_limit, space)
+        _add_tile(kind, numbers, largest, space)
 
 
 def _sum_groups(
@@ -208,34 +126,20 @@ def _sum_groups(
     totals: IntArray,
 ) -> None:
     """Add the lattice sums of bounded gradients, by chunk and group, to ``totals``."""
-    n_block, n_features = features.shape
-    work, copies = np.zeros((6, TILE_ROWS)), np.zeros((TILE_ROWS, n_features))
-    squares, sums = np.zeros(TILE_ROWS), np.zeros(weights.size)
-    work[UNITS] = 1.0
+    space = make_space(center, inverse_scale, weights)
     start = 0
-    while start < n_block:
+    while start < len(features):
         group = ((first + start + 1) * n_groups - 1) // n_rows
         opening, closing = group * n_rows // n_groups, (group + 1) * n_rows // n_groups
-        end = min(n_block, start // CHUNK_ROWS * CHUNK_ROWS + CHUNK_ROWS, closing - first)
-        count = min(TILE_ROWS, end - start)
-        _load(targets, start, count, limits.target_center, limits.target_scale, work[TARGETS])
-        _load(offsets, start, count, limits.offset_center, 1.0, work[OFFSETS])
-        _score(features, start, count, center, inverse_scale, weights, work)
-        squares[:] = work[RADII]
-        n_used = _weigh(count, slope, shape, limits.slope_limit, work)
-        _add_tile(kind, features, start, count, center, inverse_scale, numbers, work, sums)
-        if n_used < count:
-            work[RADII] = squares
-            _add_copies(
-                kind, features, start, count, center, inverse_scale, weights, slope, shape,
-                limits.slope_limit, numbers, work, copies, sums,
-            )  # fmt: skip
-        start += count
-        if start == end:
-            step = grid * (closing - opening)
-            for j in range(sums.size):
-                totals[group, j] += np.int64(_clip(np.rint(sums[j] / step), LARGEST_UNITS))
-                sums[j] = 0.0
+        chunk_end = start // CHUNK_ROWS * CHUNK_ROWS + CHUNK_ROWS
+        stop = min(len(features), chunk_end, closing - first)
+        load_known(targets, offsets, start, stop, limits, space)
+        _sum_run(features, start, stop, slope, shape, limits.slope_limit, kind, numbers, space)
+        step = grid * (closing - opening)
+        for j in range(weights.size):
+            totals[group, j] += np.int64(clip(np.rint(space.sums[j] / step), LARGEST_UNITS))
+        space.sums[:] = 0.0
+        start = stop
 
 
 @cache

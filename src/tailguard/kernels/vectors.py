@@ -1,16 +1,27 @@
-"""The two inner loops over four records, written as vector instructions.
+"""The inner loops over the rows of a tile, written as vector instructions.
 
-Numba's own vectoriser leaves a third of the memory bandwidth unused here: it cannot pace software
-prefetches with the loads, and short rows fall into its scalar remainder. Writing eight columns a
-step by hand also fixes the order of every addition, so that float32 and float64 storage of equal
-numbers give equal bits. While a tile of records is scored and summed, half of the next tile is
-asked for in each of the two passes, so that memory never rests.
+Numba's own vectoriser leaves half of the memory bandwidth unused here: it may not reorder a sum,
+so that it takes scores one number at a time, and it cannot pace prefetches with the loads. Writing
+eight columns a step by hand also fixes the order of every addition, so that float32 and float64
+storage of equal numbers give equal bits.
 
-``u`` is a standardised feature, ``(x - center) * inverse_scale``, always in float64.
+``u`` is a standardised feature, ``(x - center) * inverse_scale``, always in float64. Scoring leaves
+the ``u`` of eight records in a tile, and adding starts from there: to read the records twice, and
+to standardise them twice, costs more than to write the tile once. ``tile[j, k]`` holds the columns
+``8 * j`` to ``8 * j + 7`` of record ``k``, so that adding reads straight through::
+
+                 record 0     record 1           record 7
+    tile[0]    u0 ...  u7   u0 ...  u7   ...   u0 ...  u7
+    tile[1]    u8 ... u15   u8 ... u15   ...   u8 ... u15
+    ...
+
+Vectors that go with the columns are as wide as the tile, a multiple of eight. What the features
+lack in width counts as 1 before it is standardised: with center 0, an inverse scale of 1 makes an
+intercept of it, and one of 0 makes nothing.
 """
 
-from collections.abc import Callable
-from importlib import import_module
+import math
+import sys
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -18,231 +29,274 @@ from numba import types
 from numba.extending import intrinsic
 
 from .chunks import TILE_ROWS
+from .lanes import (
+    INDEX,
+    LANES,
+    ZEROS,
+    Lanes,
+    cgutils,
+    join_lanes,
+    over_columns,
+    prefetch,
+    row_addresses,
+    store_half,
+    tile_addresses,
+    vector_addresses,
+    vector_width,
+)
 
-__all__ = ["add_four_rows", "four_scores"]
+__all__ = ["add_rows", "find_peaks", "lent", "rescore_four_rows", "score_four_rows"]
 
-LANES = 8
-# Numba's code generation helpers carry no types.
-cgutils: Any = import_module("numba.core.cgutils")
-
-INDEX = ir.IntType(64)
-DOUBLE = ir.DoubleType()
-VECTOR = ir.VectorType(DOUBLE, LANES)
-
-
-class Lanes:
-    """Loads, stores and broadcasts of ``width`` neighbouring numbers; one lane is a plain float."""
-
-    def __init__(self, builder: Any, width: int) -> None:
-        self.builder = builder
-        self.width = width
-        self.type = VECTOR if width == LANES else DOUBLE
-
-    def _address(self, base: Any, column: Any, element: Any) -> Any:
-        stored = ir.VectorType(element, self.width) if self.width > 1 else element
-        return self.builder.bitcast(self.builder.gep(base, [column]), stored.as_pointer())
-
-    def load(self, base: Any, column: Any, element: Any = DOUBLE) -> Any:
-        """Read from ``base[column]`` on and widen to float64."""
-        address = self._address(base, column, element)
-        value = self.builder.load(address, align=4 if element != DOUBLE else 8)
-        return value if element == DOUBLE else self.builder.fpext(value, self.type)
-
-    def store(self, value: Any, base: Any, column: Any) -> None:
-        """Write to ``base[column]`` on."""
-        self.builder.store(value, self._address(base, column, DOUBLE), align=8)
-
-    def spread(self, scalar: Any) -> Any:
-        """Return ``scalar`` in every lane."""
-        if self.width == 1:
-            return scalar
-        builder = self.builder
-        first = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), scalar, INDEX(0))
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(first, ir.Constant(VECTOR, ir.Undefined), lanes)
-
-    def constant(self, number: float) -> Any:
-        """Return ``number`` in every lane."""
-        return self.spread(DOUBLE(number))
-
-    def square_root(self, value: Any) -> Any:
-        """Return the correctly rounded square root."""
-        return self._call("llvm.sqrt.", [value])
-
-    def multiply_add(self, left: Any, right: Any, total: Any) -> Any:
-        """Return ``left * right + total``, in one instruction where the machine has one."""
-        return self._call("llvm.fmuladd.", [left, right, total])
-
-    def _call(self, name: str, values: list[Any]) -> Any:
-        """Call a floating-point intrinsic of LLVM on every lane."""
-        name += f"v{LANES}f64" if self.width > 1 else "f64"
-        kind = ir.FunctionType(self.type, [self.type] * len(values))
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, values)
-
-
-def over_columns(builder: Any, n_columns: Any, body: Callable[[Lanes, Any], None]) -> None:
-    """Run ``body`` on blocks of eight columns, then on the columns left over one by one."""
-    whole = builder.and_(n_columns, INDEX(-LANES))
-    for start, stop, width in ((INDEX(0), whole, LANES), (whole, n_columns, 1)):
-        with cgutils.for_range_slice(builder, start, stop, INDEX(width), INDEX) as (column, _):
-            body(Lanes(builder, width), column)
-
-
-def prefetch(lanes: Lanes, base: Any, column: Any, n_columns: Any) -> None:
-    """Ask for the memory one tile after ``base[column]``; harmless past the end."""
-    builder = lanes.builder
-    byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    ahead = builder.add(column, builder.mul(n_columns, INDEX(TILE_ROWS)))
-    address = builder.bitcast(builder.gep(base, [ahead]), byte)
-    read, keep_close, data = flag(0), flag(3), flag(1)
-    builder.call(function, [address, read, keep_close, data])
-
-
-def row_addresses(
-    context: Any, builder: Any, array_type: Any, array: Any, row: Any
-) -> tuple[list[Any], Any, Any]:
-    """Addresses of rows ``row`` to ``row + 3``, the number of columns, the type of an element."""
-    features = context.make_array(array_type)(context, builder, array)
-    n_columns = builder.extract_value(features.shape, 1)
-    first = builder.mul(row, n_columns)
-    offsets = [builder.add(first, builder.mul(INDEX(k), n_columns)) for k in range(4)]
-    element = context.get_data_type(array_type.dtype)
-    return [builder.gep(features.data, [offset]) for offset in offsets], n_columns, element
-
-
-def vector_addresses(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
-    """Addresses of the first elements of some vectors."""
-    pairs = zip(kinds, values, strict=True)
-    return [context.make_array(kind)(context, builder, value).data for kind, value in pairs]
-
-
-def _fold(builder: Any, left: Any, right: Any, distance: int) -> Any:
-    """Add lanes ``distance`` apart in ``left`` and ``right``, and interleave the two results."""
-    starts = range(0, LANES, 2 * distance)
-    order = [
-        side + start + lane for start in starts for side in (0, LANES) for lane in range(distance)
-    ]
-    lanes = ir.VectorType(ir.IntType(32), LANES)
-    first = builder.shuffle_vector(left, right, ir.Constant(lanes, order))
-    second = builder.shuffle_vector(left, right, ir.Constant(lanes, [k + distance for k in order]))
-    return builder.fadd(first, second)
-
-
-def _lane_totals(builder: Any, vectors: list[Any]) -> list[Any]:
-    """Return the sums over the lanes of each of eight vectors, by three rounds of folding."""
-    for distance in (1, 2, 4):
-        pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [_fold(builder, left, right, distance) for left, right in pairs]
-    return [builder.extract_element(vectors[0], INDEX(k)) for k in range(LANES)]
+# Standardised features beyond this count as this: they can be scaled into the range where squares
+# neither overflow nor lose digits.
+LARGEST_FEATURE = 1e150
+LARGEST_FLOAT = sys.float_info.max
 
 
 @intrinsic
-def four_scores(
-    typing_context: Any, features: Any, row: Any, center: Any, inverse_scale: Any, weights: Any
-) -> Any:
-    """``(<u, weights>, ...)`` of rows ``row`` to ``row + 3``, then their ``(<u, u>, ...)``.
+def lent(typing_context: Any, value: Any) -> Any:
+    """Return the same array, or named tuple of arrays, without an owner to be counted.
+
+    Numba counts the owners of an array atomically whenever it is sliced or handed on, some 25 times
+    a tile, which takes longer than to add the tile up. Only lend arguments: the caller owns them
+    until the call ends, while a local array is freed after its last mention.
 
     Examples
     --------
     >>> import numpy as np
     >>> from numba import njit
-    >>> @njit
-    ... def score(features, center, inverse_scale, weights):
-    ...     return four_scores(features, 0, center, inverse_scale, weights)
-    >>> score(np.arange(4.0).reshape(4, 1), np.zeros(1), np.ones(1), np.full(1, 10.0))
-    (0.0, 10.0, 20.0, 30.0, 0.0, 1.0, 4.0, 9.0)
+    >>> njit(lambda numbers: lent(numbers).sum())(np.ones(3))
+    3.0
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, n_columns, element = row_addresses(
-            context, builder, signature.args[0], *arguments[:2]
-        )
-        center, scale, weights = vector_addresses(
-            context, builder, signature.args[2:], arguments[2:]
-        )
-        totals = {
-            width: [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in range(8)]
-            for width, kind in ((LANES, VECTOR), (1, DOUBLE))
-        }
+        kind: Any = signature.args[0]
+        if isinstance(kind, types.Array):
+            return _without_owner(context, builder, kind, arguments[0])
+        values = cgutils.unpack_tuple(builder, arguments[0])
+        pairs = zip(kind, values, strict=True)
+        lent_values = [_without_owner(context, builder, kind, value) for kind, value in pairs]
+        return context.make_tuple(builder, kind, lent_values)
 
-        def step(lanes: Lanes, column: Any) -> None:
-            middle, unit = lanes.load(center, column), lanes.load(scale, column)
-            weight = lanes.load(weights, column)
-            for k, base in enumerate(rows):
-                if k < 2:
-                    prefetch(lanes, base, column, n_columns)
-                u = builder.fmul(builder.fsub(lanes.load(base, column, element), middle), unit)
-                for total, factor in (
-                    (totals[lanes.width][k], weight),
-                    (totals[lanes.width][k + 4], u),
-                ):
-                    builder.store(lanes.multiply_add(u, factor, builder.load(total)), total)
+    return value(value), generate
 
-        over_columns(builder, n_columns, step)
-        sums = _lane_totals(builder, [builder.load(total) for total in totals[LANES]])
-        rest = [builder.load(total) for total in totals[1]]
-        whole = [builder.fadd(s, r) for s, r in zip(sums, rest, strict=True)]
-        return context.make_tuple(builder, signature.return_type, whole)
 
-    result = types.UniTuple(types.float64, 8)  # type: ignore[no-untyped-call]
-    return result(features, types.int64, center, inverse_scale, weights), generate
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    array = context.make_array(kind)(context, builder, value)
+    for owner in ("meminfo", "parent"):
+        setattr(array, owner, ir.Constant(getattr(array, owner).type, None))
+    return array._getvalue()
+
+
+def _emit_scores(context: Any, builder: Any, kinds: Any, arguments: Any, units: Any) -> Any:
+    """Score four rows, each times its unit if there are units."""
+    lanes, place = Lanes(builder), arguments[6]
+    rows, n_columns = row_addresses(context, builder, kinds[0], arguments[0], arguments[1], 4)
+    copies, width = tile_addresses(context, builder, kinds[5], arguments[5], place, 4)
+    center, scale, weights = vector_addresses(context, builder, kinds[2:5], arguments[2:5])
+    scores, squares = vector_addresses(context, builder, kinds[7:9], arguments[7:9])
+    element = context.get_data_type(kinds[0].dtype)
+    totals = [cgutils.alloca_once_value(builder, ZEROS) for _ in range(8)]
+
+    def step(column: Any, end: Any = None) -> None:
+        middle, unit = lanes.load(center, column), lanes.load(scale, column)
+        weight = lanes.load(weights, column)
+        for k, (base, copy) in enumerate(zip(rows, copies, strict=True)):
+            prefetch(builder, base, column)
+            x = lanes.load(base, column, element, end)
+            u = builder.fmul(builder.fsub(x, middle), unit)
+            u = u if units is None else _rescued(lanes, u, units[k])
+            lanes.store(u, copy, builder.mul(column, INDEX(TILE_ROWS)))
+            for total, factor in ((totals[k], weight), (totals[k + 4], u)):
+                builder.store(lanes.multiply_add(u, factor, builder.load(total)), total)
+
+    whole = builder.and_(n_columns, INDEX(-LANES))
+    over_columns(builder, INDEX(0), whole, step)
+    over_columns(builder, whole, width, lambda column: step(column, n_columns))
+    sums = join_lanes(builder, builder.fadd, [builder.load(total) for total in totals])
+    for base, half in ((scores, range(4)), (squares, range(4, 8))):
+        store_half(builder, sums, half, builder.gep(base, [place]))
+    return context.get_dummy_value()
+
+
+def _rescued(lanes: Lanes, u: Any, unit: Any) -> Any:
+    """Cut to the largest feature and multiply by ``unit``; void if that is zero."""
+    builder = lanes.builder
+    scaled = builder.fmul(lanes.cut(u, lanes.constant(LARGEST_FEATURE)), unit)
+    # A void row may hold NaN, and 0 * NaN is NaN.
+    return builder.select(builder.fcmp_ordered(">", unit, ZEROS), scaled, ZEROS)
 
 
 @intrinsic
-def add_four_rows(
+def score_four_rows(
     typing_context: Any,
     features: Any,
     row: Any,
     center: Any,
     inverse_scale: Any,
-    factors: Any,
-    first: Any,
-    sums: Any,
+    weights: Any,
+    tile: Any,
+    place: Any,
+    scores: Any,
+    squares: Any,
 ) -> Any:
-    """Add ``factors[first + k] * u`` of rows ``row + k`` to ``sums``; a factor 0 skips its row.
+    """Leave ``u`` of rows ``row`` to ``row + 3`` in the tile, and what they add up to beside it.
+
+    From ``place`` on, ``scores`` gets ``<u, weights>`` and ``squares`` gets ``<u, u>``.
 
     Examples
     --------
     >>> import numpy as np
     >>> from numba import njit
     >>> @njit
-    ... def add(features, center, inverse_scale, factors, sums):
-    ...     add_four_rows(features, 0, center, inverse_scale, factors, 0, sums)
-    >>> sums = np.zeros(1)
-    >>> features = np.array([[1.0], [np.nan], [3.0], [4.0]])
-    >>> add(features, np.zeros(1), np.ones(1), np.array([1.0, 0.0, 1.0, 1.0]), sums)
-    >>> sums
-    array([8.])
+    ... def score(features, scale, tile, scores, squares):
+    ...     weights = np.full(8, 10.0)
+    ...     score_four_rows(features, 0, np.zeros(8), scale, weights, tile, 4, scores, squares)
+    >>> scale = np.array([1.0, 3.0, 0, 0, 0, 0, 0, 0])
+    >>> tile, scores, squares = np.zeros((1, TILE_ROWS, 8)), np.zeros(8), np.zeros(8)
+    >>> score(np.arange(4.0).reshape(4, 1), scale, tile, scores, squares)
+    >>> scores
+    array([ 0.,  0.,  0.,  0., 30., 40., 50., 60.])
+    >>> tile[0, 6]
+    array([2., 3., 0., 0., 0., 0., 0., 0.])
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, n_columns, element = row_addresses(
-            context, builder, signature.args[0], *arguments[:2]
-        )
-        kinds = [signature.args[k] for k in (2, 3, 4, 6)]
-        values = [arguments[k] for k in (2, 3, 4, 6)]
-        center, scale, factors, sums = vector_addresses(context, builder, kinds, values)
-        positions = [builder.add(arguments[5], INDEX(k)) for k in range(4)]
-        weights = [builder.load(builder.gep(factors, [position])) for position in positions]
-        used = [builder.fcmp_ordered("!=", weight, DOUBLE(0.0)) for weight in weights]
+        return _emit_scores(context, builder, signature.args, arguments, None)
 
-        def step(lanes: Lanes, column: Any) -> None:
+    vectors, index = (center, inverse_scale, weights), types.int64
+    return types.void(features, index, *vectors, tile, index, scores, squares), generate
+
+
+@intrinsic
+def rescore_four_rows(
+    typing_context: Any,
+    features: Any,
+    row: Any,
+    center: Any,
+    inverse_scale: Any,
+    weights: Any,
+    tile: Any,
+    place: Any,
+    scores: Any,
+    squares: Any,
+    units: Any,
+) -> Any:
+    """Score four rows once more, with features cut to the largest, each row times its unit.
+
+    The units are read from ``place`` on. A unit of zero makes zeros of a row, whatever it holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numba import njit
+    >>> @njit
+    ... def score(features, units, tile, scores, squares):
+    ...     zeros, ones = np.zeros(8), np.ones(8)
+    ...     rescore_four_rows(features, 0, zeros, ones, ones, tile, 0, scores, squares, units)
+    >>> features, units = np.full((1, 8), 1e300), np.array([2.0**-500, 0.0, 0.0, 0.0])
+    >>> tile, scores, squares = np.zeros((1, TILE_ROWS, 8)), np.zeros(8), np.zeros(8)
+    >>> score(features, units, tile, scores, squares)
+    >>> bool(scores[0] == 8e150 * units[0]), float(scores[1])
+    (True, 0.0)
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (base,) = vector_addresses(context, builder, signature.args[9:], arguments[9:])
+        places = [builder.add(arguments[6], INDEX(k)) for k in range(4)]
+        units = [Lanes(builder).spread(builder.load(builder.gep(base, [k]))) for k in places]
+        return _emit_scores(context, builder, signature.args, arguments, units)
+
+    vectors, index = (center, inverse_scale, weights), types.int64
+    return types.void(features, index, *vectors, tile, index, scores, squares, units), generate
+
+
+@intrinsic
+def find_peaks(
+    typing_context: Any, features: Any, row: Any, center: Any, inverse_scale: Any, peaks: Any
+) -> Any:
+    """Find the largest ``|u|`` of rows ``row`` to ``row + 3``, NaN if a feature is not finite.
+
+    What the features lack in width counts as 1 here too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numba import njit
+    >>> @njit
+    ... def find(features, peaks):
+    ...     find_peaks(features, 0, np.ones(8), np.full(8, 2.0), peaks)
+    >>> peaks = np.zeros(4)
+    >>> find(np.array([[1.0, -1.5], [np.nan, 0.0], [-np.inf, 0.0], [1e308, 0.0]]), peaks)
+    >>> peaks
+    array([ 5., nan, nan, inf])
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes, kinds = Lanes(builder), signature.args
+        rows, n_columns = row_addresses(context, builder, kinds[0], arguments[0], arguments[1], 4)
+        width = vector_width(context, builder, kinds[2], arguments[2])
+        center, scale, peaks = vector_addresses(context, builder, kinds[2:], arguments[2:])
+        element = context.get_data_type(kinds[0].dtype)
+        found = [cgutils.alloca_once_value(builder, ZEROS) for _ in range(4)]
+
+        def larger(left: Any, right: Any) -> Any:
+            """NaN is larger than any number."""
+            most = builder.select(builder.fcmp_ordered(">", right, left), right, left)
+            return builder.select(builder.fcmp_unordered("uno", right, right), right, most)
+
+        def step(column: Any) -> None:
             middle, unit = lanes.load(center, column), lanes.load(scale, column)
-            total = lanes.load(sums, column)
-            for k, (base, weight, use) in enumerate(zip(rows, weights, used, strict=True)):
-                if k >= 2:
-                    prefetch(lanes, base, column, n_columns)
-                u = builder.fmul(builder.fsub(lanes.load(base, column, element), middle), unit)
-                # A skipped row may hold NaN, and 0 * NaN is NaN.
-                safe = builder.select(use, u, ir.Constant(lanes.type, None))
-                total = lanes.multiply_add(lanes.spread(weight), safe, total)
-            lanes.store(total, sums, column)
+            for base, peak in zip(rows, found, strict=True):
+                x = lanes.load(base, column, element, n_columns)
+                u = lanes.magnitude(builder.fmul(builder.fsub(x, middle), unit))
+                size, most = lanes.magnitude(x), lanes.constant(LARGEST_FLOAT)
+                finite = builder.fcmp_ordered("<=", size, most)
+                u = builder.select(finite, u, lanes.constant(math.nan))
+                builder.store(larger(builder.load(peak), u), peak)
 
-        over_columns(builder, n_columns, step)
+        over_columns(builder, INDEX(0), width, step)
+        folded = join_lanes(builder, larger, 2 * [builder.load(peak) for peak in found])
+        store_half(builder, folded, range(4), peaks)
         return context.get_dummy_value()
 
-    index = types.int64
-    return types.void(features, index, center, inverse_scale, factors, index, sums), generate
+    return types.void(features, types.int64, center, inverse_scale, peaks), generate
+
+
+@intrinsic
+def add_rows(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:
+    """Add ``factors[k] * u`` of every record ``k`` of a tile to ``sums``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numba import njit
+    >>> @njit
+    ... def add(tile, factors, sums):
+    ...     add_rows(tile, factors, sums)
+    >>> tile, sums = np.ones((1, TILE_ROWS, 8)), np.zeros(8)
+    >>> add(tile, np.arange(TILE_ROWS) / 2, sums)
+    >>> sums
+    array([14., 14., 14., 14., 14., 14., 14., 14.])
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes, kinds = Lanes(builder), signature.args
+        rows, width = tile_addresses(context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS)
+        factors, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
+        weights = [
+            lanes.spread(builder.load(builder.gep(factors, [INDEX(k)]))) for k in range(TILE_ROWS)
+        ]
+
+        def step(column: Any) -> None:
+            # Two chains: one alone would wait for itself.
+            chains = [lanes.load(sums, column), ZEROS]
+            for k, (base, weight) in enumerate(zip(rows, weights, strict=True)):
+                u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
+                chains[k % 2] = lanes.multiply_add(weight, u, chains[k % 2])
+            lanes.store(builder.fadd(*chains), sums, column)
+
+        over_columns(builder, INDEX(0), width, step)
+        return context.get_dummy_value()
+
+    return types.void(tile, factors, sums), generate

@@ -1,0 +1,68 @@
+"""Bounds on the eight records of a tile, against NumPy."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from tailguard.kernels.chunks import TILE_ROWS
+from tailguard.kernels.tile import FACTORS, INVERSES, RADII, SCORES, SIZES, SQUARES, UNITS
+from tailguard.kernels.tile_bounds import bound_gradients, bound_rows
+
+
+@njit
+def rows(work, targets, offsets, first, row_limit):
+    bound_rows(work, targets, offsets, first, row_limit)
+
+
+@njit
+def gradients(work, slope_limit, clip_norm, shrunk):
+    bound_gradients(work, slope_limit, clip_norm, shrunk)
+
+
+@pytest.mark.parametrize("row_limit", [1.5, np.inf])
+def test_rows_are_cut_and_void_records_marked(row_limit):
+    work = np.full((7, TILE_ROWS), 7.0)
+    work[SCORES] = np.arange(8.0) - 3.0
+    work[SQUARES] = [4.0, 1.0, 0.0, 9.0, 1.0, 16.0, 1e-280, 1e280]
+    work[UNITS] = [1.0, 2.0, 1.0, 1.0, 1.0, 0.0, 2.0**500, 2.0**-500]
+    targets, offsets = np.ones(11), np.full(11, 0.25)
+    targets[3 + 3], offsets[3 + 4] = np.nan, np.nan
+    targets[0], offsets[2] = np.nan, np.nan  # not theirs
+    before = work.copy()
+    rows(work, targets, offsets, 3, row_limit)
+
+    np.testing.assert_array_equal(work[UNITS], [1.0, 2.0, 1.0, 0.0, 0.0, 0.0, 2.0**500, 2.0**-500])
+    used = [0, 1, 6, 7]
+    norms = np.sqrt(before[SQUARES, used])
+    radii = np.minimum(norms / before[UNITS, used], row_limit)
+    np.testing.assert_allclose(work[INVERSES, used], 1 / norms, rtol=1e-15)
+    np.testing.assert_allclose(work[RADII, used], radii, rtol=1e-15)
+    scores = before[SCORES, used] * (radii / norms) + 0.25
+    np.testing.assert_allclose(work[SCORES, used], scores, rtol=1e-14)
+    zero_row, void = 2, [3, 4]
+    assert work[SCORES, zero_row] == before[SCORES, zero_row] / 1.0 * min(1.0, row_limit) + 0.25
+    for row in (INVERSES, RADII):
+        assert (work[row, [zero_row, *void]] == 0.0).all()
+    np.testing.assert_array_equal(work[[SIZES, FACTORS]], before[[SIZES, FACTORS]])
+
+
+@pytest.mark.parametrize("slope_limit", [2.0, np.inf])
+@pytest.mark.parametrize("clip_norm", [3.0, np.inf])
+def test_gradients_are_cut_and_no_number_is_zero(slope_limit, clip_norm):
+    work = np.zeros((7, TILE_ROWS))
+    work[SIZES] = [1.0, -9.0, np.nan, np.inf, -np.inf, 0.5, np.inf, 1e308]
+    work[RADII] = [1.0, 2.0, 1.0, 4.0, 1.0, 1e3, 0.0, 1e9]
+    work[INVERSES] = [1.0, 0.5, 1.0, 0.25, 1.0, 1e-3, 0.0, 1e-9]
+    slopes = np.clip(
+        np.nan_to_num(work[SIZES], nan=0.0, posinf=np.inf, neginf=-np.inf),
+        -slope_limit,
+        slope_limit,
+    )
+    with np.errstate(invalid="ignore", over="ignore"):
+        sizes = slopes * work[RADII]
+        sizes = np.where(np.isnan(sizes), 0.0, sizes)
+        expected = np.clip(sizes, -clip_norm, clip_norm) * work[INVERSES] * 0.875
+    gradients(work, slope_limit, clip_norm, 0.875)
+    np.testing.assert_array_equal(work[SIZES], sizes)
+    np.testing.assert_array_equal(work[FACTORS], expected)
+    assert not np.isnan(work[[SIZES, FACTORS]]).any()
