@@ -5,6 +5,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 QUICK ?=
+# Of bench-accuracy: a folder of Parquet files, processes, and whatever else python -m accuracy takes.
+DATA ?=
+JOBS ?= 1
+ARGS ?=
+PEERS_VENV ?= .venv-peers
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
@@ -13,10 +18,10 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench audit clean
+.PHONY: help demo test lint docs bench bench-means bench-accuracy bench-accuracy-peers bench-papers audit clean
 
 help:  ## Show this list
-	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 28
 
 demo: $(INSTALLED)  ## Fit a private regression on simulated claims and print its certificate
 	@$(BIN)/tailguard demo
@@ -35,6 +40,40 @@ docs: $(INSTALLED_DEV)  ## Run every Python block of the pages and follow their 
 bench: $(INSTALLED_DEV)  ## Run the benchmarks one after another; QUICK=1 for a glance
 	@set -e; for script in $(wildcard benchmarks/bench_*.py); do \
 		echo "== $$script"; $(BIN)/python $$script $(if $(QUICK),--quick); done
+
+# One thread a process: its two processes would otherwise fight for the cores.
+bench-means: export OPENBLAS_NUM_THREADS = 1
+bench-means: export OMP_NUM_THREADS = 1
+bench-means: export NUMBA_NUM_THREADS = 1
+bench-means: $(INSTALLED_DEV)  ## Compare the private means in all cells; QUICK=1 for a glance
+	@$(BIN)/python benchmarks/bench_means.py $(if $(QUICK),--quick)
+
+# One thread a process: the fits of JOBS processes would otherwise fight for the cores.
+bench-accuracy: export OPENBLAS_NUM_THREADS = 1
+bench-accuracy: export OMP_NUM_THREADS = 1
+bench-accuracy: export PYTHONPATH = benchmarks
+bench-accuracy: $(INSTALLED_DEV)  ## Compare default fits with peers; QUICK=1, DATA=folder, JOBS=2
+	@$(BIN)/python -m accuracy --jobs $(JOBS) $(if $(QUICK),--quick) \
+		$(if $(DATA),--data $(DATA)) $(ARGS)
+
+# One thread a process, so that the seconds that are told are those of one core.
+bench-papers: export OPENBLAS_NUM_THREADS = 1
+bench-papers: export OMP_NUM_THREADS = 1
+bench-papers: export PYTHONPATH = benchmarks
+bench-papers: $(INSTALLED_DEV)  ## Run the papers' methods on the papers' tasks; QUICK=1, DATA=folder
+	@$(BIN)/python -m papers $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# diffprivlib needs an older scikit-learn than tailguard's own tools: an environment of their own.
+bench-accuracy-peers: export PYTHONPATH = benchmarks
+bench-accuracy-peers:  ## Add diffprivlib and Opacus to the lines of bench-accuracy
+	@$(PYTHON) -m venv $(PEERS_VENV)
+	@$(PEERS_VENV)/bin/python -m pip -q install 'scikit-learn<=1.7.2' scipy pandas pyarrow
+	@$(PEERS_VENV)/bin/python -m pip -q install diffprivlib==0.6.6 'scikit-learn<=1.7.2' \
+		|| echo "diffprivlib could not be installed."
+	@$(PEERS_VENV)/bin/python -m pip -q install opacus==1.6.0 torch==2.13.0+cpu \
+		--extra-index-url https://download.pytorch.org/whl/cpu \
+		|| echo "Opacus could not be installed."
+	@$(PEERS_VENV)/bin/python -m accuracy.external $(if $(DATA),--data $(DATA)) $(ARGS)
 
 audit: $(INSTALLED_DEV)  ## Run the long statistical audits
 	@$(BIN)/python -m pytest -m audit -n 2 --dist worksteal

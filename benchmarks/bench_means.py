@@ -1,0 +1,286 @@
+"""Accuracy of the private means: every method in every cell, beside clipping with a perfect radius.
+
+    python benchmarks/bench_means.py [--quick]
+
+A cell is a law of the records, a number of columns, a promise, and whether a moment is stated. The
+figure is the median l2 error over seeds, and its ratio to the best method of the cell. Two lines
+are NON-PRIVATE: "oracle clip" is the clipped mean about a point one standard deviation from the
+true mean (the zero of the spikes), at the radius of a grid that is best on the true error in the
+median over the seeds, with Gaussian noise of the whole budget, or with the like for pure DP;
+"no noise" is the mean of the records. The spike law is the hard instance of the lower bound at this
+n, d and promise, in a random direction of its packing. Cells with pure promises stand apart.
+
+A stated moment is the same for every method: a bound on ``E<u, x>^2``, for records whose mean is
+one standard deviation long; "trimmed" takes none and refuses. Noise and records follow seeds:
+nothing here is private, and nobody's records are involved.
+"""
+
+import csv
+import sys
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tailguard.checks import InputError
+from tailguard.datasets.hard_instances import hard_means, pure_chance, zcdp_chance
+from tailguard.estimators.mean import mean
+from tailguard.means.base import Task
+from tailguard.means.choice import choose
+from tailguard.means.registry import MEANS
+from tailguard.moments import Moment
+from tailguard.privacy.guarantees import ApproxDP, PureDP
+
+RESULTS = Path(__file__).parent / "results"
+COMMAND = "python benchmarks/bench_means.py"
+N_ROWS, QUICK_N_ROWS = 100_000, 10_000
+WIDTHS, QUICK_WIDTHS = (1, 10, 100), (1, 10)
+EPSILONS, QUICK_EPSILONS = (0.1, 1.0), (1.0,)
+N_SEEDS, QUICK_SEEDS = 10, 3
+DELTA = 1e-6
+ORACLE, PLAIN, AUTO = "oracle clip", "no noise", "auto"
+NOT_PRIVATE = (ORACLE, PLAIN)
+RADII = np.geomspace(0.05, 500.0, 20)  # times the root of the number of columns
+SHIFT = 3.0  # where the means lie: a method that knows nothing should not profit from zero
+NEAR = 1.5
+HEADER = ("law", "d", "promise", "epsilon", "moment", "method", "error", "ratio", "refusal")
+
+
+def student(rng, n, d):
+    return rng.standard_t(3.0, (n, d))
+
+
+def pareto(rng, n, d):
+    return rng.pareto(3.0, (n, d)) - 0.5
+
+
+def lognormal(rng, n, d):
+    return rng.lognormal(0.0, 1.0, (n, d)) - np.exp(0.5)
+
+
+def gaussian(rng, n, d):
+    return rng.standard_normal((n, d))
+
+
+# Law -> how to draw, and the standard deviation of an entry.
+LAWS = {
+    "student-t(3)": (student, 3.0**0.5),
+    "pareto(3)": (pareto, 0.75**0.5),
+    "lognormal": (lognormal, ((np.e - 1.0) * np.e) ** 0.5),
+    "gaussian": (gaussian, 1.0),
+}
+SPIKE = "spike"
+
+
+def draw(law, n, d, promise, seed):
+    """Records, their true mean, and ``E<u, x - mean>^2`` for the worst direction u."""
+    rng = np.random.default_rng([seed, n, d])
+    if law in LAWS:
+        sample, std = LAWS[law]
+        return sample(rng, n, d), np.zeros(d), std**2
+    width = max(d, 2)  # a packing has two coordinates at least; of two, the larger is kept
+    if isinstance(promise, PureDP):
+        chance = pure_chance(n, width, epsilon=promise.epsilon)
+    else:
+        chance = zcdp_chance(n, width, rho=promise.gaussian_mu() ** 2 / 2.0)
+    spike = hard_means(width, 1, chance=chance, moment_order=2.0, seed=seed)[0]
+    kept = np.argsort(-spike.point)[:1] if d == 1 else np.arange(d)
+    return spike.sample(n, seed=seed)[:, kept], spike.mean[kept], spike.directional_moment(2.0)
+
+
+def oracle_errors(X, true_mean, centre, promise, seed):
+    """Errors of clipping about a centre, one for each radius; NON-PRIVATE."""
+    n, d = X.shape
+    away, wanted = X - centre, true_mean - centre
+    norms = np.linalg.norm(away, axis=1)
+    rng = np.random.default_rng([7, seed])
+    if isinstance(promise, PureDP):
+        # Noise of density exp(-epsilon |z| / sensitivity): a gamma length, a uniform direction.
+        direction = rng.standard_normal(d)
+        noise = direction / np.linalg.norm(direction) * rng.gamma(d) / promise.epsilon
+    else:
+        noise = rng.standard_normal(d) / promise.gaussian_mu()
+    errors = []
+    for radius in RADII * np.sqrt(d):
+        factors = radius / np.maximum(norms, radius)
+        found = factors @ away / n + 2.0 * radius / n * noise
+        errors.append(np.linalg.norm(found - wanted))
+    return errors
+
+
+def cells_of(task):
+    """Lines of two cells that share their records: with and without a stated moment."""
+    law, n, d, (kind, epsilon), n_seeds = task
+    promise = PureDP(epsilon) if kind == "pure" else ApproxDP(epsilon, DELTA)
+    errors = {stated: defaultdict(list) for stated in (False, True)}
+    refusals, oracle = {False: {}, True: {}}, []
+    for seed in range(n_seeds):
+        X, truth, variance = draw(law, n, d, promise, seed)
+        near = 0.0 if law == SPIKE else np.sqrt(variance / d)
+        oracle.append(oracle_errors(X, truth, -near * np.ones(d), promise, seed))
+        plain = np.linalg.norm(X.mean(axis=0) - truth)
+        for stated in (False, True):
+            # Unstated, means lie SHIFT from 0 in all coordinates; stated, a standard deviation.
+            shift = near if stated or law == SPIKE else SHIFT
+            moment = None
+            if stated:
+                bound = variance * (1.0 if law == SPIKE else 2.0)
+                moment = Moment(2.0, bound, kind="directional")
+            errors[stated][PLAIN].append(plain)
+            one_seed(X + shift, truth + shift, promise, moment, seed, errors[stated],
+                     refusals[stated])  # fmt: skip
+    best = int(np.argmin(np.median(oracle, axis=0)))
+    lines = []
+    for stated, name in ((False, "none"), (True, "stated")):
+        errors[stated][ORACLE] = [of_seed[best] for of_seed in oracle]
+        lines += lines_of((law, d, kind, epsilon, name), errors[stated], refusals[stated])
+    return lines
+
+
+def one_seed(X, truth, promise, moment, seed, errors, refusals):
+    """Add the error, or the refusal, of every method."""
+    chosen = choose(AUTO, Task(*X.shape, promise, moment)).plan.method
+    for method in MEANS:
+        if method in refusals:
+            continue
+        try:
+            found = mean(X, guarantee=promise, method=method, moment=moment, random_state=seed)
+        except InputError as refusal:
+            refusals[method] = str(refusal)
+            continue
+        errors[method].append(np.linalg.norm(found.value - truth))
+    errors[AUTO].append(errors[chosen][-1])  # the same plan and seed, hence the same answer
+
+
+def lines_of(key, errors, refusals):
+    """One line a method, with its ratio to the best private one of the cell."""
+    middle = {method: median(found) for method, found in errors.items() if found}
+    private = [value for method, value in middle.items() if method not in (*NOT_PRIVATE, AUTO)]
+    best = min(private)
+    for method in (*MEANS, AUTO, *NOT_PRIVATE):
+        if method in refusals:
+            yield (*key, method, "", "", refusals[method])
+        else:
+            ratio = middle[method] / best
+            yield (*key, method, f"{middle[method]:.4g}", f"{ratio:.3f}", "")
+
+
+def auto_share(lines):
+    """In how many cells "auto" is near the best, and of how many; refused cells count against."""
+    ratios = [line[7] for line in lines if line[5] == AUTO]
+    return sum(ratio != "" and float(ratio) <= NEAR for ratio in ratios), len(ratios)
+
+
+def summary(lines):
+    """Sentences on how near "auto" is to the best."""
+    text = []
+    for title, wanted in (("no moment", "none"), ("a stated moment", "stated"), ("all", None)):
+        near, total = auto_share([line for line in lines if wanted in (None, line[4])])
+        text.append(
+            f"{title}: method='auto' within {NEAR} of the best in {near} of {total} cells "
+            f"({near / max(total, 1):.0%})"
+        )
+    return text
+
+
+def markdown(lines, n, n_seeds, command):
+    """The table: cells in rows, methods in columns, ratio to the best in parentheses."""
+    cells = defaultdict(dict)
+    for *key, method, error, ratio, refusal in lines:
+        cells[tuple(key)][method] = "refused" if refusal else f"{float(error):.2g} ({ratio[:4]})"
+    methods = (*MEANS, AUTO, *NOT_PRIVATE)
+    text = [f"<!-- {command} -->", "", "# Private means", ""]
+    text += [f"Median l2 error over {n_seeds} seeds at n = {n:,}, delta = {DELTA:g}; in"]
+    text += ["parentheses its ratio to the best method of the cell. NON-PRIVATE: the last two."]
+    text += ["", *(f"* {sentence}" for sentence in summary(lines)), ""]
+    text += ["| " + " | ".join((*HEADER[:5], *methods)) + " |"]
+    text += ["|" + "---|" * (5 + len(methods))]
+    for key, found in cells.items():
+        text.append("| " + " | ".join((*map(str, key), *(found[m] for m in methods))) + " |")
+    reasons = dict.fromkeys((line[5], line[8]) for line in lines if line[8])
+    text += ["", "Refusals:", "", *(f"* {method}: {reason}" for method, reason in reasons)]
+    return "\n".join(text) + "\n"
+
+
+def plot(lines, path):
+    """Ratios to the best: a panel for each promise and kind of knowledge, a dot for each cell."""
+    panels = [("(e, d)", "none"), ("(e, d)", "stated"), ("pure", "none"), ("pure", "stated")]
+    titles = {"none": "no moment", "stated": "stated moment"}
+    methods = (*MEANS, AUTO, ORACLE)
+    laws = (*LAWS, SPIKE)
+    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "black")
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    axes = figure.subplots(2, 2, sharey=True)
+    for axis, (promise, moment) in zip(axes.flat, panels, strict=True):
+        for place, method in enumerate(methods):
+            for i, law in enumerate(laws):
+                ratios = [
+                    min(max(float(line[7]), 0.1), 100.0)
+                    for line in lines
+                    if (line[0], line[2], line[4], line[5]) == (law, promise, moment, method)
+                    and line[7]
+                ]
+                spots = place + (i - 2) * 0.13 + np.linspace(-0.03, 0.03, len(ratios))
+                marker = "osD^v"[i]
+                axis.plot(spots, ratios, marker, color=colours[i], markersize=4, alpha=0.8)
+            if any(line[2] == promise for line in lines) and not any(
+                line[7] and (line[2], line[4], line[5]) == (promise, moment, method)
+                for line in lines
+            ):
+                axis.text(place, 1.1, "refused", rotation=90, ha="center", color="gray")
+        axis.axhline(1.0, color="gray", linewidth=0.8)
+        axis.axhline(NEAR, color="gray", linewidth=0.8, linestyle=":")
+        axis.set(yscale="log", title=f"{'pure DP' if promise == 'pure' else 'approximate DP'}, "
+                 f"{titles[moment]}", ylim=(0.08, 130.0))  # fmt: skip
+        axis.set_xticks(range(len(methods)), methods, rotation=25)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("median error over that of the best")
+    handles = [
+        Line2D([], [], color=colours[i], marker="osD^v"[i], linestyle="", label=law)
+        for i, law in enumerate(laws)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(laws))
+    figure.suptitle(
+        "Every private mean in every cell: d in {1, 10, 100}, epsilon in {0.1, 1}. "
+        "Dotted: 1.5 times the best. Drawn at 0.1 or 100 where beyond."
+    )
+    figure.savefig(path, dpi=110)
+
+
+def main():
+    quick = "--quick" in sys.argv[1:]
+    n, n_seeds = (QUICK_N_ROWS, QUICK_SEEDS) if quick else (N_ROWS, N_SEEDS)
+    promises = [*product(("(e, d)", "pure"), QUICK_EPSILONS if quick else EPSILONS)]
+    order = product(QUICK_WIDTHS if quick else WIDTHS, promises, (*LAWS, SPIKE))
+    tasks = [(law, n, d, promise, n_seeds) for d, promise, law in order]
+    lines = []
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for found in pool.map(cells_of, tasks):
+            lines += found
+            for line in found:
+                print(*line, flush=True)
+            if not quick:
+                write(lines, n, n_seeds)
+    print("\n".join(summary(lines)))
+
+
+def write(lines, n, n_seeds):
+    """Write table, figures and plot of what has been measured so far."""
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / "means.csv").open("w", newline="") as file:
+        file.write(f"# {COMMAND}\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows(lines)
+    (RESULTS / "means.md").write_text(markdown(lines, n, n_seeds, COMMAND))
+    plot(lines, RESULTS / "means.png")
+
+
+if __name__ == "__main__":
+    main()
