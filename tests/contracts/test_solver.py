@@ -12,6 +12,9 @@ from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
 
 N_ROWS = 300
+FREE = ("scaled-gradient-descent", "whitened-newton")  # take no constraint, fit an intercept
+SKIPPING = ("whitened-newton",)  # may leave out stages on released evidence
+every_descent = pytest.mark.parametrize("name", [s for s in SOLVERS if s.endswith("descent")])
 every_solver = pytest.mark.parametrize("name", SOLVERS)
 
 
@@ -24,7 +27,7 @@ def regression(seed=0, n_rows=N_ROWS, n_features=3):
 def problem_for(name, loss=None):
     """A problem that the solver takes, with its constraint."""
     constraint = tg.sets.L2Ball(1.0) if name == "noisy-gradient-descent" else None
-    intercept = name == "scaled-gradient-descent"
+    intercept = name in FREE
     return Problem(loss or tg.losses.Squared(), N_ROWS, 3, intercept, constraint)
 
 
@@ -69,8 +72,12 @@ def test_what_is_spent_is_what_was_planned(name):
     gate, books = gate_over(problem, X, y, tg.ApproxDP(1.0, 1e-6), seed=1)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     make_solver(name).run(plan, gate)
-    assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
-    assert sum(r.times for r in books.releases) == sum(stage.times for stage in plan.stages)
+    assert spent_mu(books) <= plan.total_mu * (1.0 + 1e-9)
+    times, planned = (sum(r.times for r in records) for records in (books.releases, plan.stages))
+    assert times <= planned
+    if name not in SKIPPING:
+        assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
+        assert times == planned
 
 
 @every_solver
@@ -149,7 +156,7 @@ OVERRIDES = {
 }
 
 
-@every_solver
+@every_descent
 def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
     X, y = regression()
     design = np.column_stack([X, np.ones(N_ROWS)]) if name == "scaled-gradient-descent" else X
@@ -160,7 +167,7 @@ def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
         assert solution.intercept == pytest.approx(optimum[3], abs=1e-6)
 
 
-@every_solver
+@every_descent
 def test_averages_are_inside_the_set_and_differ_from_the_last_point(name):
     X, y = regression()
     last, tail, average = (
@@ -171,13 +178,13 @@ def test_averages_are_inside_the_set_and_differ_from_the_last_point(name):
     assert (tail.coef != average.coef).any()
 
 
-def test_auto_stands_for_the_scaled_method_unless_a_set_or_a_record_loss_asks_otherwise():
+def test_auto_stands_for_the_default_method_unless_a_set_or_a_record_loss_asks_otherwise():
     squared = tg.losses.Squared()
     free = Problem(squared, N_ROWS, 3, intercept=True)
     bounded = Problem(squared, N_ROWS, 3, constraint=tg.sets.L1Ball(1.0))
     own = Problem(tg.losses.RecordGradient(lambda w, x, y: w), N_ROWS, 3)
     names = [type(solver_for("auto", problem)).__name__ for problem in (free, bounded, own)]
-    assert names == ["ScaledGradientDescent", "NoisyGradientDescent", "NoisyGradientDescent"]
+    assert names == ["WhitenedNewton", "NoisyGradientDescent", "NoisyGradientDescent"]
 
 
 def test_an_unknown_solver_is_one_sentence_with_the_known_ones():

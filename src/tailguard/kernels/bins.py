@@ -1,4 +1,4 @@
-"""Public bins of a histogram that covers every float: a transform of the value, then equal steps."""
+"""Public bins of a histogram that covers every float: a transform, then equal steps."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -56,11 +56,11 @@ class Bins:
 
     def upper(self) -> FloatArray:
         """Return the upper edge of each bin, as a value; the last bin's is nominal."""
-        return self._value(self.low + (np.arange(self.count) + 1.0) / self.per_unit)
+        return self.value(np.arange(self.count) + 1.0)
 
     def middle(self) -> FloatArray:
         """Return the middle of each bin in the transformed scale, as a value."""
-        return self._value(self.low + (np.arange(self.count) + 0.5) / self.per_unit)
+        return self.value(np.arange(self.count) + 0.5)
 
     def value(self, place: ArrayLike) -> FloatArray:
         """Return the value at a place counted in bins, 0 being the lower edge of the first."""
@@ -68,7 +68,7 @@ class Bins:
 
     def _value(self, transformed: FloatArray) -> FloatArray:
         if self.transform == "octaves":
-            return np.exp2(transformed)
+            return np.asarray(np.exp2(transformed), dtype=np.float64)
         if self.transform == "signed":
             return np.copysign(np.exp2(np.abs(transformed)) - 1.0, transformed)
         return transformed

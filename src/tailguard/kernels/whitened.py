@@ -104,7 +104,7 @@ class WhitenedRows:
     @property
     def width(self) -> int:
         """Number of whitened coordinates."""
-        return self.whitening.shape[1]
+        return int(self.whitening.shape[1])
 
     @cached_property
     def _map(self) -> FloatArray:

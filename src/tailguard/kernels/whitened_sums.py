@@ -56,9 +56,10 @@ class Weighting:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreLadderSum:
-    """Lattice sums of ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1}) * row``.
+    """Lattice sums of rows times the increments of the clipped slope from level to level.
 
-    ``h_{-1}`` is 0, and the row is cut to length ``row_limit``. One level is the plain clipped
+    Level ``k`` adds ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1})`` times
+    the row, which is cut to length ``row_limit``; ``h_{-1}`` is 0. One level is the plain clipped
     score, in units of its limit.
 
     Guarantee
@@ -188,7 +189,7 @@ class SecondMomentSum:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WhitenedHistogram:
-    """Histogram of row lengths or residuals, every record counted by its weight.
+    """Histogram of row lengths, residuals or slopes, every record counted by its weight.
 
     The residual is the score less the standardised target. With whole weights and ``grid`` one over
     a whole number, counts are exact.
@@ -218,7 +219,7 @@ class WhitenedHistogram:
     grid: float
 
     def __post_init__(self) -> None:
-        check_choice("what", self.what, ("length", "residual"))
+        check_choice("what", self.what, ("length", "residual", "slope"))
         check_positive("grid", self.grid)
 
     @property
@@ -235,7 +236,9 @@ class WhitenedHistogram:
             value = polar.length
             if self.what == "residual":
                 value = polar.score - self.rows.target(chunk)
+            elif self.what == "slope":
+                value = self.rows.slope(polar, chunk, np.inf)
             weight = self.weighting.of(self.rows, polar, chunk)
             counts = np.bincount(self.bins.index(value), weights=weight, minlength=self.size)
-            total += round_to_lattice(counts, self.grid)
+            total += round_to_lattice(counts.astype(np.float64), self.grid)
         return total

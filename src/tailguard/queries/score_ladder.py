@@ -95,7 +95,8 @@ class ScoreLadder(GaussianQuery):
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean increments in the units of the slope, one row per level."""
         widths = np.diff([0.0, *self.levels]) / np.array(self.shares)
-        return np.reshape(noised, (len(self.levels), self.view.width)) * (widths / n_rows)[:, None]
+        means = np.reshape(noised, (len(self.levels), self.view.width))
+        return np.asarray(means * (widths / n_rows)[:, None])
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
         """Return the standard deviation of the noise of each level's mean; public numbers only."""

@@ -54,12 +54,12 @@ class View:
     @property
     def width(self) -> int:
         """Number of whitened coordinates."""
-        return self.whitening.shape[1]
+        return int(self.whitening.shape[1])
 
     @property
     def height(self) -> int:
         """Number of standardised coordinates."""
-        return self.whitening.shape[0]
+        return int(self.whitening.shape[0])
 
     def through(self, matrix: FloatArray) -> "View":
         """Return the view with another whitening matrix."""

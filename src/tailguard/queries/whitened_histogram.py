@@ -24,7 +24,7 @@ __all__ = ["Bins", "WhitenedHistogram"]
 
 @dataclass(frozen=True, eq=False)
 class WhitenedHistogram(GaussianQuery):
-    """How many records, each counted by its weight, have a row length or residual in each bin.
+    """How many records, counted by weight, have a row length, residual or slope in each bin.
 
     The state is the vector of weights of the standardised coordinates; None where neither residuals
     nor slopes are looked at.
@@ -55,7 +55,7 @@ class WhitenedHistogram(GaussianQuery):
     @property
     def name(self) -> str:
         """The release's name in the books."""
-        return f"histogram of {'row lengths' if self.what == 'length' else 'residuals'}"
+        return f"histogram of {self.what}s"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the histogram; plain counts are exact integers."""

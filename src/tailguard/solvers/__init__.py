@@ -2,5 +2,6 @@
 
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
+from tailguard.solvers.whitened_newton import WhitenedNewton
 
-__all__ = ["NoisyGradientDescent", "ScaledGradientDescent"]
+__all__ = ["NoisyGradientDescent", "ScaledGradientDescent", "WhitenedNewton"]

@@ -14,6 +14,7 @@ from tailguard.solvers.base import Problem, Solver
 __all__ = ["SOLVERS", "make_solver", "solver_for"]
 
 SOLVERS = {
+    "whitened-newton": "tailguard.solvers.whitened_newton:WhitenedNewton",
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "scaled-gradient-descent": "tailguard.solvers.scaled_gradient_descent:ScaledGradientDescent",
 }
@@ -41,7 +42,7 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=100, n_features=2, intercept=True)
     >>> type(solver_for("auto", problem)).__name__
-    'ScaledGradientDescent'
+    'WhitenedNewton'
     """
     if not isinstance(choice, str):
         wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
@@ -49,5 +50,5 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
     check_choice("solver", choice, ("auto", *SOLVERS))
     if choice == "auto":
         bounded = problem.constraint is not None or problem.scored is None
-        choice = "noisy-gradient-descent" if bounded else "scaled-gradient-descent"
+        choice = "noisy-gradient-descent" if bounded else "whitened-newton"
     return make_solver(choice)
