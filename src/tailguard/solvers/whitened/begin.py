@@ -32,7 +32,7 @@ FloatArray = NDArray[np.float64]
 BULK, ALMOST_ALL, FURTHEST = 0.4, 0.995, 16.0  # quantiles of row norms; a multiple of the first
 FINE_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
 NEVER = -50.0  # a score at which every likelihood expects nothing
-FAR = 8.0  # limit of a count's slope for the first mean, in units of the target
+FAR = 4.0  # limit of a count's slope for the first mean, in units of the target
 HEADROOM = 4.0  # curvatures of a log link are told apart up to this many times the first mean
 
 

@@ -166,4 +166,6 @@ class Fit:
         level = constant @ (constant.T @ mean)
         rest = mean - level
         kept_share = shrunk(rest, max(0, rest.size - 1) * self.noise_std**2)
+        if kept_share == 0.0:  # then the constant from before the rounds is the better one
+            level = constant @ (constant.T @ (inverse @ self.arrivals[0].start))
         self.weights = self.view.whitening @ (level + kept_share * rest)

@@ -41,15 +41,15 @@ class Shares:
     (0.2, 0.3, 0.5)
     """
 
-    spread: float = 0.025
-    place: float = 0.02
+    spread: float = 0.05
+    place: float = 0.03
     constant: float = 0.0
     norms: float = 0.01
     moments: float = 0.10
     lengths: float = 0.01
-    slopes: float = 0.05
+    slopes: float = 0.08
     curvature: float = 0.0
-    calibration: float = 0.06
+    calibration: float = 0.08
     variance: float = 0.03
     rounds: tuple[float, ...] = (0.2, 0.3, 0.5)
     look: tuple[int, ...] = (0, 1, 2)
@@ -60,6 +60,7 @@ class Shares:
 SQUARED = Shares()
 ROBUST = replace(SQUARED, calibration=0.0, ladder=-1)
 LOGISTIC = Shares(
+    spread=0.025,
     constant=0.01,
     lengths=0.06,
     slopes=0.0,
@@ -76,6 +77,7 @@ MANY_ROUNDS = (0.03, 0.03, 0.04, 0.04, 0.04, 0.06, 0.06, 0.1, 0.1, 0.12, 0.15, 0
 MANY_BENDS, MANY_LOOKS = (2, 4, 7), (0, 2, 4, 7)
 # A typical column's scale should stand out this many noise standard deviations, when a window of
 # bins holds that share of the records as pairs; up to a largest share of the budget.
+CONSTANT_SEEN, LARGEST_CONSTANT = 20.0, 0.2  # the same for the first constant, as n * mu
 SPREAD_SEEN, SPREAD_BULK, LARGEST_SPREAD = 9.0, 0.2, 0.12
 
 
@@ -99,6 +101,8 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         if units == "scale":
             ladder = len(shares.rounds) - 3
             shares = replace(shares, slopes=0.04, calibration=0.06, ladder=ladder)
+        faint = (CONSTANT_SEEN / (problem.n_rows * mu)) ** 2
+        shares = replace(shares, constant=min(max(faint, shares.constant), LARGEST_CONSTANT))
     columns = problem.n_features + 1
     wanted = SPREAD_SEEN * math.sqrt(2.0 * columns) / (SPREAD_BULK * problem.n_rows * mu)
     return replace(shares, spread=min(max(wanted**2, shares.spread), LARGEST_SPREAD))

@@ -33,6 +33,8 @@ FINE_BINS = Bins("linear", -2.0, 16.0, 64)
 REFINEMENTS = 2
 # A window must stand out this far among some thousand windows of pure noise.
 SEEN = 4.5
+FAINT = 2.5  # the same for one given bin
+INDICATOR_BIN = int(SPREAD_BINS.index(1.0))
 COARSE = 1.0  # a location is refined while its bin is wider than this many scales
 LARGEST_SCALE = 2.0**150
 
@@ -97,10 +99,12 @@ def _spreads(purse: Purse, columns: Columns, *, paired: bool) -> FloatArray:
     noise_std = math.sqrt(2 * width) / mu
     found = np.full(width, np.nan)
     for column, row in enumerate(counts):
-        row[0] = 0.0  # exact zeros, and what is too small to tell
+        ties, row[0] = row[0], 0.0  # exact zeros, and what is too small to tell
         law = Law.of(row, SPREAD_BINS, noise_std)
         if law.seen > SEEN:
             found[column] = law.quantile(0.5)
+        elif ties > SEEN * noise_std and row[INDICATOR_BIN] > FAINT * noise_std:
+            found[column] = 1.0  # mostly ties, and some differences of 1: a rare indicator
     return found
 
 
