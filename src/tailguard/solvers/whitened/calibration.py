@@ -10,14 +10,13 @@ Cox 1958 (recalibration by intercept and slope); Stein 1981 for the choice of le
 """
 
 import itertools
-import math
 
 import numpy as np
 
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.ladder import Reading, levels_up_to, shares_of
-from tailguard.solvers.whitened.levels import top_level
+from tailguard.solvers.whitened.levels import LEANING, top_level
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.shares import LADDER_LEVELS
 
@@ -48,7 +47,7 @@ def calibrate(fit: Fit) -> None:
     edges = (0.0, *levels)
     gaps = np.array([fit.slopes.gap(*pair) for pair in itertools.pairwise(edges)])
     variances = noise**2 + gaps / fit.n_rows
-    biases = Reading(scores[1:], variances[1:]).squared_biases()
+    biases = Reading(scores[1:], variances[1:]).squared_biases(skewed=fit.slopes.skewed)
     errors = [2.0 * variances[: k + 1].sum() + biases[k] for k in range(len(levels))]
     best = int(np.argmin(errors))
     total = scores[: best + 1].sum(axis=0)
@@ -60,5 +59,7 @@ def calibrate(fit: Fit) -> None:
     fit.weights = fit.weights + fit.view.whitening @ (basis @ way)
     variance = noise[: best + 1] @ noise[: best + 1]
     variance += fit.slopes.gap(0.0, levels[best]) / fit.n_rows
-    fit.calibrated = basis * (math.sqrt(float(variance)) / curvature)
+    # What even this level may take from the mean is an error of unknown sign.
+    errors_left = np.array([LEANING * fit.slopes.lost(levels[best]) * fit.slopes.skewed, 0.0])
+    fit.calibrated = basis * (np.sqrt(float(variance) + errors_left**2) / curvature)
     fit.notes.append(f"mean and fitted score were calibrated at {levels[best]:.3g} target scales")

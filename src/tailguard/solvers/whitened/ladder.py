@@ -18,7 +18,9 @@ __all__ = ["Reading", "levels_up_to", "shares_of"]
 
 FloatArray = NDArray[np.float64]
 
-SURE = 2.0  # a bias counts as far as it exceeds its own error by this many standard deviations
+# A bias counts as far as it exceeds its own error by this many standard deviations; symmetric
+# residuals are not biased by clipping, so more is asked for where a histogram looks symmetric.
+SURE, SURER = 2.0, 6.0
 
 
 def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
@@ -65,13 +67,13 @@ class Reading:
     increments: FloatArray
     variances: FloatArray
 
-    def squared_biases(self) -> list[float]:
+    def squared_biases(self, *, skewed: bool = True) -> list[float]:
         """Squared bias that each level leaves, as far as it is sure; the top level leaves none."""
-        width = self.increments.shape[1]
+        width, sure = self.increments.shape[1], SURE if skewed else SURER
         found = []
         for level in range(len(self.increments)):
             above = self.increments[level:].sum(axis=0)
             variance = float(self.variances[level:].sum())
-            error = variance * (width + SURE * math.sqrt(2.0 * width))
+            error = variance * (width + sure * math.sqrt(2.0 * width))
             found.append(max(0.0, float(above @ above) - error))
         return [*found, 0.0]

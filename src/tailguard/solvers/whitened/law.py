@@ -54,6 +54,7 @@ class Law:
     total: float
     seen: float
     edges: FloatArray
+    hidden: float = 0.0  # share of the mass that a bin beyond the bulk may hold without being seen
 
     @classmethod
     def of(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "Law":
@@ -67,7 +68,9 @@ class Law:
         inner = (np.arange(POINTS) + 0.5) / POINTS
         places = (np.arange(low, high)[:, None] + inner).ravel()
         mass = np.repeat(kept / kept.sum(), POINTS) / POINTS
-        return cls(bins.value(places), mass, total, seen, bins.value(np.arange(low, high + 1.0)))
+        edges = bins.value(np.arange(low, high + 1.0))
+        hidden = SEEN * noise_std / max(total, noise_std)
+        return cls(bins.value(places), mass, total, seen, edges, hidden)
 
     def mean(self, values: FloatArray) -> float:
         """Average values given at the points."""

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from tailguard.losses.base import Loss
 from tailguard.solvers.whitened.law import Law
 
-__all__ = ["Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
+__all__ = ["LEANING", "Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
 
 FloatArray = NDArray[np.float64]
 
 SMALLEST_KEPT = 0.5  # share of the curvature that a slope limit must keep
 LEANING = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
-BEYOND = 2.0  # a histogram's last seen bin may hide a tail this much longer
+SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
+BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
+HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
 
 
@@ -113,6 +115,11 @@ class SlopeLaw:
         """Half of the interquartile range of the points."""
         return (self.law.quantile(0.75) - self.law.quantile(0.25)) / 2.0
 
+    @property
+    def skewed(self) -> bool:
+        """Whether what clipping at the spread takes away leans clearly to one side."""
+        return abs(self.bias(self.spread)) > SKEWED * self.lost(self.spread)
+
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""
         if self.always is not None:
@@ -130,8 +137,16 @@ class SlopeLaw:
         return self.law.mean(slopes - np.clip(slopes, -limit, limit))
 
     def lost(self, limit: float) -> float:
-        """Mean size of what clipping takes away."""
-        return self.law.mean(np.maximum(np.abs(self.slopes()) - limit, 0.0))
+        """Mean size of what clipping takes away, the tail that the noise hides included.
+
+        Bins beyond the last seen one are taken to hold what may be hidden there, less by a constant
+        factor from one to the next.
+        """
+        sizes = np.abs(self.slopes())
+        steps = np.arange(1, HIDDEN_BINS + 1)
+        beyond = sizes.max() * 2.0 ** (steps / 3.0)
+        hidden = self.law.hidden * HIDDEN_DECAY**steps @ np.maximum(beyond - limit, 0.0)
+        return self.law.mean(np.maximum(sizes - limit, 0.0)) + float(hidden)
 
     def curvature(self, limit: float) -> float:
         """Mean rise of the clipped slope with the residual."""
@@ -164,7 +179,7 @@ def top_level(slopes: SlopeLaw, row_limit: float, width: int, n_rows: int, mu: f
     True
     """
     levels = np.unique(np.abs(slopes.slopes()))
-    levels = np.concatenate([levels[levels > 0.0], BEYOND * levels[-1:]])
+    levels = np.concatenate([levels[levels > 0.0], levels[-1] * BEYOND])
     lost = np.array(
         [max(LEANING * slopes.lost(level), abs(slopes.bias(level))) for level in levels]
     )

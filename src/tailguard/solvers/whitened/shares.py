@@ -2,7 +2,7 @@
 
 Reference
 ---------
-The shares were chosen on simulated training tasks (``benchmarks/default_method.py``); that any
+The shares were chosen on the simulated family of ``benchmarks/bench_default_method.py``. That any
 shares keep the guarantee is Dong, Roth and Su 2022, Corollary 3.3.
 """
 
@@ -62,11 +62,11 @@ ROBUST = replace(SQUARED, calibration=0.0, ladder=-1)
 LOGISTIC = Shares(
     spread=0.025,
     constant=0.01,
-    lengths=0.06,
+    lengths=0.04,
     slopes=0.0,
     curvature=0.18,
     calibration=0.0,
-    rounds=(0.07, 0.07, 0.08, 0.1, 0.1, 0.13, 0.17, 0.28),
+    rounds=(0.1, 0.15, 0.15, 0.2, 0.4),
     look=(0, 1, 3),
     bend=(1, 3),
     ladder=-1,
@@ -137,7 +137,8 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     height = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     looks = len(shares.look)
-    lengths = looks if shares.bend else 1
+    curved = target_units(problem) != "location-scale"
+    lengths = looks if curved else 1
     levels = LADDER_LEVELS + 1
     return [
         ("constant", "the best constant, to start from",

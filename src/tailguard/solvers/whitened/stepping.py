@@ -107,7 +107,7 @@ def climb(
     basis = fit.calibration_basis()
     # Calibration will measure the constant and the fitted score better.
     outside = increments - increments @ basis @ basis.T
-    biases = Reading(outside, noise**2 + spread * gaps).squared_biases()
+    biases = Reading(outside, noise**2 + spread * gaps).squared_biases(skewed=fit.slopes.skewed)
     mu = max(fit.rounds_mu(number + 1), 1e-300)
     errors = [
         error_at(fit, limit, level, mu) + bias / fit.clip.curvature**2
