@@ -70,9 +70,9 @@ def test_second_moments_are_packed_with_the_frobenius_norm():
 @pytest.mark.parametrize("reach", [0.01, 0.5])
 def test_the_curvature_weight_of_a_logistic_score_is_its_variance(reach):
     weighting = Weighting(kind="curvature", slope_limit=1.0, reach=reach, bound=0.25)
-    model = rows(tg.losses.Logistic())
+    model, block = rows(tg.losses.Logistic()), RecordBlock(X, np.ones(len(X)))
     p = 1.0 / (1.0 + np.exp(-SCORE))
-    found = weighting.of(model, model.polar(BLOCK), BLOCK) * 0.25
+    found = weighting.of(model, model.polar(block), block) * 0.25
     np.testing.assert_allclose(found, p * (1.0 - p), atol=0.02)
 
 

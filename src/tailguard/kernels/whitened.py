@@ -129,6 +129,7 @@ class WhitenedRows:
             rows[void] = 0.0
         return rows
 
+    @np.errstate(all="ignore")
     def polar(self, chunk: RecordBlock) -> PolarRows:
         """Return directions, lengths and scores of one chunk."""
         void = chunk.void()
