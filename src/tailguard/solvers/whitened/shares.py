@@ -72,7 +72,7 @@ LOGISTIC = Shares(
     ladder=-1,
 )
 # With n * mu above this many times size**1.5 the noise allows more rounds and a third curvature.
-PLENTY = 30.0
+PLENTY = 60.0
 MANY_ROUNDS = (0.03, 0.03, 0.04, 0.04, 0.04, 0.06, 0.06, 0.1, 0.1, 0.12, 0.15, 0.23)
 MANY_BENDS, MANY_LOOKS = (2, 4, 7), (0, 2, 4, 7)
 # A typical column's scale should stand out this many noise standard deviations, when a window of
