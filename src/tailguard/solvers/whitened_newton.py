@@ -118,7 +118,7 @@ class WhitenedNewton:
         return _solution(fit, plan)
 
 
-def predicted(problem: Problem, mu: float) -> dict[str, float | int | str]:
+def predicted(problem: Problem, mu: float) -> dict[str, float]:
     """Predict the error that privacy adds, from public numbers, relative to the residuals' scale.
 
     Examples
@@ -129,12 +129,12 @@ def predicted(problem: Problem, mu: float) -> dict[str, float | int | str]:
     0.0054
     """
     noise = 2.0 * TYPICAL_REACH * math.sqrt(problem.size) / (problem.n_rows * mu)
-    return {"predicted_privacy_error": math.sqrt(problem.size) * noise * 1.0}
+    return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
 
 
 def _assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
     """Say from public numbers alone when the budget cannot carry the coefficients."""
-    if predicted(problem, mu)["predicted_privacy_error"] < 1.0:  # type: ignore[operator]
+    if predicted(problem, mu)["predicted_privacy_error"] < 1.0:
         return ("columns vary, and their scales can be told from the noise",)
     return (
         f"n * mu = {problem.n_rows * mu:.3g} is small for {problem.size} coefficients: expect "

@@ -62,8 +62,8 @@ class Fit:
         Bound at which a record's curvature is cut where curvature varies.
     noise_std
         Privacy noise of the weights in whitened coordinates.
-    spread
-        What calibration left as covariance in its two directions, if it ran.
+    calibrated
+        The two calibrated directions, each as long as its standard error, if calibration ran.
 
     Examples
     --------
