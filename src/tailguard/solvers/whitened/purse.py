@@ -50,4 +50,4 @@ class Purse:
         """Return the mu that is left when ``reserve`` is kept for later stages."""
         # A hair below, since sums of squares are rounded.
         left = self.plan.total_mu**2 * (1.0 - 1e-12) - self._spent - reserve**2
-        return round(math.sqrt(max(left, 0.0)), 12)
+        return math.sqrt(max(left, 0.0)) * (1.0 - 1e-12)
