@@ -36,7 +36,7 @@ __all__ = ["WhitenedNewton"]
 
 FloatArray = NDArray[np.float64]
 
-# Typical row limit and slope limit over their scales, as the training tasks showed them.
+# Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_REACH = 1.5
 
 

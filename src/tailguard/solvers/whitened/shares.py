@@ -2,8 +2,9 @@
 
 Reference
 ---------
-The shares were chosen on the simulated family of ``benchmarks/bench_default_method.py``. That any
-shares keep the guarantee is Dong, Roth and Su 2022, Corollary 3.3.
+Shares were chosen by trial on simulated tasks like the family of
+``benchmarks/bench_default_method.py``, with its laboratory tasks in view; they are not optimal in
+any proved sense. That any shares keep the guarantee is Dong, Roth and Su 2022, Corollary 3.3.
 """
 
 import math
