@@ -22,7 +22,8 @@ CONSTRAINTS = {
     "permuted-accelerated": tg.sets.L2Ball(1.0),
     "doubling-accelerated": tg.sets.L1Ball(1.0),
 }
-WITH_INTERCEPT = ("scaled-gradient-descent",)
+FREE = ("scaled-gradient-descent", "whitened-newton")  # take no constraint, fit an intercept
+SKIPPING = ("whitened-newton",)  # may leave out stages on released evidence
 # Solvers that read blocks of records once cannot reach the optimum of all of them; their own tests
 # compare them with a recursion written apart. Solvers whose releases are not all Gaussian have no
 # total mu.
@@ -32,7 +33,7 @@ SINGLE_PASS = ("hard-thresholding", *LOCALISED, *ACCELERATED)
 MIXED = ("hard-thresholding",)
 every_solver = pytest.mark.parametrize("name", SOLVERS)
 every_full_batch_solver = pytest.mark.parametrize(
-    "name", [name for name in SOLVERS if name not in SINGLE_PASS]
+    "name", [name for name in SOLVERS if name not in (*SINGLE_PASS, *SKIPPING)]
 )
 
 
@@ -44,7 +45,7 @@ def regression(seed=0, n_rows=N_ROWS, n_features=3):
 
 def problem_for(name, loss=None):
     """A problem that the solver takes, with its constraint."""
-    intercept = name in WITH_INTERCEPT
+    intercept = name in FREE
     return Problem(loss or tg.losses.Squared(), N_ROWS, 3, intercept, CONSTRAINTS.get(name))
 
 
@@ -91,11 +92,16 @@ def test_what_is_spent_is_what_was_planned(name):
     gate.reserve(plan.event, coordinates=plan.coordinates)
     make_solver(name).run(plan, gate)
     certificate = gate.certificate()
+    times = sum(release.times for release in books.releases)
+    planned = sum(stage.times * stage.n_blocks for stage in plan.stages)
+    assert certificate.spent.rho <= certificate.total.rho * (1.0 + 1e-9)
+    assert times <= planned
+    if name in SKIPPING:
+        return
     assert certificate.spent.rho == pytest.approx(certificate.total.rho, rel=1e-9)
     if name not in SINGLE_PASS:
         assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
-    planned = sum(stage.times * stage.n_blocks for stage in plan.stages)
-    assert sum(r.times for r in books.releases) == planned
+    assert times == planned
 
 
 @every_solver
@@ -196,7 +202,7 @@ def test_averages_are_inside_the_set_and_differ_from_the_last_point(name):
     assert (tail.coef != average.coef).any()
 
 
-def test_auto_stands_for_the_scaled_method_unless_a_set_or_a_record_loss_asks_otherwise():
+def test_auto_stands_for_the_default_method_unless_a_set_or_a_record_loss_asks_otherwise():
     squared = tg.losses.Squared()
     free = Problem(squared, N_ROWS, 3, intercept=True)
     bounded = Problem(squared, N_ROWS, 3, constraint=tg.sets.L1Ball(1.0))
@@ -204,7 +210,7 @@ def test_auto_stands_for_the_scaled_method_unless_a_set_or_a_record_loss_asks_ot
     sparse = Problem(squared, N_ROWS, 3, constraint=tg.sets.SparseBall(1))
     chosen = [solver_for("auto", problem) for problem in (free, bounded, own, sparse)]
     assert [type(solver).__name__ for solver in chosen] == [
-        *("ScaledGradientDescent", "NoisyGradientDescent", "NoisyGradientDescent"),
+        *("WhitenedNewton", "NoisyGradientDescent", "NoisyGradientDescent"),
         "HardThresholding",
     ]
 

@@ -11,17 +11,20 @@ from privacy.mutants.add_remove import AddRemoveSensitivity
 from privacy.mutants.halved_noise import HalvedNoise
 from privacy.mutants.naive_soft import NaiveClosedForm, printed_closed_form
 from privacy.mutants.no_clip import ForgottenClip
+from privacy.mutants.reused_histogram import ReusedHistogram
 from privacy.mutants.uncharged import UnchargedCounts
 from support.attack import attack
 from support.examples import query_examples
 from support.spy import spent_mu
 from support.statistics import gaussian_scale_test
+from tailguard.gate import Gate
 from tailguard.noise.mechanisms import Gaussian
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.rows.arrays import make_rows
 from tailguard.solvers.base import Problem
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
+from tailguard.solvers.whitened_newton import WhitenedNewton
 
 EXAMPLES = {example.name: example for example in query_examples()}
 SQUARED = EXAMPLES["mean-clipped-gradient/squared"]
@@ -76,3 +79,21 @@ def test_an_uncharged_release_is_caught_by_comparing_spent_with_planned():
     gate.reserve(plan.event, coordinates=plan.coordinates)
     ScaledGradientDescent().run(plan, gate)
     assert spent_mu(gate.books) < 0.99 * plan.total_mu
+
+
+def test_scales_that_are_not_charged_are_caught_by_comparing_spent_with_planned():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2_000, 2))
+    y = X[:, 0] + rng.standard_normal(2_000)
+    problem = Problem(tg.losses.Squared(), 2_000, 2, intercept=True)
+    guarantee = tg.GDP(1.0)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    spent = []
+    for kind in (Gate, ReusedHistogram):
+        rows = make_rows(X, y, loss=problem.loss)
+        gate = kind(rows, guarantee=guarantee, source=SimulationSource(1))
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        WhitenedNewton().run(plan, gate)
+        spent.append(spent_mu(gate.books))
+    assert spent[0] == pytest.approx(plan.total_mu, rel=1e-6)
+    assert spent[1] < 0.99 * plan.total_mu

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tailguard.checks import InputError, check_boolean
+from tailguard.checks import InputError, check_boolean, check_open_unit
 from tailguard.estimators.summary import summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -52,6 +53,10 @@ class PrivateLinearModel(BaseEstimator):
     ledger: Books | None = None
     random_state: int | None = None
 
+    def _solver(self) -> str | Solver:
+        """Return the solver that the estimator's parameters ask for."""
+        return self.solver
+
     def _loss(self) -> Loss:
         """Return the loss that the estimator minimises."""
         raise TypeError(f"{type(self).__name__} must say which loss it minimises.")
@@ -85,13 +90,16 @@ class PrivateLinearModel(BaseEstimator):
             constraint=self._constraint(),
             has_offset=exposure is not None,
         )
-        solved = solve(problem, gate, guarantee=guarantee, solver=self.solver)
+        solved = solve(problem, gate, guarantee=guarantee, solver=self._solver())
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
         self.plan_: Plan = solved.plan
         self.certificate_: Certificate = solved.certificate
         self.coef_noise_std_ = solved.solution.coef_noise_std
         self.intercept_noise_std_ = solved.solution.intercept_noise_std
+        self.coef_std_ = solved.solution.coef_std
+        self.intercept_std_ = solved.solution.intercept_std
+        self.notes_: tuple[str, ...] = solved.solution.notes
         return self
 
     def _score_of(self, X: Any) -> FloatArray:
@@ -101,6 +109,33 @@ class PrivateLinearModel(BaseEstimator):
         with np.errstate(all="ignore"):
             score: FloatArray = matrix.astype(np.float64) @ self.coef_ + self.intercept_
         return score
+
+    def conf_int(self, level: float = 0.95) -> FloatArray:
+        """Return a confidence interval per coefficient, the intercept last: sampling and noise.
+
+        One row of low and high per coefficient, from the normal law. The sampling variance comes
+        from one release that the fit was charged for, so asking costs nothing more. Not covered:
+        the choice of clip levels, and shrinkage where the budget is very small.
+        """
+        check_is_fitted(self)
+        check_open_unit("level", level)
+        if self.coef_std_ is None:
+            raise InputError(
+                f"solver must be 'auto' or 'whitened-newton' for confidence intervals; "
+                f"{self.plan_.solver!r} pays for no sampling variance."
+            )
+        centre, std = self.coef_, self.coef_std_
+        if self.fit_intercept:
+            centre = np.append(centre, self.intercept_)
+            std = np.append(std, self.intercept_std_)
+        reach = float(ndtri(0.5 + level / 2.0)) * std
+        return np.column_stack([centre - reach, centre + reach])
+
+    def explain(self) -> str:
+        """Say what the budget was spent on, what error to expect, and what was decided."""
+        check_is_fitted(self)
+        decided = "\n".join(f"  decided on released numbers: {note}" for note in self.notes_)
+        return f"{self.plan_.explain()}\n{decided}".rstrip()
 
     def summary(self) -> str:
         """Return coefficients in the user's units with their privacy noise, as a text table."""

@@ -37,6 +37,10 @@ class HuberRegression(PrivateRegression):
         The released coefficients.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each.
+    coef_std_, intercept_std_
+        The same through sampling and privacy noise together, as ``conf_int`` uses it.
+    notes_
+        What was decided on released numbers.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
 

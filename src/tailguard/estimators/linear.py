@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+from tailguard.checks import InputError, check_choice
 from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
+from tailguard.solvers.base import Solver
+from tailguard.solvers.whitened_newton import WhitenedNewton
 
 __all__ = ["LinearRegression"]
 
@@ -21,6 +24,9 @@ class LinearRegression(PrivateRegression):
         Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
     fit_intercept
         Whether to fit a constant.
+    target
+        ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
+        ``"robust"``, which keeps the bias of clipping skewed residuals and gains variance.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
@@ -35,6 +41,10 @@ class LinearRegression(PrivateRegression):
         The released coefficients, in the user's units.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each.
+    coef_std_, intercept_std_
+        The same through sampling and privacy noise together, as ``conf_int`` uses it.
+    notes_
+        What was decided on released numbers.
     certificate_
         What was promised, spent, released and assumed.
     plan_
@@ -57,5 +67,16 @@ class LinearRegression(PrivateRegression):
     True
     """
 
+    target: str = "mean"
+
     def _loss(self) -> Loss:
         return Squared()
+
+    def _solver(self) -> str | Solver:
+        if check_choice("target", self.target, ("mean", "robust")) == "mean":
+            return self.solver
+        if self.solver != "auto":
+            raise InputError(
+                f"target must be 'mean' with a solver of your own choice; got {self.target!r}."
+            )
+        return WhitenedNewton(target="robust")

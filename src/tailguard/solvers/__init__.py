@@ -9,6 +9,7 @@ from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
 from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
+from tailguard.solvers.whitened_newton import WhitenedNewton
 
 __all__ = [
     "DoublingAccelerated",
@@ -21,5 +22,6 @@ __all__ = [
     "SampleAndAggregate",
     "ScaledGradientDescent",
     "ShrinkingLocalised",
+    "WhitenedNewton",
     "make_oracle",
 ]

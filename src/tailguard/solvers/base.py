@@ -274,6 +274,11 @@ class Solution:
         released numbers; NaN where no prediction is made.
     trace
         Released iterates, one a row, in the units of the descent.
+    coef_std, intercept_std
+        Predicted standard deviation of each coefficient through sampling and privacy noise
+        together, where the solver pays for it; None and NaN where it does not.
+    notes
+        What was decided on the way, from released numbers.
 
     Examples
     --------
@@ -292,6 +297,9 @@ class Solution:
     coef_noise_std: FloatArray
     intercept_noise_std: float
     trace: FloatArray
+    coef_std: FloatArray | None = None
+    intercept_std: float = math.nan
+    notes: tuple[str, ...] = ()
 
 
 class Solver(Protocol):

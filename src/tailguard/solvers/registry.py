@@ -18,6 +18,7 @@ SOLVERS = {
     "doubling-localised": "tailguard.solvers.tsybakov:DoublingLocalised",
     "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",
     "localised": "tailguard.solvers.localised:Localised",
+    "whitened-newton": "tailguard.solvers.whitened_newton:WhitenedNewton",
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "permuted-accelerated": "tailguard.solvers.permuted_accelerated:PermutedAccelerated",
     "scaled-gradient-descent": "tailguard.solvers.scaled_gradient_descent:ScaledGradientDescent",
@@ -47,7 +48,7 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=100, n_features=2, intercept=True)
     >>> type(solver_for("auto", problem)).__name__
-    'ScaledGradientDescent'
+    'WhitenedNewton'
     """
     if not isinstance(choice, str):
         wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
@@ -57,5 +58,5 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
         choice = "hard-thresholding"
     if choice == "auto":
         bounded = problem.constraint is not None or problem.scored is None
-        choice = "noisy-gradient-descent" if bounded else "scaled-gradient-descent"
+        choice = "noisy-gradient-descent" if bounded else "whitened-newton"
     return make_solver(choice)

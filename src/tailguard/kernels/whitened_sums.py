@@ -1,0 +1,244 @@
+"""Lattice sums and histograms over records that are read through a released map."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.checks import InputError, check_choice, check_integer, check_positive
+
+from .base import chunks_of, round_to_lattice
+from .bins import Bins
+from .block import FloatArray, IntArray, RecordBlock
+from .chunks import shrink
+from .whitened import PolarRows, WhitenedRows
+
+__all__ = ["ScoreLadderSum", "SecondMomentSum", "Weighting", "WhitenedHistogram"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighting:
+    """What a record counts in a second moment or histogram, in units of its largest value.
+
+    ``"one"`` counts every record fully, ``"curvature"`` by the rise of its clipped slope over
+    ``2 * reach`` relative to ``bound``, ``"squared-slope"`` by its squared slope relative to the
+    squared limit.
+
+    Guarantee
+    ---------
+    Weights lie in [0, 1] for every input.
+
+    Examples
+    --------
+    >>> Weighting(kind="squared-slope", slope_limit=2.0).kind
+    'squared-slope'
+    """
+
+    kind: str = "one"
+    slope_limit: float = 1.0
+    reach: float = 1.0
+    bound: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, ("one", "curvature", "squared-slope"))
+        check_positive("slope_limit", self.slope_limit)
+        check_positive("reach", self.reach)
+        check_positive("bound", self.bound)
+
+    def of(self, rows: WhitenedRows, polar: PolarRows, chunk: RecordBlock) -> FloatArray:
+        """Return the weights of one chunk's records."""
+        if self.kind == "one":
+            return np.where(polar.void, 0.0, 1.0)
+        if self.kind == "curvature":
+            rise = rows.curvature(polar, chunk, self.slope_limit, self.reach, self.bound)
+            return np.minimum(rise / self.bound, 1.0)
+        return np.minimum((rows.slope(polar, chunk, self.slope_limit) / self.slope_limit) ** 2, 1.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreLadderSum:
+    """Lattice sums of rows times the increments of the clipped slope from level to level.
+
+    Level ``k`` adds ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1})`` times
+    the row, which is cut to length ``row_limit``; ``h_{-1}`` is 0. One level is the plain clipped
+    score, in units of its limit.
+
+    Guarantee
+    ---------
+    One record contributes a vector of norm at most ``norm_limit``, ``row_limit`` times the norm of
+    the shares: every factor before a share lies in [-1, 1].
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> rows = WhitenedRows(
+    ...     loss=tg.losses.Squared(), center=np.zeros(1), inverse_scale=np.ones(1),
+    ...     intercept=False, whitening=np.eye(1), weights=np.zeros(1),
+    ... )
+    >>> kernel = ScoreLadderSum(
+    ...     rows=rows, row_limit=1.0, levels=(1.0, 3.0), shares=(1.0, 0.5), grid=2.0**-20
+    ... )
+    >>> (kernel.sum_block(RecordBlock(np.ones((1, 1)), np.array([-2.0]))) * kernel.grid).round(6)
+    array([1.  , 0.25])
+    """
+
+    rows: WhitenedRows
+    row_limit: float
+    levels: tuple[float, ...]
+    shares: tuple[float, ...]
+    grid: float
+
+    def __post_init__(self) -> None:
+        check_positive("row_limit", self.row_limit)
+        check_positive("grid", self.grid)
+        if len(self.levels) != len(self.shares) or not self.levels:
+            raise InputError("levels and shares must be as many, and at least one.")
+        for share in self.shares:
+            check_positive("shares", share)
+        if not (np.diff([0.0, *self.levels]) > 0).all() or not np.isfinite(self.levels).all():
+            raise InputError(f"levels must be finite and increasing above 0; got {self.levels!r}.")
+
+    @property
+    def size(self) -> int:
+        """Number of sums: one per level and coordinate, level by level."""
+        return len(self.levels) * self.rows.width
+
+    @property
+    def norm_limit(self) -> float:
+        """The largest norm of one record's contribution."""
+        return self.row_limit * float(np.linalg.norm(self.shares))
+
+    @np.errstate(all="ignore")
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up the increments of one block."""
+        total = np.zeros(self.size, dtype=np.int64)
+        edges = np.array([0.0, *self.levels])
+        factor = np.array(self.shares) * shrink(self.size)
+        for chunk in chunks_of(block):
+            polar = self.rows.polar(chunk)
+            slope = self.rows.slope(polar, chunk, self.levels[-1])
+            # The share of a level that the slope reaches, between 0 and 1, with its sign.
+            reached = (np.abs(slope)[:, None] - edges[:-1]) / np.diff(edges)
+            parts = np.copysign(np.clip(reached, 0.0, 1.0), slope[:, None]) * factor
+            parts *= np.minimum(polar.length, self.row_limit)[:, None]
+            total += round_to_lattice((parts.T @ polar.direction).ravel(), self.grid)
+        return total
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SecondMomentSum:
+    """Lattice sum of ``weight * u u'`` with bounded rows, packed: upper triangle, row by row.
+
+    Entries off the diagonal are multiplied by ``sqrt(2)``, so that the norm of the packed vector is
+    the Frobenius norm. A row of length ``l`` counts as ``min(l, row_limit) * min(l, row_cap)``
+    times the outer product of its direction.
+
+    Guarantee
+    ---------
+    One record contributes a positive semidefinite matrix of Frobenius norm at most ``norm_limit``.
+
+    Examples
+    --------
+    >>> rows = WhitenedRows(
+    ...     loss=None, center=np.zeros(2), inverse_scale=np.ones(2), intercept=False,
+    ...     whitening=np.eye(2), weights=np.zeros(2),
+    ... )
+    >>> kernel = SecondMomentSum(
+    ...     rows=rows, weighting=Weighting(), row_limit=5.0, row_cap=5.0, grid=2.0**-20
+    ... )
+    >>> (kernel.sum_block(RecordBlock(np.array([[3.0, 4.0]]))) * kernel.grid).round(3)
+    array([ 9.   , 16.971, 16.   ])
+    """
+
+    rows: WhitenedRows
+    weighting: Weighting
+    row_limit: float
+    row_cap: float
+    grid: float
+
+    def __post_init__(self) -> None:
+        check_positive("row_limit", self.row_limit)
+        check_positive("row_cap", self.row_cap)
+        check_positive("grid", self.grid)
+
+    @property
+    def size(self) -> int:
+        """Number of entries of the upper triangle."""
+        return self.rows.width * (self.rows.width + 1) // 2
+
+    @property
+    def norm_limit(self) -> float:
+        """The largest Frobenius norm of one record's contribution."""
+        return self.row_limit * self.row_cap
+
+    @np.errstate(all="ignore")
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up the outer products of one block."""
+        width = self.rows.width
+        upper = np.triu_indices(width)
+        packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
+        total = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            polar = self.rows.polar(chunk)
+            weight = self.weighting.of(self.rows, polar, chunk) * shrink(4 * width)
+            weight *= np.minimum(polar.length, self.row_limit)
+            weight *= np.minimum(polar.length, self.row_cap)
+            moments = (polar.direction * weight[:, None]).T @ polar.direction
+            total += round_to_lattice(moments[upper] * packing, self.grid)
+        return total
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WhitenedHistogram:
+    """Histogram of row lengths, residuals or slopes, every record counted by its weight.
+
+    The residual is the score less the standardised target. With whole weights and ``grid`` one over
+    a whole number, counts are exact.
+
+    Guarantee
+    ---------
+    One record adds at most 1 to one bin, before the lattice.
+
+    Examples
+    --------
+    >>> rows = WhitenedRows(
+    ...     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     whitening=np.eye(1), weights=np.zeros(1),
+    ... )
+    >>> kernel = WhitenedHistogram(
+    ...     rows=rows, what="length", bins=Bins("linear", 0.0, 1.0, 3), weighting=Weighting(),
+    ...     grid=1.0,
+    ... )
+    >>> kernel.sum_block(RecordBlock(np.array([[0.5], [1.5], [-9.0], [np.nan]])))
+    array([1, 1, 1])
+    """
+
+    rows: WhitenedRows
+    what: str
+    bins: Bins
+    weighting: Weighting
+    grid: float
+
+    def __post_init__(self) -> None:
+        check_choice("what", self.what, ("length", "residual", "slope"))
+        check_positive("grid", self.grid)
+
+    @property
+    def size(self) -> int:
+        """Number of bins."""
+        return check_integer("bins", self.bins.count, minimum=2)
+
+    @np.errstate(all="ignore")
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Count the records of one block."""
+        total = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            polar = self.rows.polar(chunk)
+            value = polar.length
+            if self.what == "residual":
+                value = polar.score - self.rows.target(chunk)
+            elif self.what == "slope":
+                value = self.rows.slope(polar, chunk, np.inf)
+            weight = self.weighting.of(self.rows, polar, chunk)
+            counts = np.bincount(self.bins.index(value), weights=weight, minlength=self.size)
+            total += round_to_lattice(counts.astype(np.float64), self.grid)
+        return total

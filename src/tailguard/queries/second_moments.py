@@ -1,0 +1,127 @@
+"""Second moments of bounded rows, every record weighted by a number in [0, 1].
+
+The plain form whitens; with curvature weights it is the Hessian of the clipped loss; with squared
+slopes it is the variance of the clipped score.
+
+Reference
+---------
+Dwork, Talwar, Thakurta and Zhang 2014, Algorithm 1 (symmetric Gaussian noise on a second-moment
+matrix), here for rows bounded by a released limit.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
+from tailguard.kernels.one_blas_thread import one_blas_thread
+from tailguard.kernels.whitened_sums import SecondMomentSum, Weighting
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.queries.view import View
+from tailguard.rows.base import Rows
+
+__all__ = ["SecondMoments", "Weighting", "symmetric"]
+
+
+@dataclass(frozen=True, eq=False)
+class SecondMoments(GaussianQuery):
+    """Mean of ``weight * min(|u|, R) * min(|u|, cap) / |u|**2 * u u'`` as a symmetric matrix.
+
+    The state is the vector of weights of the standardised coordinates, at which slopes are taken;
+    None where weights need no slope.
+
+    Attributes
+    ----------
+    view
+        How records are read.
+    row_limit, row_cap
+        ``R`` and ``cap``; equal ones bound the row itself.
+    weighting
+        What a record counts, between 0 and 1.
+
+    Guarantee
+    ---------
+    A record contributes ``M = a v v'`` with ``|v| = 1`` and ``0 <= a <= b = R * cap``. For two of
+    them ``|M - N|**2 = a**2 + c**2 - 2 a c (v'w)**2 <= 2 b**2`` in Frobenius norm: replacing one
+    record moves the sum by at most ``sqrt(2) * b``, attained by orthogonal rows, plus the charged
+    rounding. The released vector holds the diagonal and ``sqrt(2)`` times the upper triangle, whose
+    l2 norm is the Frobenius norm, so entries off the diagonal get noise smaller by ``sqrt(2)``.
+
+    Edge cases
+    ----------
+    A record with a non-finite value contributes zero; an overflowing row counts in its direction.
+
+    Examples
+    --------
+    >>> from tailguard.queries.units import Units
+    >>> view = View.plain(None, Units.raw(2, intercept=False))
+    >>> round(SecondMoments(view, row_limit=3.0, row_cap=3.0).sensitivity(1000, 2).ideal, 6)
+    12.727922
+    """
+
+    view: View
+    row_limit: float
+    row_cap: float
+    weighting: Weighting = field(default_factory=Weighting)
+
+    name = "second moments of bounded rows"
+
+    @property
+    def norm_limit(self) -> float:
+        """The largest Frobenius norm of one record's contribution."""
+        return self.row_limit * self.row_cap
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity in Frobenius norm."""
+        ideal = math.sqrt(2.0) * self.norm_limit
+        return Sensitivity(
+            norm="l2",
+            ideal=ideal,
+            computed=ideal + summation_slack(self.norm_limit),
+            size=self.view.width * (self.view.width + 1) // 2,
+            largest_partial=min(CHUNK_ROWS, n_rows) * self.norm_limit * math.sqrt(2.0),
+            largest_total=n_rows * self.norm_limit * math.sqrt(2.0),
+        )
+
+    def answer(self, rows: Rows, state: FloatArray | None, calibration: Calibration) -> IntArray:
+        """Sum the packed outer products on the lattice."""
+        kernel = SecondMomentSum(
+            rows=self.view.rows(state),
+            weighting=self.weighting,
+            row_limit=self.row_limit,
+            row_cap=self.row_cap,
+            grid=calibration.grid,
+        )
+        with one_blas_thread():
+            return rows.reduce(kernel)
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return the symmetric matrix of means."""
+        return symmetric(noised / n_rows, self.view.width)
+
+    def noise_std(self, n_rows: int, n_features: int, mu: float) -> float:
+        """Return the standard deviation of the noise on the diagonal; public numbers only."""
+        return self.calibrate(n_rows, n_features, mu).noise_std / n_rows
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "norm_limit": self.norm_limit,
+            "coordinates": self.view.width,
+            "weights": self.weighting.kind,
+        }
+
+
+def symmetric(packed: FloatArray, width: int) -> FloatArray:
+    """Unpack an upper triangle whose entries off the diagonal carry a factor ``sqrt(2)``.
+
+    Examples
+    --------
+    >>> symmetric(np.array([1.0, np.sqrt(2.0), 3.0]), width=2).round(6).tolist()
+    [[1.0, 1.0], [1.0, 3.0]]
+    """
+    matrix = np.zeros((width, width))
+    matrix[np.triu_indices(width)] = packed
+    return (matrix + matrix.T) * np.where(np.eye(width) > 0, 0.5, math.sqrt(0.5))

@@ -1,0 +1,82 @@
+"""Records seen through released units and a released linear map.
+
+A view holds public or released numbers only, so reading a record through it depends on that record
+alone.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the view.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tailguard.kernels.whitened import WhitenedRows
+from tailguard.losses.base import Loss
+from tailguard.queries.base import FloatArray
+from tailguard.queries.units import Units
+
+__all__ = ["View"]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Units, a whitening matrix, and whether the target is a coordinate of the row.
+
+    Attributes
+    ----------
+    loss
+        A loss of a score; None reads rows only.
+    units
+        Centre and scale of every column.
+    whitening
+        A matrix from standardised coordinates (features, constant, target) to whitened ones.
+    target_in_row
+        Whether the standardised target follows the features and the constant.
+
+    Examples
+    --------
+    >>> View.plain(None, Units.raw(2, intercept=True)).width
+    3
+    """
+
+    loss: Loss | None
+    units: Units
+    whitening: FloatArray
+    target_in_row: bool = False
+
+    @classmethod
+    def plain(cls, loss: Loss | None, units: Units, *, target_in_row: bool = False) -> "View":
+        """View with every standardised coordinate as it is."""
+        return cls(loss, units, np.eye(units.size + int(target_in_row)), target_in_row)
+
+    @property
+    def width(self) -> int:
+        """Number of whitened coordinates."""
+        return int(self.whitening.shape[1])
+
+    @property
+    def height(self) -> int:
+        """Number of standardised coordinates."""
+        return int(self.whitening.shape[0])
+
+    def through(self, matrix: FloatArray) -> "View":
+        """Return the view with another whitening matrix."""
+        return replace(self, whitening=matrix)
+
+    def rows(self, weights: FloatArray | None = None) -> WhitenedRows:
+        """Return the kernel's form, at weights of the standardised coordinates."""
+        units = self.units
+        return WhitenedRows(
+            loss=self.loss,
+            center=units.center,
+            inverse_scale=1.0 / units.scale,
+            intercept=units.intercept,
+            whitening=self.whitening,
+            weights=np.zeros(self.height) if weights is None else weights,
+            target_center=units.target_center,
+            target_scale=units.target_scale,
+            offset_center=units.offset_center,
+            target_in_row=self.target_in_row,
+        )

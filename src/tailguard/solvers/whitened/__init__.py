@@ -1,0 +1,1 @@
+"""The parts of the default method: units, whitening, clip levels, rounds, calibration, errors."""

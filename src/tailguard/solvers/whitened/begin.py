@@ -1,0 +1,112 @@
+"""From released units to a first fit: row norms, second moments, whitening, a constant.
+
+Reference
+---------
+Wang 2018, Algorithm 2 (regression from noised second moments); McCullagh and Nelder 1989, Section
+2.2 (the constant fit of a generalised linear model).
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.queries.score_ladder import ScoreLadder
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.solvers.base import Problem
+from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.shares import LENGTH_BINS, Shares
+
+__all__ = ["begin"]
+
+FloatArray = NDArray[np.float64]
+
+BULK, ALMOST_ALL, FURTHEST = 0.4, 0.995, 16.0  # quantiles of row norms; a multiple of the first
+FINE_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
+NEVER = -50.0  # a score at which every likelihood expects nothing
+FAR = 4.0  # limit of a count's slope for the first mean, in units of the target
+HEADROOM = 4.0  # curvatures of a log link are told apart up to this many times the first mean
+
+
+def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: FloatArray) -> Fit:
+    """Release second moments of bounded rows and start from what they tell.
+
+    Columns whose scale was not seen are left out: their coefficient stays zero.
+
+    Examples
+    --------
+    >>> begin.__name__
+    'begin'
+    """
+    residual = target_units(problem) == "location-scale"
+    size, d = problem.size, problem.n_features
+    alive = np.concatenate([seen[:d], np.ones(1 + residual)]).astype(np.float64)
+    # The constant is measured also where it is no coefficient: it tells the mean row.
+    view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual)
+    moments, noise_std = _moments(purse, problem, view)
+    used = np.flatnonzero(alive[:size])
+    whitening = np.zeros((size, used.size))
+    level = noise_level(noise_std, used.size)
+    whitening[used] = whiten(moments[np.ix_(used, used)], level).matrix
+    weights = np.zeros(size)
+    if residual:
+        weights = first_fit(whitening, moments[:size, -1], noise_std)
+    view = View(problem.scored, units, whitening)
+    fit = Fit(purse, problem, shares, view, weights, moments[:size, d])
+    if residual and not problem.intercept:
+        mean = whitening.T @ fit.mean_row
+        fit.shift = max(0.0, float(mean @ mean) - noise_std**2 / 2.0 * float((whitening**2).sum()))
+    if not residual:
+        _constant(fit)
+    return fit
+
+
+def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, float]:
+    """Bound rows by a released norm and release their second moments."""
+    mu = purse.plan.stage("norms").mu
+    counts = purse.ask(WhitenedHistogram(view, "length", LENGTH_BINS), None, mu)
+    law = Law.of(counts, LENGTH_BINS, math.sqrt(2.0) / mu)
+    mu, width = purse.plan.stage("moments").mu, view.width
+    limit = law.quantile(BULK)
+    for edge in map(float, law.edges[law.edges > limit]):
+        query = SecondMoments(view, edge, edge)
+        noise = noise_level(query.noise_std(problem.n_rows, problem.n_features, mu), width)
+        moment = law.mean(np.minimum(law.points, edge) ** 2) / width
+        if noise > FINE_NOISE * moment or edge > min(law.quantile(ALMOST_ALL), FURTHEST * limit):
+            break
+        limit = edge
+    query = SecondMoments(view, limit, limit)
+    noise_std = query.noise_std(problem.n_rows, problem.n_features, mu)
+    return purse.ask(query, None, mu), noise_std
+
+
+def _constant(fit: Fit) -> None:
+    """Start a likelihood at its best constant, and bound curvatures by what that tells."""
+    log_link = target_units(fit.problem) == "scale"
+    fit.largest_curvature = HEADROOM if log_link else 0.25
+    if not fit.problem.intercept:
+        return
+    mu, size = fit.mu("constant"), fit.problem.size
+    last = np.eye(size)[:, -1:]
+    query = ScoreLadder(fit.view.through(last), 1.0, (FAR if log_link else 1.0,))
+    noise = float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
+    mean = -float(fit.purse.ask(query, NEVER * last[:, 0], mu)[0, 0])
+    if log_link:
+        exposed = 1.0
+        if fit.problem.has_offset:
+            exposed = float(fit.purse.ask(query, np.zeros(size), mu)[0, 0]) + mean
+        mean = max(mean, 2.0 * noise, 1e-12) / max(exposed, 0.1)
+        fit.largest_curvature = HEADROOM * mean
+        fit.weights[-1] = math.log(mean)
+    else:
+        least = min(2.0 * noise, 0.5)
+        mean = min(max(mean, least), 1.0 - least)
+        fit.weights[-1] = math.log(mean / (1.0 - mean))

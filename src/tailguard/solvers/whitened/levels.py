@@ -1,0 +1,234 @@
+"""Clip levels that minimise the estimated error: sampling variance, privacy noise, shift bias.
+
+All numbers come from released histograms: with rows of length ``|u|`` cut at ``R`` and slopes at
+``h``, the one-step error is
+``[V_u(R) V_s(h) / n + k (2 R h / (n mu))**2 + b(h)**2] / (c_u(R) c_s(h))**2``.
+
+Reference
+---------
+Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.3 (Mallows estimators and their variance).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.losses.base import Loss
+from tailguard.solvers.whitened.law import Law
+
+__all__ = ["LEANING", "Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
+
+FloatArray = NDArray[np.float64]
+
+SMALLEST_KEPT = 0.5  # share of the curvature that a slope limit must keep
+LEANING = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
+SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
+BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
+HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
+SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A row limit and a slope limit with what they imply.
+
+    Examples
+    --------
+    >>> Clip(3.0, 1.5, 0.9, 1e-3).slope_limit
+    1.5
+    """
+
+    row_limit: float
+    slope_limit: float
+    curvature: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowLaw:
+    """Row lengths, each counted with its curvature weight where the loss has one.
+
+    Examples
+    --------
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> law = Law.of(np.array([0.0, 10.0, 0.0]), Bins("linear", 0.0, 1.0, 3), 0.1)
+    >>> round(RowLaw(law, 2).variance(1.0), 3)
+    1.0
+    """
+
+    law: Law
+    width: int
+    weight: float = 1.0  # mean curvature of a record, where the law is weighted
+    cap: float = np.inf  # longer rows were cut at this when the curvature was released
+
+    def variance(self, limit: float) -> float:
+        """Mean squared length of the cut rows."""
+        return self.weight * self.law.mean(np.minimum(self.law.points, limit) ** 2)
+
+    def curvature(self, limit: float) -> float:
+        """Mean of length times cut length, a coordinate."""
+        points = np.minimum(self.law.points, max(self.cap, limit))
+        return self.weight * self.law.mean(points * np.minimum(points, limit)) / self.width
+
+    @property
+    def limits(self) -> FloatArray:
+        """Candidates for the limit."""
+        return np.asarray(self.law.edges[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeLaw:
+    """Slopes at the current fit, from residuals (or from slopes themselves).
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> law = Law.of(np.array([5.0, 5.0]), Bins("linear", -1.0, 1.0, 2), 0.1)
+    >>> round(SlopeLaw(tg.losses.Squared(), law).curvature(9.0), 3)
+    1.0
+    """
+
+    loss: Loss | None
+    law: Law
+    always: float | None = None  # what variance and curvature are, where rows tell the rest
+
+    def slopes(self, shift: float = 0.0) -> FloatArray:
+        """Slopes at the points, each residual moved by ``shift``."""
+        points = self.law.points + shift
+        return points if self.loss is None else self.loss.slope(points, np.zeros(points.size))
+
+    @classmethod
+    def bounded(cls) -> "SlopeLaw":
+        """Slopes of a likelihood within 1, whose variance the weights of rows tell.
+
+        Reference
+        ---------
+        McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree.
+        """
+        points, mass = np.array([-1.0, 1.0]), np.array([0.5, 0.5])
+        return cls(None, Law(points, mass, 1.0, 0.0, points), always=1.0)
+
+    @property
+    def spread(self) -> float:
+        """Half of the interquartile range of the points."""
+        return (self.law.quantile(0.75) - self.law.quantile(0.25)) / 2.0
+
+    @property
+    def skewed(self) -> bool:
+        """Whether what clipping at the spread takes away leans clearly to one side."""
+        return abs(self.bias(self.spread)) > SKEWED * self.lost(self.spread)
+
+    def variance(self, limit: float) -> float:
+        """Mean squared clipped slope."""
+        if self.always is not None:
+            return self.always
+        return self.law.mean(np.clip(self.slopes(), -limit, limit) ** 2)
+
+    def gap(self, low: float, high: float) -> float:
+        """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
+        slopes = self.slopes()
+        return self.law.mean((np.clip(slopes, -high, high) - np.clip(slopes, -low, low)) ** 2)
+
+    def bias(self, limit: float) -> float:
+        """Mean of what clipping takes away."""
+        slopes = self.slopes()
+        return self.law.mean(slopes - np.clip(slopes, -limit, limit))
+
+    def lost(self, limit: float) -> float:
+        """Mean size of what clipping takes away, the tail that the noise hides included.
+
+        Bins beyond the last seen one are taken to hold what may be hidden there, less by a constant
+        factor from one to the next.
+        """
+        sizes = np.abs(self.slopes())
+        steps = np.arange(1, HIDDEN_BINS + 1)
+        beyond = sizes.max() * 2.0 ** (steps / 3.0)
+        hidden = self.law.hidden * HIDDEN_DECAY**steps @ np.maximum(beyond - limit, 0.0)
+        return self.law.mean(np.maximum(sizes - limit, 0.0)) + float(hidden)
+
+    def curvature(self, limit: float) -> float:
+        """Mean rise of the clipped slope with the residual."""
+        if self.always is not None:
+            return self.always
+        step = max(SECANT * self.spread, 1e-12)
+        rise = np.clip(self.slopes(step), -limit, limit) - np.clip(
+            self.slopes(-step), -limit, limit
+        )
+        return self.law.mean(rise) / (2.0 * step)
+
+    @property
+    def limits(self) -> FloatArray:
+        """Candidates for the limit: the slope bound, or the magnitudes of slopes."""
+        if self.loss is not None and np.isfinite(self.loss.slope_bound()):
+            return np.array([self.loss.slope_bound()])
+        sizes = np.unique(np.abs(self.slopes()))
+        return np.asarray(sizes[sizes > 0.0])
+
+
+def top_level(slopes: SlopeLaw, row_limit: float, width: int, n_rows: int, mu: float) -> float:
+    """Return the level above which what clipping may take away is not worth the noise.
+
+    Examples
+    --------
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> law = Law.of(np.array([9.0, 90.0, 9.0]), Bins("linear", -1.5, 1.0, 3), 0.1)
+    >>> slopes = SlopeLaw(None, law)
+    >>> top_level(slopes, 1.0, 2, 10**6, 0.1) > top_level(slopes, 1.0, 2, 10, 0.1)
+    True
+    """
+    levels = np.unique(np.abs(slopes.slopes()))
+    levels = np.concatenate([levels[levels > 0.0], levels[-1] * BEYOND])
+    lost = np.array(
+        [max(LEANING * slopes.lost(level), abs(slopes.bias(level))) for level in levels]
+    )
+    noise = width * (2.0 * row_limit * levels / (n_rows * mu)) ** 2
+    return float(levels[np.argmin(noise + lost**2)])
+
+
+def choose_clip(
+    rows: RowLaw,
+    slopes: SlopeLaw,
+    *,
+    n_rows: int,
+    mu: float,
+    floor: float = 0.0,
+    shift: float = 0.0,
+) -> Clip:
+    """Take the pair of limits with the least estimated error.
+
+    ``floor`` bounds the slope limit from below; ``shift`` is the squared length of the mean row,
+    through which the mean of what clipping takes away biases a fit without intercept.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> bins = Bins("linear", -4.0, 4.0, 32)
+    >>> normal = Law.of(1e4 * np.exp(-bins.middle() ** 2 / 2.0), bins, 1.0)
+    >>> rows = RowLaw(Law.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1), 2)
+    >>> slopes = SlopeLaw(tg.losses.Squared(), normal)
+    >>> many, few = (choose_clip(rows, slopes, n_rows=n, mu=0.1) for n in (10**6, 10**2))
+    >>> many.slope_limit > few.slope_limit
+    True
+    """
+    width = rows.width
+    slope_limits = slopes.limits
+    kept = np.array([slopes.curvature(limit) for limit in slope_limits])
+    spread = np.array([slopes.variance(limit) for limit in slope_limits])
+    bias = np.array([slopes.bias(limit) for limit in slope_limits])
+    allowed = (kept >= SMALLEST_KEPT * kept.max()) & (slope_limits >= min(floor, slope_limits[-1]))
+    best = None
+    for row_limit in rows.limits:
+        noise = width * (2.0 * row_limit * slope_limits / (n_rows * mu)) ** 2
+        sampling = rows.variance(row_limit) * spread / n_rows
+        total = rows.curvature(row_limit) * np.maximum(kept, 1e-12)
+        error = (sampling + noise + shift * bias**2) / total**2
+        error = np.where(allowed, error, np.inf)
+        place = int(np.argmin(error))
+        if best is None or error[place] < best.error:
+            numbers = (row_limit, slope_limits[place], total[place], error[place])
+            best = Clip(*map(float, numbers))
+    assert best is not None
+    return best

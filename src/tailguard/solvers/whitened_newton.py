@@ -1,0 +1,200 @@
+"""The default method: private units, whitening, chosen clip levels and a few Newton steps.
+
+No bounds on the data and no tuning are asked for. The whole schedule is planned from public
+numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
+useless is skipped. The page ``docs/default-method.md`` says what is released per loss.
+
+Reference
+---------
+Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-estimators); Wang 2018
+(noised second moments); Dong, Roth and Su 2022, Corollary 3.3 (adaptive Gaussian composition).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import check_choice
+from tailguard.gate import Gate
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.units import Units
+from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
+from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.begin import begin
+from tailguard.solvers.whitened.calibration import calibrate
+from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.looking import bend, choose, look_at_rows, look_at_slopes
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.shares import Shares, shares_for, stages_for
+from tailguard.solvers.whitened.stepping import step
+from tailguard.solvers.whitened.units import find_units
+from tailguard.solvers.whitened.variance import noise_covariance, sampling_covariance
+
+__all__ = ["WhitenedNewton"]
+
+FloatArray = NDArray[np.float64]
+
+# Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
+TYPICAL_REACH = 1.5
+
+
+@dataclass(frozen=True)
+class WhitenedNewton:
+    """Noisy Newton steps on privately whitened rows with privately chosen clip levels.
+
+    Parameters
+    ----------
+    target
+        ``"mean"``: a squared or log-link loss converges to its own optimum, the conditional mean,
+        as ``n * mu`` grows. ``"robust"``: clip levels are chosen for the least variance, and the
+        bias of clipping skewed residuals is kept.
+    shares
+        Shares of the budget; None takes those of the loss.
+
+    Guarantee
+    ---------
+    The run spends at most the plan's event, whose total is at most the guarantee, for every input:
+    each stage states its sensitivity, and every choice rests on public and released numbers.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=4, intercept=True)
+    >>> plan = WhitenedNewton().plan(problem, tg.ApproxDP(1.0, 1e-6))
+    >>> plan.stage("round 3").times
+    1
+    """
+
+    target: str = "mean"
+    shares: Shares | None = None
+
+    def __post_init__(self) -> None:
+        """Check the public choices."""
+        check_choice("target", self.target, ("mean", "robust"))
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Lay the stages out from public numbers."""
+        require(
+            problem.scored is not None,
+            "solver 'whitened-newton' needs a loss of one score; "
+            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent'.",
+        )
+        require(
+            problem.constraint is None,
+            "solver 'whitened-newton' must be given no constraint, since it works in units of its "
+            "own; use solver='noisy-gradient-descent'.",
+        )
+        shares = self.shares_of(problem, guarantee)
+        coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
+        mu = usable_mu(guarantee, coordinates)
+        return Plan(
+            solver="whitened-newton",
+            problem=problem,
+            guarantee=guarantee,
+            stages=stages_for(problem, shares, mu),
+            settings={"target": self.target, **predicted(problem, mu)},
+            assumptions=_assumptions(problem, mu),
+        )
+
+    def shares_of(self, problem: Problem, guarantee: Guarantee) -> Shares:
+        """Return the shares for these public facts."""
+        if self.shares is not None:
+            return self.shares
+        return shares_for(problem, guarantee.gaussian_mu(), robust=self.target == "robust")
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out on gate answers."""
+        problem, purse = plan.problem, Purse(plan, gate)
+        units, seen = find_units(purse, problem)
+        hopeless = target_units(problem) == "location-scale" and not seen[problem.n_features]
+        if hopeless or not (problem.intercept or seen[: problem.n_features].any()):
+            return _constant_alone(plan, units)
+        shares = self.shares_of(problem, plan.guarantee)
+        fit = begin(purse, problem, shares, units, seen)
+        if _rounds(fit) and fit.has("calibration") and fit.slopes is not None:
+            calibrate(fit)
+        return _solution(fit, plan)
+
+
+def predicted(problem: Problem, mu: float) -> dict[str, float]:
+    """Predict the error that privacy adds, from public numbers, relative to the residuals' scale.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=9)
+    >>> round(predicted(problem, 0.5)["predicted_privacy_error"], 4)
+    0.0054
+    """
+    noise = 2.0 * TYPICAL_REACH * math.sqrt(problem.size) / (problem.n_rows * mu)
+    return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
+
+
+def _assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
+    """Say from public numbers alone when the budget cannot carry the coefficients."""
+    if predicted(problem, mu)["predicted_privacy_error"] < 1.0:
+        return ("columns vary, and their scales can be told from the noise",)
+    return (
+        f"n * mu = {problem.n_rows * mu:.3g} is small for {problem.size} coefficients: expect "
+        "little more than the constant fit",
+    )
+
+
+def _rounds(fit: Fit) -> bool:
+    """Take the planned rounds; stop early only where released histograms show nothing."""
+    if not fit.curved and not look_at_rows(fit):
+        return False
+    for number in range(len(fit.shares.rounds)):
+        if number in fit.shares.bend:
+            bend(fit)
+        if number in fit.shares.look:
+            if fit.curved:
+                look_at_rows(fit)
+            look_at_slopes(fit)
+        if fit.rows is None or (fit.slopes is None and fit.has("slopes")):
+            return False
+        choose(fit)
+        step(fit, number)
+    return True
+
+
+def _constant_alone(plan: Plan, units: Units) -> Solution:
+    """Return the constant fit, where no column can be told from noise."""
+    size = plan.problem.n_features
+    constant = units.target_center if plan.problem.intercept else 0.0
+    unknown = np.full(size, np.nan)
+    notes = ("the budget showed no scale: the fit is a constant",)
+    trace = np.zeros((0, plan.problem.size))
+    return Solution(np.zeros(size), constant, plan, unknown, math.nan, trace, notes=notes)
+
+
+def _solution(fit: Fit, plan: Plan) -> Solution:
+    """Map weights, their noise and their variance back to the user's units."""
+    units, word = fit.view.units, target_units(fit.problem)
+    coef, intercept = units.coefficients(fit.weights, word)
+    gain = units.target_scale if word == "location-scale" else 1.0
+    jacobian = np.diag(gain / units.scale)
+    if fit.problem.intercept:
+        below = np.append(-gain * units.center / units.scale, gain)
+        jacobian = np.vstack([np.column_stack([jacobian, np.zeros(coef.size)]), below])
+    if fit.arrivals:
+        noise = jacobian @ noise_covariance(fit) @ jacobian.T
+        whole = noise + jacobian @ sampling_covariance(fit) @ jacobian.T
+    else:
+        noise = whole = np.full((len(jacobian), len(jacobian)), np.nan)
+    noise_std, std = (np.sqrt(np.diag(matrix)) for matrix in (noise, whole))
+    own = fit.problem.intercept
+    return Solution(
+        # Units near the limits of floats can carry a coefficient beyond them.
+        coef=np.nan_to_num(coef),
+        intercept=float(np.nan_to_num(intercept)),
+        plan=plan,
+        coef_noise_std=noise_std[: coef.size],
+        intercept_noise_std=float(noise_std[-1]) if own else 0.0,
+        trace=np.array([a.weights for a in fit.arrivals]).reshape(-1, fit.problem.size),
+        coef_std=std[: coef.size],
+        intercept_std=float(std[-1]) if own else 0.0,
+        notes=tuple(fit.notes),
+    )

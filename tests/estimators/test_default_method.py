@@ -1,0 +1,106 @@
+"""The default method at the estimators: targets, intervals, hard columns, plain words."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+
+N_ROWS = 20_000
+BUDGET = {"epsilon": 2.0, "delta": 1e-6, "random_state": 0}
+
+
+def skewed(n_rows, seed=0):
+    """Log-normal noise whose spread depends on the first column: clipping biases the mean."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 3))
+    noise = (rng.lognormal(size=n_rows) - np.exp(0.5)) * (1.0 + 0.5 * np.abs(X[:, 0]))
+    return X, 2.0 + X @ [1.0, -0.5, 0.0] + noise
+
+
+def test_the_default_finds_the_mean_and_the_robust_target_says_that_it_does_not():
+    X, y = skewed(N_ROWS)
+    mean = tg.LinearRegression(**BUDGET).fit(X, y)
+    robust = tg.LinearRegression(target="robust", **BUDGET).fit(X, y)
+    assert abs(mean.intercept_ - 2.0) < 0.15
+    assert robust.intercept_ < 1.7
+    assert "target = robust" in robust.explain()
+
+
+def test_a_robust_target_with_another_solver_is_refused():
+    X, y = skewed(100)
+    model = tg.LinearRegression(target="robust", solver="scaled-gradient-descent", **BUDGET)
+    with pytest.raises(tg.InputError, match="target must be 'mean'"):
+        model.fit(X, y)
+
+
+def test_intervals_cover_about_as_often_as_they_say():
+    rng, truth, covered = np.random.default_rng(1), np.array([1.0, -0.5, 0.0, 2.0]), []
+    for seed in range(30):
+        X = rng.standard_normal((5_000, 3))
+        y = X @ truth[:3] + truth[3] + rng.standard_normal(5_000)
+        model = tg.LinearRegression(epsilon=2.0, delta=1e-6, random_state=seed).fit(X, y)
+        low, high = model.conf_int(0.95).T
+        covered.append((low <= truth) & (truth <= high))
+        assert (model.coef_std_ > model.coef_noise_std_).all()
+    assert 0.85 <= np.mean(covered) <= 1.0
+
+
+def test_intervals_need_a_solver_that_pays_for_them():
+    X, y = skewed(500)
+    model = tg.LinearRegression(solver="scaled-gradient-descent", **BUDGET).fit(X, y)
+    with pytest.raises(tg.InputError, match="confidence intervals"):
+        model.conf_int()
+
+
+def test_hard_columns_do_no_harm():
+    rng = np.random.default_rng(2)
+    plain = rng.standard_normal((N_ROWS, 2))
+    rare = (rng.random(N_ROWS) < 0.01).astype(float)
+    costs = np.where(rng.random(N_ROWS) < 0.3, rng.lognormal(size=N_ROWS), 0.0)
+    binary = (rng.random(N_ROWS) < 0.4).astype(float)
+    columns = [1e-9 * (plain[:, 0] + 50.0), 1e9 * plain[:, 1], rare, costs, binary]
+    X = np.column_stack([*columns, np.full(N_ROWS, 7e8), columns[1]])
+    signal = plain @ [1.0, -1.0] + rare + 0.3 * costs + 0.5 * binary
+    y = 3.0 + signal + rng.standard_t(2.5, N_ROWS)
+    X[::50, 0] = np.nan
+    model = tg.LinearRegression(**BUDGET).fit(X, y)
+    predicted = model.predict(np.nan_to_num(X, nan=5e-8))
+    kept = ~np.isnan(X[:, 0])
+    error = np.mean((predicted - 3.0 - signal)[kept] ** 2)
+    assert error < 0.05 * np.var(signal)
+
+
+def test_rescaling_and_shifting_columns_changes_predictions_within_the_noise_only():
+    X, y = skewed(N_ROWS)
+    base = tg.LinearRegression(**BUDGET).fit(X, y).predict(X)
+    for size, shift in ((1e-6, 0.0), (1e6, 3e7)):
+        moved = size * X + shift
+        other = tg.LinearRegression(**BUDGET).fit(moved, y).predict(moved)
+        assert np.mean((base - other) ** 2) < 0.05
+
+
+def test_many_columns_and_few_records_give_a_finite_answer():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((500, 200)), rng.standard_normal(500)
+    for model in (tg.LinearRegression, tg.LogisticRegression, tg.PoissonRegression):
+        target = np.abs(np.sign(y)) if model is tg.LogisticRegression else np.abs(y)
+        fitted = model(**BUDGET).fit(X, target)
+        assert np.isfinite(fitted.coef_).all()
+        assert np.isfinite(fitted.intercept_)
+
+
+def test_a_record_loss_is_refused_with_the_solver_to_use():
+    with pytest.raises(tg.InputError, match="noisy-gradient-descent"):
+        tg.minimize(
+            tg.losses.Multinomial(3), np.zeros((10, 2)), np.zeros(10),
+            guarantee=tg.GDP(1.0), solver="whitened-newton", random_state=0,
+        )  # fmt: skip
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(monkeypatch):
+    X, y = skewed(N_ROWS)
+    coefs = []
+    for n_threads in ("1", "2"):
+        monkeypatch.setenv("TAILGUARD_NUM_THREADS", n_threads)
+        coefs.append(tg.LinearRegression(**BUDGET).fit(X, y).coef_)
+    np.testing.assert_array_equal(*coefs)

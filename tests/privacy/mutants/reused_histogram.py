@@ -1,0 +1,18 @@
+"""A gate that takes the histogram of scales for known and does not charge it."""
+
+from tailguard.gate import Gate
+from tailguard.privacy.events import Gaussian
+
+
+class ReusedHistogram(Gate):
+    """Answers the first histogram through a second gate whose books nobody reads."""
+
+    reused = False
+
+    def ask(self, query, state, *, mu):
+        if self.reused:
+            return super().ask(query, state, mu=mu)
+        self.reused = True
+        hidden = Gate(self._rows, guarantee=self._guarantee, source=self._source)
+        hidden.reserve(Gaussian(mu))
+        return hidden.ask(query, state, mu=mu)

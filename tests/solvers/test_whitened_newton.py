@@ -1,0 +1,119 @@
+"""The default method as a solver: what it spends, what it survives, where it goes."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.spy import spent_mu
+from tailguard.gate import Gate
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.shares import shares_for
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+LOSSES = {
+    "squared": tg.losses.Squared(),
+    "huber": tg.losses.Huber(1.345),
+    "quantile": tg.losses.Quantile(0.8),
+    "l4": tg.losses.LpLoss(4.0),
+    "logistic": tg.losses.Logistic(),
+    "poisson": tg.losses.Poisson(),
+}
+every_loss = pytest.mark.parametrize("name", LOSSES)
+
+
+def data(name, n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 3))
+    score = 0.5 + X @ [0.6, -0.4, 0.0]
+    if name == "logistic":
+        return X, (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score))).astype(float)
+    if name == "poisson":
+        return X, rng.poisson(np.exp(score)).astype(float)
+    return X, score + 0.5 * rng.standard_normal(n_rows)
+
+
+def run(name, X, y, guarantee, *, seed=0, intercept=True, exposure=None):
+    loss = LOSSES[name]
+    problem = Problem(loss, *X.shape, intercept, has_offset=exposure is not None)
+    solver = WhitenedNewton()
+    plan = solver.plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, exposure=exposure, random_state=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    with np.errstate(all="ignore"):
+        return solver.run(plan, gate), gate, plan
+
+
+@every_loss
+def test_every_loss_finds_its_coefficients(name):
+    X, y = data(name, 20_000)
+    solution, gate, plan = run(name, X, y, tg.GDP(1.0))
+    np.testing.assert_allclose(solution.coef, [0.6, -0.4, 0.0], atol=0.12)
+    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+    assert (solution.coef_std >= solution.coef_noise_std).all()
+    assert (solution.coef_noise_std > 0).all()
+
+
+def test_exposure_shifts_the_score():
+    rng = np.random.default_rng(1)
+    X, exposure = rng.standard_normal((20_000, 3)), rng.uniform(0.1, 2.0, 20_000)
+    y = rng.poisson(exposure * np.exp(0.5 + X @ [0.6, -0.4, 0.0])).astype(float)
+    solution, _, _ = run("poisson", X, y, tg.GDP(1.0), exposure=exposure)
+    np.testing.assert_allclose(solution.coef, [0.6, -0.4, 0.0], atol=0.1)
+    assert solution.intercept == pytest.approx(0.5, abs=0.1)
+
+
+@every_loss
+@pytest.mark.parametrize("spoil", ["void", "huge", "tiny", "constant", "ties", "random"])
+def test_spent_stays_within_the_plan_and_answers_are_finite_on_any_records(name, spoil):
+    X, y = data(name, 600)
+    rng = np.random.default_rng(2)
+    spoiled = {
+        "void": lambda v: np.where(rng.random(v.shape) < 0.5, np.nan, v),
+        "huge": lambda v: v * 1e306,
+        "tiny": lambda v: v * 1e-310,
+        "constant": lambda v: np.full(v.shape, 3.0),
+        "ties": lambda v: np.where(rng.random(v.shape) < 0.9, 0.0, v),
+        "random": lambda v: np.exp(200.0 * rng.standard_normal(v.shape)),
+    }[spoil]
+    X = spoiled(X)
+    if name not in ("logistic", "poisson"):
+        y = spoiled(y)
+    for mu, intercept in ((0.05, True), (1.0, False), (20.0, True)):
+        solution, gate, plan = run(name, X, y, tg.GDP(mu), intercept=intercept)
+        assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+        planned = sum(stage.times for stage in plan.stages)
+        assert sum(release.times for release in gate.books.releases) <= planned
+        assert np.isfinite(solution.coef).all()
+        assert np.isfinite(solution.intercept)
+
+
+def test_a_plan_predicts_a_larger_error_where_the_budget_is_smaller():
+    problem = Problem(tg.losses.Squared(), 10_000, 5, intercept=True)
+    errors = [
+        WhitenedNewton().plan(problem, tg.GDP(mu)).settings["predicted_privacy_error"]
+        for mu in (0.01, 0.1, 1.0)
+    ]
+    assert errors[0] > errors[1] > errors[2]
+    assert "little more than the constant" in WhitenedNewton().plan(problem, tg.GDP(1e-3)).explain()
+
+
+@every_loss
+@pytest.mark.parametrize("n_rows", [500, 50_000])
+@pytest.mark.parametrize("mu", [0.03, 3.0])
+def test_shares_leave_enough_of_the_budget_to_the_rounds(name, n_rows, mu):
+    for intercept in (False, True):
+        problem = Problem(LOSSES[name], n_rows, 10, intercept)
+        plan = WhitenedNewton().plan(problem, tg.GDP(mu))
+        assert shares_for(problem, mu).spread <= 0.12
+        rounds = [s.total_mu**2 for s in plan.stages if s.name.startswith("round")]
+        least = 0.45 if n_rows * mu > 1_000 else 0.15
+        assert sum(rounds) >= least * plan.total_mu**2
+
+
+def test_rare_events_start_from_their_rate():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((50_000, 2))
+    y = (rng.random(50_000) < 0.01).astype(float)
+    solution, _, _ = run("logistic", X, y, tg.GDP(1.0))
+    assert solution.intercept == pytest.approx(np.log(0.01 / 0.99), abs=0.4)
+    assert np.abs(solution.coef).max() < 0.4

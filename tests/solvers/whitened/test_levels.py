@@ -1,0 +1,69 @@
+"""Clip levels move the way theory says they should."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.queries.column_histograms import Bins
+from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip, top_level
+
+BINS = Bins("signed", -12.0, 6.0, 144)
+N_DRAWS = 200_000
+
+
+def slopes_of(draws, loss=None):
+    counts = np.bincount(BINS.index(draws), minlength=BINS.count).astype(float)
+    return SlopeLaw(loss or tg.losses.Squared(), Law.of(counts, BINS, 1.0))
+
+
+RNG = np.random.default_rng(0)
+NORMAL = slopes_of(RNG.standard_normal(N_DRAWS))
+HEAVY = slopes_of(RNG.standard_t(2.2, N_DRAWS))
+SKEWED = slopes_of(RNG.lognormal(size=N_DRAWS) - math.exp(0.5))
+ROWS = RowLaw(Law.of(np.array([0.0, 50.0, 50.0]), Bins("linear", 0.0, 0.5, 3), 0.1), 10)
+
+
+def clip(slopes, *, n_rows=10**6, mu=1.0, **more):
+    return choose_clip(ROWS, slopes, n_rows=n_rows, mu=mu, **more)
+
+
+def test_curvature_and_variance_of_normal_residuals_are_those_of_the_normal_law():
+    assert NORMAL.curvature(1.0) == pytest.approx(0.6827, abs=0.02)
+    assert NORMAL.variance(50.0) == pytest.approx(1.0, abs=0.03)
+
+
+def test_the_density_at_the_quantile_is_the_curvature_of_a_quantile_loss():
+    loss = tg.losses.Quantile(0.5, width=0.1)
+    median = slopes_of(RNG.standard_normal(N_DRAWS), loss)
+    assert median.curvature(1.0) == pytest.approx(0.399, abs=0.03)
+
+
+def test_without_noise_heavy_tails_are_clipped_and_normal_ones_are_not():
+    assert clip(HEAVY).slope_limit < 5.0
+    assert clip(NORMAL).slope_limit > 2.5
+
+
+def test_a_smaller_budget_clips_more():
+    assert clip(NORMAL, n_rows=1_000, mu=0.1).slope_limit < clip(NORMAL).slope_limit
+
+
+def test_a_shift_raises_the_level_on_skewed_residuals_most():
+    rise = [
+        clip(law, shift=1.0).slope_limit / clip(law).slope_limit for law in (SKEWED, HEAVY, NORMAL)
+    ]
+    assert rise[0] > 2.0 * rise[1]
+    assert rise[2] < 1.5
+
+
+def test_skewness_is_told_from_heavy_tails():
+    assert SKEWED.skewed
+    assert not HEAVY.skewed
+    assert not NORMAL.skewed
+
+
+def test_the_top_level_grows_without_bound_as_records_or_budget_grow():
+    tops = [top_level(HEAVY, 1.5, 2, n, 0.1) for n in (10**3, 10**5, 10**7)]
+    assert tops[0] < tops[1] < tops[2]

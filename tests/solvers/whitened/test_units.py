@@ -1,0 +1,60 @@
+"""Scale and place of every column, whatever its unit."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.gate import Gate
+from tailguard.solvers.base import Plan, Problem
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.units import find_units, units_stages
+
+N_ROWS = 4_000
+MU = 3.0
+
+
+def units_of(X, *, intercept=True, seed=0):
+    problem = Problem(tg.losses.Squared(), len(X), X.shape[1], intercept=intercept)
+    plan = Plan("test", problem, tg.GDP(MU), tuple(units_stages(problem, MU, 0.5, 0.5)))
+    gate = Gate.over(X, X[:, 0].copy(), guarantee=tg.GDP(MU), random_state=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return find_units(Purse(plan, gate), problem)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-9, 1.0, 1e9, 1e30])
+@pytest.mark.parametrize("offset", [0.0, 50.0, -1e4])
+def test_scale_and_place_are_found_in_any_unit_and_far_from_zero(unit, offset):
+    z = np.random.default_rng(0).standard_normal((N_ROWS, 2))
+    units, seen = units_of(unit * (z + offset))
+    assert seen.all()
+    assert 0.4 * unit < units.scale[0] < 6.0 * unit
+    assert abs(units.center[0] / unit - offset) < 3.0
+
+
+def test_columns_that_hide_their_scale_are_not_seen_but_rare_indicators_are():
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(N_ROWS)
+    rare = (rng.random(N_ROWS) < 0.01).astype(float)
+    X = np.column_stack([z, np.full(N_ROWS, 7e8), rare, np.where(rare > 0, 1e6, 0.0)])
+    units, seen = units_of(X)
+    assert seen[[0, 2]].all()
+    assert not seen[1]
+    assert units.scale[2] == pytest.approx(1.4, abs=0.7)
+
+
+def test_nothing_is_shifted_without_an_intercept():
+    z = np.random.default_rng(2).standard_normal((N_ROWS, 1))
+    units, seen = units_of(z + 50.0, intercept=False)
+    assert seen.all()
+    assert units.center[0] == 0.0
+    assert 25.0 < units.scale[0] < 100.0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e308, 5e-324])
+def test_units_are_finite_whatever_the_records_hold(bad):
+    X = np.random.default_rng(3).standard_normal((N_ROWS, 2))
+    X[: N_ROWS // 2] = bad
+    units, _ = units_of(X)
+    assert np.isfinite(units.scale).all()
+    assert (units.scale > 0).all()
+    assert np.isfinite(units.center).all()

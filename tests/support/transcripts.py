@@ -1,0 +1,78 @@
+"""A gate that overhears all it answers, on a pair of neighbours, for audits of whole fits.
+
+The noise of a release, seen in the direction in which the pair differs, is standard normal after
+division by its deviation, whatever was released before. The sum of all such readings, weighted by
+how far the pair differs, is the privacy loss itself: no other statistic tells more.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tailguard.gate import Gate
+from tailguard.noise.sources import SimulationSource
+from tailguard.rows.arrays import make_rows
+
+
+@dataclass
+class Heard:
+    """A query that keeps what the gate gives it to finish: the noised numbers, nothing else."""
+
+    query: Any
+    raw: Any = None
+
+    def __getattr__(self, name):
+        return getattr(self.query, name)
+
+    def finish(self, noised, n_rows):
+        self.raw = noised
+        return self.query.finish(noised, n_rows)
+
+
+@dataclass
+class Transcript:
+    """Per release: how far the pair differs, in noise deviations, and where the answer lies."""
+
+    shifts: list = field(default_factory=list)
+    noises: list = field(default_factory=list)
+
+    @property
+    def mu(self):
+        """What the pair attains of the budget."""
+        return float(np.linalg.norm(self.shifts))
+
+    def score(self, *, neighbour):
+        """The privacy loss, scaled: standard normal without, around ``mu`` with the neighbour."""
+        reading = float(np.dot(self.shifts, self.noises)) / self.mu
+        return reading + (self.mu if neighbour else 0.0)
+
+
+class OverheardGate(Gate):
+    """Answers from one of two neighbours and notes what the answer tells about which."""
+
+    @classmethod
+    def of(cls, problem, pair, guarantee, *, neighbour, seed):
+        rows = [make_rows(X, y, loss=problem.loss) for X, y in pair]
+        here, there = rows[::-1] if neighbour else rows
+        gate = cls(here, guarantee=guarantee, source=SimulationSource(seed))
+        gate.here, gate.there, gate.transcript = here, there, Transcript()
+        gate.sign = -1.0 if neighbour else 1.0
+        return gate
+
+    def ask(self, query, state, *, mu):
+        heard = Heard(query)
+        answer = super().ask(heard, state, mu=mu)
+        calibration = query.calibrate(self.n_rows, self.n_features, mu)
+        with np.errstate(all="ignore"):
+            clean, other = (
+                query.answer(rows, state, calibration) * calibration.grid
+                for rows in (self.here, self.there)
+            )
+        way = (other - clean) / calibration.noise_std
+        shift = float(np.linalg.norm(way))
+        if shift > 0.0:
+            noise = (heard.raw - clean) / calibration.noise_std
+            self.transcript.shifts.append(shift)
+            self.transcript.noises.append(self.sign * float(noise @ way) / shift)
+        return answer
