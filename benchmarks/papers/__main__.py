@@ -45,7 +45,7 @@ def main(options):
     cells = gather(lines)
     ratios = [
         noise.ratio_of(task, method, RATIO_EPSILON)
-        for task in (*synthetic, *real)
+        for task in synthetic
         for method in METHODS
         if noise.compares(method) and method.suits(task)
     ]

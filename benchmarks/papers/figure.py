@@ -37,13 +37,13 @@ def draw(cells, path):
         axis.set_title(title, fontsize=10)
     for axis in axes[-1]:
         axis.set_xlabel("epsilon", fontsize=8)
-    height = 2.7 * len(tasks) + 1.8
+    height = 2.7 * len(tasks) + 2.1
     plot.suptitle(
         "Excess risk against epsilon: medians over seeds, band: 95 % interval of the median. "
         "Solid: tight noise; dashed: noise as printed.",
         fontsize=10,
     )
-    plot.tight_layout(rect=(0, 1.35 / height, 1, 1))
+    plot.tight_layout(rect=(0, 1.65 / height, 1, 1))
     for column, prefix in enumerate(PAPERS):
         box = axes[-1][column].get_position()
         handles = _named(axes[:, column])
@@ -51,7 +51,7 @@ def draw(cells, path):
             handles.values(),
             [name.removeprefix(f"{prefix} ") for name in handles],
             loc="upper center",
-            bbox_to_anchor=(box.x0 + box.width / 2, 1.3 / height),
+            bbox_to_anchor=(box.x0 + box.width / 2, 1.6 / height),
             fontsize=7,
             frameon=False,
         )

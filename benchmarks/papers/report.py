@@ -18,7 +18,7 @@ def write(folder, cells, compared, ratios, recoveries, *, command, notes):
         "# The papers' methods on the papers' tasks",
         f"Written by `{command}`; what it means is in "
         "[docs/papers-experiments.md](../../docs/papers-experiments.md). Excess risk: median over "
-        "seeds [95 % bootstrap interval of the median].",
+        "seeds [95 % bootstrap interval of the median; with two or three seeds their range].",
         *notes,
         *_risk_tables(cells),
         *_comparison(compared),
@@ -84,8 +84,8 @@ def _comparison(compared):
     told = (
         f"Same method, same sample, same draw of the noise up to its scale. Of {len(compared)} "
         f"comparisons tight noise is better in {counts['better']}, level in {counts['level']}, "
-        f"worse in {counts['WORSE']} (95 % bootstrap interval of the mean paired difference below, "
-        "around or above zero)."
+        f"worse in {counts['WORSE']} (Student's 95 % interval of the mean paired difference below, "
+        "around or above zero). One in forty of the level ones would be called worse by chance."
     )
     by_method = defaultdict(Counter)
     for each in compared:

@@ -16,6 +16,8 @@ SINGLE_PASS = (
     *("localised", "shrinking-localised", "doubling-localised"),
     *("permuted-accelerated", "doubling-accelerated", "hard-thresholding"),
 )
+# This one chooses stages on released evidence, and has no number of steps to override.
+ADAPTIVE = ("whitened-newton",)
 WIDE = {  # so wide that nothing is bounded, and one group: every one is then the plain mean
     "clipped": {"clip_norm": 1e3},
     "clamped": {"threshold": 1e3, "n_groups": 1},
@@ -72,7 +74,7 @@ def without_noise(solver, loss, *, intercept, constraint=None):
 
 
 def test_every_registered_solver_is_full_batch_or_single_pass():
-    assert {*FULL_BATCH, *SINGLE_PASS} == {*SOLVERS}
+    assert {*FULL_BATCH, *SINGLE_PASS, *ADAPTIVE} == {*SOLVERS}
     assert {*WIDE, *SMOOTH_ORACLES} == {*ORACLES}  # the smooth one always trims
 
 

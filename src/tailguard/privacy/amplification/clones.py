@@ -15,7 +15,7 @@ general randomisers their bound is not proved.
 
 Reference
 ---------
-Feldman, McMillan and Talwar 2021, Theorem 3.2 and Section 5 (clones, numerical form); Kairouz, Oh
+Feldman, McMillan and Talwar 2021 (clones, and their numerical form); Kairouz, Oh
 and Viswanath 2015, Theorem 3.4 (the record's own answer).
 """
 
@@ -143,7 +143,7 @@ def clones_delta(
 
     *Edge cases.* One unit hides nothing.
 
-    *Reference.* Feldman, McMillan and Talwar 2021, Theorems 3.2 and 3.8.
+    *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8 for units that may fail.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def clones_epsilon(
 
     *Edge cases.* Infinity where ``delta`` is below ``unit_delta`` and nothing can be proved.
 
-    *Reference.* Feldman, McMillan and Talwar 2021, Theorems 3.2 and 3.8.
+    *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8 for units that may fail.
 
     Examples
     --------

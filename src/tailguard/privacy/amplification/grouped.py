@@ -15,6 +15,9 @@ uniform, and given the first two choices it is a shuffle. A fixed, published or 
 partition, or groups of different sizes, leave only the first bound. Records that the partition
 leaves over are not used.
 
+The third one needs a mean that is exactly one of noised records. What a gate releases is rounded
+chunk by chunk, so its books count on the first two only; the third was never the best on any grid.
+
 Reference
 ---------
 Feldman, McMillan and Talwar 2021, Theorem 3.8 (shuffles of adaptive randomisers); McSherry 2009,

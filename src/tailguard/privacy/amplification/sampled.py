@@ -5,8 +5,8 @@ several times as much. Each scheme has its own profile, so that neither is accou
 
 Reference
 ---------
-Balle, Barthe and Gaboardi 2018, Theorem 2 (advanced joint convexity) and Theorem 11 (sampling
-without replacement); Lebeda, Regehr, Kamath and Steinke 2024 (why the worst pair of one step may
+Balle, Barthe and Gaboardi 2018, Theorem 2 (advanced joint convexity), and for sampling without
+replacement; Lebeda, Regehr, Kamath and Steinke 2024 (why the worst pair of one step may
 not be the worst of many).
 """
 
@@ -30,7 +30,7 @@ def fixed_size_profile(mu: float, rate: float) -> Profile:
 
     *Guarantee.* Replace-one neighbours; ``mu`` is the sensitivity within the sample over the noise.
 
-    *Reference.* Balle, Barthe and Gaboardi 2018, Theorem 11.
+    *Reference.* Balle, Barthe and Gaboardi 2018 (sampling without replacement).
 
     Examples
     --------

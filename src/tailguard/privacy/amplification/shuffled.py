@@ -5,7 +5,7 @@ hiding among clones, and not to count on the shuffle gives one more; all hold, s
 
 Reference
 ---------
-Feldman, McMillan and Talwar 2021, Theorems 3.2 and 3.8; Dong, Roth and Su 2022, Corollary 2.13
+Feldman, McMillan and Talwar 2021, Theorem 3.8; Dong, Roth and Su 2022, Corollary 2.13
 (the curve); Zhu, Dong and Wang 2022, Theorem 10 (repetition).
 """
 
@@ -121,7 +121,7 @@ def shuffled_pure_profile(epsilon: float, n_units: int) -> Profile:
 
     *Guarantee.* At least the truth everywhere.
 
-    *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.2.
+    *Reference.* Feldman, McMillan and Talwar 2021 (hiding among the clones).
 
     Examples
     --------
