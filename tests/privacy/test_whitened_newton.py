@@ -17,7 +17,7 @@ from tailguard.solvers.whitened_newton import WhitenedNewton
 N_ROWS = 200
 CLAIMED_MU = 2.0
 FALSE_ALARM = 1e-6
-N_RUNS = 2_000
+N_RUNS = 2_600
 PROBLEM = Problem(tg.losses.Squared(), N_ROWS, 1)
 
 

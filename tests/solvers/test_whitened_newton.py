@@ -1,11 +1,14 @@
 """The default method as a solver: what it spends, what it survives, where it goes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
+from tailguard.solvers import whitened_newton
 from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
@@ -117,3 +120,30 @@ def test_rare_events_start_from_their_rate():
     solution, _, _ = run("logistic", X, y, tg.GDP(1.0))
     assert solution.intercept == pytest.approx(np.log(0.01 / 0.99), abs=0.4)
     assert np.abs(solution.coef).max() < 0.4
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+def test_a_scale_that_was_only_noise_leaves_the_constant_fit(name, monkeypatch):
+    honest = whitened_newton.find_units
+
+    def mistaken(purse, problem):
+        units, seen = honest(purse, problem)
+        return replace(units, scale=units.scale * [1.0, 1.0, 1e-12]), seen
+
+    X, y = data(name, 20_000)
+    monkeypatch.setattr(whitened_newton, "find_units", mistaken)
+    solution, _, _ = run(name, X, y, tg.GDP(1.0))
+    assert (solution.coef == 0.0).all()
+    assert solution.intercept == pytest.approx(0.5, abs=0.2)
+
+
+def test_a_small_budget_moves_a_likelihood_as_far_as_its_noise_allows():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((10_000, 8))
+    truth = np.full(8, 0.7)
+    y = (rng.random(10_000) < 1.0 / (1.0 + np.exp(-X @ truth))).astype(float)
+    errors = [
+        np.linalg.norm(run("logistic", X, y, tg.GDP(0.06), seed=seed)[0].coef - truth)
+        for seed in range(6)
+    ]
+    assert np.median(errors) < 0.5 * np.linalg.norm(truth)

@@ -32,6 +32,7 @@ FloatArray = NDArray[np.float64]
 BULK, ALMOST_ALL, FURTHEST = 0.4, 0.995, 16.0  # quantiles of row norms; a multiple of the first
 FINE_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
 NEVER = -50.0  # a score at which every likelihood expects nothing
+LOST = 2.0**12  # bulk of row lengths above which some scale was noise: a constant is fitted alone
 FAR = 4.0  # limit of a count's slope for the first mean, in units of the target
 HEADROOM = 4.0  # curvatures of a log link are told apart up to this many times the first mean
 
@@ -51,7 +52,10 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Fl
     alive = np.concatenate([seen[:d], np.ones(1 + residual)]).astype(np.float64)
     # The constant is measured also where it is no coefficient: it tells the mean row.
     view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual)
-    moments, noise_std = _moments(purse, problem, view)
+    moments, noise_std, limit = _moments(purse, problem, view)
+    if limit > LOST and problem.intercept:
+        alive[:d] = 0.0
+        moments = np.diag(np.eye(len(alive))[d])
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
     level = noise_level(noise_std, used.size)
@@ -69,8 +73,8 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Fl
     return fit
 
 
-def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, float]:
-    """Bound rows by a released norm and release their second moments."""
+def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, float, float]:
+    """Release second moments of rows bounded by a released norm; return noise and bound, too."""
     mu = purse.plan.stage("norms").mu
     counts = purse.ask(WhitenedHistogram(view, "length", LENGTH_BINS), None, mu)
     law = Law.of(counts, LENGTH_BINS, math.sqrt(2.0) / mu)
@@ -85,7 +89,7 @@ def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, fl
         limit = edge
     query = SecondMoments(view, limit, limit)
     noise_std = query.noise_std(problem.n_rows, problem.n_features, mu)
-    return purse.ask(query, None, mu), noise_std
+    return purse.ask(query, None, mu), noise_std, limit
 
 
 def _constant(fit: Fit) -> None:

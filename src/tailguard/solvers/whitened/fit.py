@@ -26,7 +26,9 @@ __all__ = ["Arrival", "Fit"]
 
 FloatArray = NDArray[np.float64]
 
-MISMATCH = 0.1  # share of the squared way to the fit by which a Newton step may miss it
+# Share of the squared way to the fit by which a Newton step may miss it; more where losses bend.
+MISMATCH, BENT_MISMATCH = 0.1, 0.3
+BELIEVED = 9.0  # variance of a likelihood's score before any is seen
 SAME_LEVEL = 0.7  # rounds whose slope limit is below this share of the raised one are left out
 
 
@@ -156,16 +158,19 @@ class Fit:
             np.array([inverse @ getattr(a, name) for a in kept]) for name in ("start", "weights")
         )
         noise = self.view.width * np.array([a.noise_std for a in kept]) ** 2
-        mean = ends[-1]
+        mean, mismatch = ends[-1], BENT_MISMATCH if self.curved else MISMATCH
         for _ in range(3):
-            share = 1.0 / (noise + MISMATCH * ((starts - mean) ** 2).sum(axis=1))
+            share = 1.0 / (noise + mismatch * ((starts - mean) ** 2).sum(axis=1))
             share /= share.sum()
             mean = share @ ends
         self.noise_std = float(np.sqrt((share**2 * noise).sum() / self.view.width))
         constant = self.constant()
         level = constant @ (constant.T @ mean)
         rest = mean - level
-        kept_share = shrunk(rest, max(0, rest.size - 1) * self.noise_std**2)
+        variance = max(0, rest.size - 1) * self.noise_std**2
+        kept_share = shrunk(rest, variance)
+        if self.curved:  # noise can look like signal: scores that spread too far are not believed
+            kept_share = min(kept_share, BELIEVED / (BELIEVED + variance))
         if kept_share == 0.0:  # then the constant from before the rounds is the better one
             level = constant @ (constant.T @ (inverse @ self.arrivals[0].start))
         self.weights = self.view.whitening @ (level + kept_share * rest)

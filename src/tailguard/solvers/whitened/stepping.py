@@ -22,7 +22,6 @@ __all__ = ["step"]
 
 FloatArray = NDArray[np.float64]
 
-NATS = 0.02  # noise that one step may add to a log-likelihood, in all coordinates together
 LONGEST = 4.0  # no step changes scores by more standard deviations than this
 STRETCH = 0.6  # largest share of the last step that the next is believed to repeat
 SURE = 2.0  # standard deviations by which two steps must agree before they are stretched
@@ -42,7 +41,7 @@ def step(fit: Fit, number: int) -> None:
     query = ScoreLadder(fit.view, fit.clip.row_limit, levels, shares_of(levels))
     scores = fit.purse.ask(query, fit.weights, mu)
     noise = query.noise_std(fit.n_rows, fit.n_features, mu)
-    curvature = max(fit.clip.curvature, least_curvature(fit, float(noise[0])))
+    curvature = max(fit.clip.curvature, 1e-300)
     noise_std = float(noise[0]) / curvature
     way = bounded(fit, -scores[0] / curvature, noise_std)
     end = fit.weights + fit.view.whitening @ way
@@ -70,11 +69,6 @@ def levels_of(fit: Fit, number: int, mu: float) -> tuple[float, ...]:
         return (first,)
     top = top_level(fit.slopes, fit.clip.row_limit, fit.view.width, fit.n_rows, mu)
     return levels_up_to(first, top, LADDER_LEVELS)
-
-
-def least_curvature(fit: Fit, noise_std: float) -> float:
-    """Curvature below which the noise of a step would move a likelihood too far."""
-    return fit.view.width * noise_std**2 / (2.0 * NATS) if fit.curved else 0.0
 
 
 def bounded(fit: Fit, way: FloatArray, noise_std: float) -> FloatArray:

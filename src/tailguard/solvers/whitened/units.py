@@ -12,6 +12,7 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,8 @@ SPREAD_BINS = Bins("octaves", -160.0, 1.0, 320)
 PLACE_BINS = Bins("signed", -60.0, 3.0, 360)
 FINE_BINS = Bins("linear", -2.0, 16.0, 64)
 REFINEMENTS = 2
-# A window must stand out this far among some thousand windows of pure noise.
-SEEN = 4.5
+# How often any window of pure noise may stand out in a fit, among some thousand a column.
+FALSE_ALARM, WINDOWS = 1e-2, 2e3
 FAINT = 2.5  # the same for one given bin
 INDICATOR_BIN = int(SPREAD_BINS.index(1.0))
 COARSE = 1.0  # a location is refined while its bin is wider than this many scales
@@ -97,13 +98,13 @@ def _spreads(purse: Purse, columns: Columns, *, paired: bool) -> FloatArray:
     width = len(columns.indices)
     counts = purse.ask(query, (np.zeros(width), np.ones(width)), mu)
     noise_std = math.sqrt(2 * width) / mu
-    found = np.full(width, np.nan)
+    found, least = np.full(width, np.nan), standing_out(width)
     for column, row in enumerate(counts):
         ties, row[0] = row[0], 0.0  # exact zeros, and what is too small to tell
         law = Law.of(row, SPREAD_BINS, noise_std)
-        if law.seen > SEEN:
+        if law.seen > least:
             found[column] = law.quantile(0.5)
-        elif ties > SEEN * noise_std and row[INDICATOR_BIN] > FAINT * noise_std:
+        elif ties > least * noise_std and row[INDICATOR_BIN] > FAINT * noise_std:
             found[column] = 1.0  # mostly ties, and some differences of 1: a rare indicator
     return found
 
@@ -115,10 +116,10 @@ def _places(purse: Purse, columns: Columns, scale: FloatArray) -> tuple[FloatArr
     query = ColumnHistograms(columns.indices, PLACE_BINS)
     counts = purse.ask(query, (np.zeros(width), 1.0 / scale), mu)
     noise_std = math.sqrt(2 * width) / mu
-    center, coarse = np.zeros(width), np.zeros(width)
+    center, coarse, least = np.zeros(width), np.zeros(width), standing_out(width)
     for column, row in enumerate(counts):
         law = Law.of(row, PLACE_BINS, noise_std)
-        if law.seen > SEEN:
+        if law.seen > least:
             center[column] = law.quantile(0.5) * scale[column]
             place = np.searchsorted(law.edges, law.quantile(0.5)).clip(1, law.edges.size - 1)
             coarse[column] = (law.edges[place] - law.edges[place - 1]) * scale[column]
@@ -132,11 +133,22 @@ def _places(purse: Purse, columns: Columns, scale: FloatArray) -> tuple[FloatArr
         counts = purse.ask(query, (center, 1.0 / window), fine)
         for column in map(int, np.flatnonzero(far)):
             seen = bulk(counts[column], math.sqrt(2 * width) / fine)[2]
-            if seen > SEEN:
+            if seen > least:
                 law = Law.of(counts[column], FINE_BINS, math.sqrt(2 * width) / fine)
                 center[column] += law.quantile(0.5) * window[column]
                 coarse[column] = window[column] / FINE_BINS.per_unit
     return center, coarse / 4.0
+
+
+def standing_out(n_columns: int) -> float:
+    """How many noise standard deviations a window must stand out to be taken for records.
+
+    Examples
+    --------
+    >>> round(standing_out(1), 2), round(standing_out(100), 2)
+    (4.42, 5.33)
+    """
+    return -NormalDist().inv_cdf(FALSE_ALARM / (WINDOWS * n_columns))
 
 
 def _assemble(columns: Columns, problem: Problem, center: FloatArray, scale: FloatArray) -> Units:
