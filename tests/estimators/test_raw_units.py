@@ -54,9 +54,9 @@ def test_fourth_powers_come_out_smaller_than_those_of_least_squares(size):
     rng, plain, X = design(0)
     signal = plain @ np.array([1.0, -0.7, 0.5, 0.8, -0.4])
     y = size * (50.0 + signal + 0.5 * (rng.lognormal(size=N_ROWS) - np.exp(0.5)))
-    fitted = tg.LpRegression(**BUDGET).fit(X, y)
-    ours, plain_fit = (np.mean((y - p) ** 4) for p in (fitted.predict(X), least_squares(X, y)))
-    assert ours <= 0.9 * plain_fit
+    fits = [tg.LpRegression(**BUDGET).fit(X, y) for _ in range(3)]
+    ours = np.median([np.mean((y - fitted.predict(X)) ** 4) for fitted in fits])
+    assert ours <= 0.9 * np.mean((y - least_squares(X, y)) ** 4)
 
 
 def test_logistic_explains_most_of_the_deviance():

@@ -72,8 +72,7 @@ def rates(
     >>> from tailguard.cli.app import run
     >>> run(["reproduce", "rates", "--help"])  # doctest: +ELLIPSIS
     <BLANKLINE>
-     Usage: tailguard reproduce rates [OPTIONS]
-    ...
+     Usage: tailguard reproduce rates [OPTIONS] ...
     """
     target = None if out is None else destination(out)
     effort, console = QUICK if quick else FULL, Console(highlight=False)
