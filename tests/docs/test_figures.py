@@ -17,7 +17,7 @@ WINDOW, BULK = 4, 0.75  # octaves that hold most differences of a typical column
 def test_the_smallest_number_of_records_is_the_one_in_the_quickstart(n_features, epsilon):
     guarantee = tg.ApproxDP(epsilon, 1e-6)
     width = n_features + 1
-    stated = 250 * math.sqrt(width) / guarantee.gaussian_mu()
+    stated = 220 * math.sqrt(width) / guarantee.gaussian_mu()
     plan = WhitenedNewton().plan(
         Problem(tg.losses.Squared(), round(stated), n_features, intercept=True), guarantee
     )
@@ -30,7 +30,7 @@ def test_the_smallest_number_of_records_is_the_one_in_the_quickstart(n_features,
 @pytest.mark.parametrize(("share", "told"), [(0.15, False), (2.0, True)])
 def test_far_below_it_the_answer_is_a_constant(share, told):
     """A column of millions predicts well only when its scale was bought."""
-    n_rows = round(share * 250 * math.sqrt(2) / tg.GDP(1.0).gaussian_mu())
+    n_rows = round(share * 220 * math.sqrt(2) / tg.GDP(1.0).gaussian_mu())
     x = [[5e6 + 1e6 * math.sin(i)] for i in range(n_rows)]
     y = [1e-6 * row[0] for row in x]
     model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(x, y)

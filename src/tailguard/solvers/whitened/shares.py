@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.units import units_stages
+from tailguard.solvers.whitened.units import standing_out, units_stages
 
 __all__ = ["LADDER_LEVELS", "LENGTH_BINS", "SLOPE_BINS", "Shares", "shares_for", "stages_for"]
 
@@ -76,10 +76,10 @@ LOGISTIC = Shares(
 PLENTY = 60.0
 MANY_ROUNDS = (0.03, 0.03, 0.04, 0.04, 0.04, 0.06, 0.06, 0.1, 0.1, 0.12, 0.15, 0.23)
 MANY_BENDS, MANY_LOOKS = (2, 4, 7), (0, 2, 4, 7)
-# A typical column's scale should stand out this many noise standard deviations, when a window of
-# bins holds that share of the records as pairs; up to a largest share of the budget.
+# A typical column's scale should stand out by this many times what is taken for records, when a
+# window of bins holds that share of the records as pairs; up to a largest share of the budget.
 CONSTANT_SEEN, LARGEST_CONSTANT = 20.0, 0.2  # the same for the first constant, as n * mu
-SPREAD_SEEN, SPREAD_BULK, LARGEST_SPREAD = 9.0, 0.2, 0.12
+SPREAD_MARGIN, SPREAD_BULK, LARGEST_SPREAD = 2.0, 0.2, 0.12
 
 
 def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
@@ -105,7 +105,8 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         faint = (CONSTANT_SEEN / (problem.n_rows * mu)) ** 2
         shares = replace(shares, constant=min(max(faint, shares.constant), LARGEST_CONSTANT))
     columns = problem.n_features + 1
-    wanted = SPREAD_SEEN * math.sqrt(2.0 * columns) / (SPREAD_BULK * problem.n_rows * mu)
+    seen = SPREAD_MARGIN * standing_out(columns) * math.sqrt(2.0 * columns)
+    wanted = seen / (SPREAD_BULK * problem.n_rows * mu)
     return replace(shares, spread=min(max(wanted**2, shares.spread), LARGEST_SPREAD))
 
 
