@@ -24,6 +24,7 @@ from tailguard.rows.arrays import ArrayRows
 REPEATS, QUICK_REPEATS = 15, 3
 N_ROWS, QUICK_N_ROWS = 1_000_000, 50_000
 CLIP_NORM = 1.0
+REST = 0.15  # seconds before a call: threads of the BLAS library spin on a core after their product
 
 
 @njit(nogil=True, fastmath={"reassoc", "nsz"})
@@ -52,6 +53,7 @@ def milliseconds(repeats, *functions):
     times = np.zeros((repeats + 1, len(functions)))
     for turn in times:
         for place, function in enumerate(functions):
+            time.sleep(REST)
             start = time.perf_counter()
             function()
             turn[place] = 1e3 * (time.perf_counter() - start)

@@ -97,7 +97,7 @@ class ArrayRows:
         if n_threads == 1:
             return kernel.sum_block(self._records)
         # A few pieces per thread, so that a thread that is held up holds up little.
-        pieces = self._pieces(4 * n_threads)
+        pieces = self._pieces(2 * n_threads)
         with ThreadPoolExecutor(n_threads) as pool:
             total = np.zeros(kernel.size, dtype=np.int64)
             for part in pool.map(kernel.sum_block, pieces):
