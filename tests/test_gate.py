@@ -211,3 +211,22 @@ def test_a_pure_spend_beyond_the_reserve_is_refused_before_any_record_is_read():
 def test_a_question_names_one_price(shares):
     with pytest.raises(InputError, match="one of the three"):
         gate(UnreadableRows()).ask(MEAN, AT_ZERO, **shares)
+
+
+class Mixing:
+    """A loss whose slopes all turn when one record holds a seven: no sensitivity holds for it."""
+
+    shape = np.zeros(1)
+
+    def slope(self, score, target):
+        return np.full_like(score, 1.0 if (target == 7.0).any() else -1.0)
+
+
+def test_a_query_over_a_foreign_loss_is_refused_before_anything_is_booked():
+    """The gate's own loss is checked when it is opened; a query may bring another."""
+    opened = gate()
+    opened.reserve(Gaussian(0.5))
+    query = MeanClippedGradient(Mixing(), Units.raw(2, intercept=False), clip_norm=1.0)
+    with pytest.raises(InputError, match=r"loss must be one of tg[.]losses"):
+        opened.ask(query, AT_ZERO, mu=0.5)
+    assert opened.books.releases == ()

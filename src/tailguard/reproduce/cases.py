@@ -136,7 +136,7 @@ ROWS = (
     RateCase("truncated", "truncated", "raw", (2.0, 1.5), _groups),
     RateCase("soft", "soft", "raw", (2.0,), _nothing),
     RateCase("soft-printed", "soft", "raw", (2.0,), _nothing, calibration="paper"),
-    # The proved constants would ask for some fifty times as many rows.
+    # The proved constants trim more records, and so ask for more rows.
     RateCase("trimmed", "trimmed", None, (2.0, 3.0), _trimming, calibration="numerical"),
     RateCase("clipped", "clipped", "directional", (2.0, 3.0), _nothing, norm=True),
     # One order: its walk takes longer than all other methods together.

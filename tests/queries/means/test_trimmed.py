@@ -11,7 +11,7 @@ from support.sources import QuietSource
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses import Squared
-from tailguard.noise.sources import SimulationSource
+from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.events import Unbounded, ZeroConcentrated
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.means.trimmed import TrimmedMean, trimmed_mean, trimmed_scale
@@ -245,3 +245,14 @@ def test_the_papers_scale_is_reproduced_and_certified_to_cost_everything():
         assert words in text
         assert "not smooth" in text
         assert "promise none" in text
+
+
+def test_noise_that_keeps_no_promise_is_not_called_private():
+    """Whatever the source, programs read the mode and not the page."""
+    for guarantee, source, mode in (
+        (tg.ZCDP(1.0), CryptographicSource(), "private"),
+        (Unprotected(tg.ZCDP(1.0)), CryptographicSource(), "reproduction: NOT PRIVATE"),
+        (Unprotected(tg.ZCDP(1.0)), QuietSource(), "simulation: NOT PRIVATE"),
+    ):
+        gate = Gate(make_rows(np.zeros((9, 1))), guarantee=guarantee, source=source)
+        assert gate.certificate().to_dict()["mode"] == mode
