@@ -38,7 +38,7 @@ docs: $(INSTALLED_DEV)  ## Run every Python block of the pages and follow their 
 	@$(BIN)/python -m pytest tests/docs
 
 bench: $(INSTALLED_DEV)  ## Run the benchmarks one after another; QUICK=1 for a glance
-	@set -e; for script in $(wildcard benchmarks/bench_*.py); do \
+	@set -e; for script in $(filter-out %/bench_means.py,$(wildcard benchmarks/bench_*.py)); do \
 		echo "== $$script"; $(BIN)/python $$script $(if $(QUICK),--quick); done
 
 # One thread a process: its two processes would otherwise fight for the cores.

@@ -66,8 +66,9 @@ def test_links_lead_somewhere(page):
 
 @every_page
 def test_make_targets_exist(page):
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"`make ([a-z]+)", page.read_text())) <= targets
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = re.findall(r"(?:`|^\$ |^)make ([a-z-]+)", page.read_text(), re.MULTILINE)
+    assert set(named) <= targets
 
 
 def test_public_names_are_listed_and_exist():

@@ -110,6 +110,8 @@ def test_checking_spends_nothing():
     for _ in range(5):
         books.check(slope())
     books.record(slope())
+    with pytest.raises(BudgetError):
+        books.record(slope())
 
 
 def test_only_equal_releases_in_a_row_share_a_line():

@@ -70,7 +70,7 @@ class Certificate:
     unused_stages
         Planned stages that were skipped, in plain words.
     mode
-        ``"private"`` or ``"simulation: NOT PRIVATE"``.
+        ``"private"``, ``"simulation: NOT PRIVATE"`` or ``"reproduction: NOT PRIVATE"``.
     sampler_total_variation
         Total variation between the sampled and the ideal noise, over all releases.
     version
