@@ -22,6 +22,9 @@ CALLS = {
     "epsilon negative": "fit {csv} --target cost --epsilon -1 --delta 1e-6 --out {out}",
     "epsilon zero": "fit {csv} --target cost --epsilon 0 --delta 1e-6 --out {out}",
     "epsilon infinite": "fit {csv} --target cost --epsilon inf --delta 1e-6 --out {out}",
+    "epsilon tiny": "fit {csv} --target cost --epsilon 1e-300 --delta 1e-300 --out {out}",
+    "epsilon huge": "fit {csv} --target cost --epsilon 1e308 --delta 1e-6 --out {out}",
+    "epsilon beyond the sampler": "fit {csv} --target cost --epsilon 1000 --delta 1e-6 --out {out}",
     "epsilon not a number": "fit {csv} --target cost --epsilon much --delta 1e-6 --out {out}",
     "epsilon nan": "fit {csv} --target cost --epsilon nan --delta 1e-6 --out {out}",
     "delta missing": "fit {csv} --target cost --epsilon 1 --out {out}",
@@ -85,6 +88,7 @@ CALLS = {
     "missing model": "predict {folder}/nowhere.json {csv}",
     "model is no JSON": "predict {csv} {csv}",
     "model is other JSON": "certificate {folder}/list.json",
+    "model of a thousand brackets": "certificate {folder}/deep.json",
     "model of another format": "certificate {folder}/newer.json",
     "model with a coefficient too few": "predict {folder}/short.json {csv}",
     "model without certificate": "certificate {folder}/bare.json",
@@ -135,6 +139,7 @@ def folder(tmp_path_factory, model_file):
     content = {
         **{"empty.csv": "", "header.csv": "a,b\n", "one.csv": "a,b\n1,2\n", "claims.xlsx": "?"},
         **{"twice.csv": "a,a,b\n1,2,3\n4,5,6\n", "target.csv": "b\n1\n2\n", "list.json": "[1]"},
+        "deep.json": "[" * 100_000,
         **{"index.csv": ",a,b\n0,1,2\n1,3,4\n"},
         **{"text.parquet": "a,b\n1,2\n", "empty.parquet": ""},
     }

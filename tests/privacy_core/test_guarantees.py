@@ -52,6 +52,13 @@ def test_bad_parameters_are_refused(make, bad):
         make(bad)
 
 
+@pytest.mark.parametrize("bad", [1e-300, 9e-16, 2e15, 1e308])
+@pytest.mark.parametrize("make", [PureDP, ZCDP, GDP, lambda bad: ApproxDP(bad, 1e-6)])
+def test_parameters_that_nobody_could_want_are_refused(make, bad):
+    with pytest.raises(InputError, match="must lie between 1e-15 and 1e[+]15"):
+        make(bad)
+
+
 @pytest.mark.parametrize("delta", [0, 1, -1e-6, math.nan])
 def test_bad_delta_is_refused(delta):
     with pytest.raises(InputError, match="delta must be"):

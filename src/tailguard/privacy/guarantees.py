@@ -24,6 +24,14 @@ __all__ = [
     "resolve_guarantee",
 ]
 
+# Promises beyond either end say nothing that anyone could want, and their noise leaves the floats.
+WEAKEST, STRONGEST = 1e15, 1e-15
+
+
+def _check_strength(name: str, value: float) -> None:
+    if not STRONGEST <= check_positive(name, value) <= WEAKEST:
+        raise InputError(f"{name} must lie between {STRONGEST:g} and {WEAKEST:g}; got {value!r}.")
+
 
 @dataclass(frozen=True)
 class ApproxDP:
@@ -45,7 +53,7 @@ class ApproxDP:
     kind: ClassVar[str] = "approx"
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
+        _check_strength("epsilon", self.epsilon)
         check_open_unit("delta", self.delta)
 
     def gaussian_mu(self) -> float:
@@ -83,7 +91,7 @@ class PureDP:
     kind: ClassVar[str] = "pure"
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
+        _check_strength("epsilon", self.epsilon)
 
     @property
     def delta(self) -> float:
@@ -125,7 +133,7 @@ class ZCDP:
     kind: ClassVar[str] = "zcdp"
 
     def __post_init__(self) -> None:
-        check_positive("rho", self.rho)
+        _check_strength("rho", self.rho)
 
     @property
     def delta(self) -> None:
@@ -163,7 +171,7 @@ class GDP:
     kind: ClassVar[str] = "gdp"
 
     def __post_init__(self) -> None:
-        check_positive("mu", self.mu)
+        _check_strength("mu", self.mu)
 
     @property
     def delta(self) -> None:

@@ -49,10 +49,14 @@ def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
         return guarantee
     lost = (1.0 + math.exp(min(guarantee.epsilon, 700.0))) * coordinates * COORDINATE_VARIATION
     if lost >= guarantee.delta / 2.0:
+        wanted = (
+            f"delta must be above {2.0 * lost:.3g} at epsilon = {guarantee.epsilon:g}"
+            if lost < 0.5
+            else "epsilon must be smaller"
+        )
         raise InputError(
-            f"delta must be above {2.0 * lost:.3g} at epsilon = {guarantee.epsilon:g} for "
-            f"{coordinates} released numbers, whose noise is sampled and not ideal; got "
-            f"{guarantee.delta:g}. State guarantee=tg.GDP(mu) for a promise beyond that."
+            f"{wanted} for {coordinates} released numbers, whose noise is sampled and not ideal; "
+            f"got {guarantee.describe()}; guarantee=tg.GDP(mu) states a promise beyond that."
         )
     return ApproxDP(guarantee.epsilon, guarantee.delta - lost)
 

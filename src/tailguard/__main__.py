@@ -1,0 +1,6 @@
+"""Lets ``python -m tailguard`` stand for the command ``tailguard``."""
+
+from tailguard.cli.app import main
+
+if __name__ == "__main__":
+    main()
