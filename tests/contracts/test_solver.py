@@ -84,7 +84,7 @@ def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
     problem, guarantee = problem_for(name), tg.ApproxDP(epsilon, delta)
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)
     if (epsilon, delta) == (20.0, 1e-18):
-        with pytest.raises(tg.InputError, match="epsilon must be smaller|delta must be above"):
+        with pytest.raises(tg.InputError, match=r"epsilon must be smaller|delta must be above"):
             make_solver(name).plan(problem, guarantee)
         return
     plan = make_solver(name).plan(problem, guarantee)
@@ -245,3 +245,18 @@ def test_auto_stands_for_the_default_method_unless_a_set_or_a_record_loss_asks_o
 def test_an_unknown_solver_is_one_sentence_with_the_known_ones():
     with pytest.raises(tg.InputError, match="solver must be one of 'auto'"):
         solver_for("newton", problem_for("scaled-gradient-descent"))
+
+
+@every_solver
+@pytest.mark.parametrize("mu", [1e-5, 1e-6, 1e-7, 1e-9, 1e-12])
+def test_what_is_planned_is_never_refused_later(name, mu):
+    """A refusal after budget was set aside would cost it for nothing."""
+    X, y = regression()
+    problem, guarantee = problem_for(name), tg.GDP(mu)
+    gate, _ = gate_over(problem, X, y, guarantee, seed=1)
+    try:
+        plan = make_solver(name).plan(problem, guarantee)
+    except tg.InputError:
+        return
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    assert np.isfinite(make_solver(name).run(plan, gate).coef).all()

@@ -15,7 +15,7 @@ from tailguard.noise.lattice import (
     gaussian_calibration,
     laplace_calibration,
 )
-from tailguard.privacy.calibration import COORDINATE_VARIATION, Sensitivity
+from tailguard.privacy.calibration import COORDINATE_VARIATION, SMALLEST_SHARE, Sensitivity
 
 CHUNK_ROWS = 1024
 CALIBRATIONS = {"l2": gaussian_calibration, "l1": laplace_calibration}
@@ -223,3 +223,12 @@ def test_meaningless_shares_are_refused(share):
 @pytest.mark.parametrize("levels", [3, 4, 5])
 def test_plans_charge_at_least_the_samplers_distance_per_coordinate(levels):
     assert levels * CELL_VARIATION <= COORDINATE_VARIATION
+
+
+@pytest.mark.parametrize("size", [1, 7, 861, 13_120, 10**6])
+@pytest.mark.parametrize("integer", [False, True])
+def test_the_smallest_planned_share_has_a_lattice(size, integer):
+    """Plans refuse less; what they let through must never be refused at the gate."""
+    moved = math.sqrt(2.0 * size) if integer else 1.0
+    statistic = Sensitivity("l2", moved, moved, size, moved, moved, integer)
+    assert gaussian_calibration(statistic, SMALLEST_SHARE * math.sqrt(size)).share > 0

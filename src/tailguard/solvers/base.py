@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.calibration import COORDINATE_VARIATION
+from tailguard.privacy.calibration import COORDINATE_VARIATION, SMALLEST_SHARE
 from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.sets.base import ConstraintSet
@@ -218,6 +218,17 @@ class Plan:
     stages: tuple[Stage, ...]
     settings: Mapping[str, float | int | str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse shares that no lattice carries, before any budget is set aside."""
+        for stage in self.stages:
+            smallest = SMALLEST_SHARE * math.sqrt(stage.size)
+            require(
+                stage.asked is not None or stage.mu >= smallest,
+                f"epsilon must be larger: stage {stage.name!r} would release {stage.size} numbers "
+                f"at mu = {stage.mu:.3g}, and {smallest:.3g} is the least; "
+                f"got {self.guarantee.describe()}.",
+            )
 
     @property
     def total_mu(self) -> float:
