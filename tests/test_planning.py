@@ -4,6 +4,7 @@ import inspect
 import json
 import math
 
+import numpy as np
 import pytest
 
 import tailguard as tg
@@ -105,6 +106,34 @@ def test_losses_are_fitted_by_default_without_any_public_bound():
         assert hasattr(tg, name.removeprefix("tg."))
 
 
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+def test_defaults_are_planned_as_the_estimators_run_them(name):
+    found = advice(name).recommended
+    model = getattr(tg, ESTIMATORS[name].removeprefix("tg."))(guarantee=GUARANTEE, random_state=0)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2_000, 4))
+    y = X[:, 0] + rng.standard_normal(2_000)
+    certificate = model.fit(X, y if name == "squared" else y > 0.0).certificate_
+    assert 1 <= sum(release.times for release in certificate.releases) <= found.n_passes
+
+
+def test_predictions_that_beat_no_point_without_records_are_said_to_be_so():
+    facts = {**FACTS, "moment": tg.Moment(2.0, 1.0, kind="norm"), "n_rows": 60}
+    few, many = advice("convex", **facts), advice("convex", **{**facts, "n_rows": 10**6})
+    assert few.recommended.predicted_error > 2.0  # the diameter times the mean gradient's norm
+    assert few.notes[0].endswith("chosen without records, at most 2.")
+    assert few.notes[0] in str(few)
+    assert few.to_dict()["notes"] == [few.notes[0]]
+    assert not many.notes
+
+
+def test_too_few_records_for_the_default_method_are_said_to_be_so():
+    """As docs/quickstart.md has it: 220 sqrt(columns, target included) / mu."""
+    least = 220.0 * 5.0**0.5 / GUARANTEE.gaussian_mu()
+    assert f"below {least:.3g} records" in advice("squared", n_rows=int(least)).notes[0]
+    assert not advice("squared", n_rows=int(least) + 1).notes
+
+
 def test_more_budget_predicts_less_error():
     small, large = (
         tg.plan("squared", n_rows=10_000, n_features=5, epsilon=epsilon, delta=1e-6).recommended
@@ -121,6 +150,7 @@ def test_more_budget_predicts_less_error():
         ("convex", {**FACTS, "colour": 1.0}, "colour must not be given"),
         ("convex", {**FACTS, "smoothness": -1.0}, "smoothness must be"),
         ("sparse", {"n_nonzero": 0}, "n_nonzero must be"),
+        ("sparse", {}, "n_nonzero, or moment and diameter must be given for task 'sparse'"),
     ],
 )
 def test_bad_questions_are_refused_in_one_sentence(task, facts, sentence):

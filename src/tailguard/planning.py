@@ -17,19 +17,15 @@ from typing import Any
 
 from tailguard import papers
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
-from tailguard.losses.base import Loss
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan, Task
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
 from tailguard.papers.theorem import Theorem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.units import Units
 from tailguard.solvers.base import Problem
-from tailguard.solvers.descent import Schedule, predicted_noise_std
 from tailguard.solvers.limits import typical_curvature
-from tailguard.solvers.registry import make_solver
+from tailguard.solvers.registry import make_solver, solver_for
 
 __all__ = ["TASKS", "Advice", "Candidate", "plan"]
 
@@ -74,6 +70,9 @@ ESTIMATORS = {
     "poisson": "tg.PoissonRegression",
 }
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
+SCALE_ROWS = 220.0  # measured: times the root of the columns, target included, over mu
+BLIND = "below {:.3g} records the budget shows no scales: the default fit is then a constant."
+IDLE = "no error is below that of a point that is chosen without records, at most {:.3g}."
 RISK_UNITS = "units of the risk and its gradient"
 TASKS = ("mean", *THEOREMS, *LOSSES)
 """What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
@@ -127,6 +126,8 @@ class Advice:
         The recommended one first, the others by predicted error.
     refusals
         Method and reason.
+    notes
+        What a reader should know before taking any of them.
 
     Examples
     --------
@@ -142,6 +143,7 @@ class Advice:
     guarantee: Guarantee
     candidates: tuple[Candidate, ...]
     refusals: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def recommended(self) -> Candidate:
@@ -157,9 +159,8 @@ class Advice:
             "guarantee": self.guarantee.to_dict(),
             "recommended": self.recommended.method,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
-            "not_possible": [
-                {"method": method, "reason": reason} for method, reason in self.refusals
-            ],
+            "not_possible": [{"method": name, "reason": why} for name, why in self.refusals],
+            "notes": [*self.notes],
         }
 
     def to_json(self) -> str:
@@ -183,6 +184,7 @@ class Advice:
             )
         lines += ["", f"* recommended. Error and noise are in {self.recommended.unit}"]
         lines[-1] += self._other_units()
+        lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]
         return "\n".join(lines)
 
@@ -269,20 +271,38 @@ def plan(
         wanted = wanted if moment and diameter else {}
     if wanted and (moment is None or diameter is None):
         raise InputError(
-            f"moment and diameter must be given for task {task!r}, such as "
-            "moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
+            f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
+            f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
         )
     theorems: list[Candidate] = []
     for name, needed in wanted.items():
         try:
             theorem = _theorem(name, needed, n_rows, n_features, promise, moment, diameter, facts)
-            theorems.append(_of_theorem(name, theorem))
+            figures = theorem.predicted_excess, theorem.n_passes, theorem.noise_std
+            theorems.append(Candidate(f"tg.papers.{name}", *figures, RISK_UNITS))
         except InputError as refusal:
             refusals.append((f"tg.papers.{name}", str(refusal)))
     found += sorted(theorems, key=lambda candidate: candidate.predicted_error)
     if not found:
         raise InputError(f"task must have a method here, and has none; {refusals[0][1]}")
-    return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals))
+    if task in LOSSES:
+        least = SCALE_ROWS * math.sqrt(n_features) / promise.gaussian_mu()
+        notes = (BLIND.format(least),) if n_rows < least else ()
+    else:
+        bound = facts.get("gradient_bound", math.inf)
+        most = _trivial_excess(n_features, moment, diameter or math.inf, bound)
+        notes = (IDLE.format(most),) if found[0].predicted_error > most else ()
+    return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), notes)
+
+
+def _trivial_excess(
+    n_features: int, moment: Moment | None, reach: float, gradient_bound: float
+) -> float:
+    """Return what no point of the set exceeds: its width times the mean gradient's norm."""
+    if moment is None or moment.kind == "central":
+        return gradient_bound * reach
+    spread = 1.0 if moment.kind == "norm" else n_features ** max(0.5, 1.0 / moment.order)
+    return moment.scale * spread * reach
 
 
 def _check_facts(facts: Mapping[str, float]) -> None:
@@ -324,11 +344,6 @@ def _theorem(
         return call(n_rows, n_features, guarantee, moment=second, diameter=diameter, **told)
 
 
-def _of_theorem(name: str, theorem: Theorem) -> Candidate:
-    predicted, noise = theorem.predicted_excess, theorem.noise_std
-    return Candidate(f"tg.papers.{name}", predicted, theorem.n_passes, noise, RISK_UNITS)
-
-
 def _mean_advice(
     n_rows: int, n_features: int, guarantee: Guarantee, moment: Moment | None
 ) -> Advice:
@@ -336,48 +351,35 @@ def _mean_advice(
     choice = choose("auto", Task(n_rows, n_features, guarantee, moment))
     plans = (choice.plan, *choice.others)
     refusals = tuple((_mean_name(name), reason) for name, reason in choice.refusals)
-    candidates = tuple(_of_mean(each) for each in plans)
+    candidates = tuple(_of_mean(each, moment) for each in plans)
     return Advice("mean", n_rows, n_features, guarantee, candidates, refusals)
 
 
-def _mean_name(method: str) -> str:
-    return f"tg.mean(method={method!r})"
+def _mean_name(method: str, more: str = "") -> str:
+    return f"tg.mean(method={method!r}{more})"
 
 
-def _of_mean(found: MeanPlan) -> Candidate:
+def _of_mean(found: MeanPlan, moment: Moment | None) -> Candidate:
     error, size = found.expected, found.task.n_features
+    left_out = moment is not None and found.task.moment is None
+    name = _mean_name(found.method, ", moment=None" if left_out else "")
     passes = sum(stage.times for stage in found.stages)
     noise = error.noise / math.sqrt(size)
-    return Candidate(_mean_name(found.method), error.total, passes, noise, found.unit)
+    return Candidate(name, error.total, passes, noise, found.unit)
 
 
 def _default_candidate(name: str, n_rows: int, n_features: int, guarantee: Guarantee) -> Candidate:
     """Return what the estimators do by default, which needs no public bound."""
     loss = make_loss(name)
-    solver = make_solver("scaled-gradient-descent")
     columns = max(1, n_features - 1)
     problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
-    planned = solver.plan(problem, guarantee)
-    descent, settings = planned.stage("descent"), planned.settings
-    scored = problem.scored
-    assert isinstance(scored, Loss)
-    query = MeanClippedGradient(
-        scored,
-        Units.raw(columns, intercept=problem.intercept),
-        row_limit=float(settings["row_limit"]),
-        slope_limit=float(settings["slope_limit"]),
-    )
-    noise = query.calibrate(n_rows, columns, descent.mu).noise_std / n_rows
-    step, iterate = float(settings["step_size"]), str(settings["iterate"])
-    schedule, curvature = (
-        Schedule(descent.times, step, descent.mu, iterate),
-        typical_curvature(scored),
-    )
-    weight = predicted_noise_std(schedule, noise, curvature)
-    excess = curvature / 2.0 * problem.size * weight**2
+    planned = solver_for("auto", problem).plan(problem, guarantee)
+    assert problem.scored is not None  # as of every loss with a name
+    error = float(planned.settings["predicted_privacy_error"])
+    excess = error**2 / (2.0 * typical_curvature(problem.scored))
     passes = sum(stage.times for stage in planned.stages)
     method = ESTIMATORS.get(name, f"tg.minimize({loss!r}, ...)")
-    return Candidate(method, excess, passes, noise, PRIVATE_UNITS)
+    return Candidate(method, excess, passes, error / math.sqrt(problem.size), PRIVATE_UNITS)
 
 
 def _sparse_candidate(

@@ -1,5 +1,6 @@
 """Every theorem as a solver: plans without records, honest books, printed noise, its own output."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -11,6 +12,8 @@ from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, hea
 from tailguard.gate import Gate
 from tailguard.papers.theorem import Theorem
 from tailguard.privacy.solve import satisfies
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.oracles import make_oracle
 
 every_theorem = pytest.mark.parametrize("name", CASES)
 printing = [name for name, case in CASES.items() if case.prints]
@@ -71,26 +74,61 @@ def test_what_is_spent_is_what_was_planned(name):
         assert case.constraint.contains(solution.coef)
 
 
-def plain_descents():
-    """Projected descent on the plain mean gradient: many lengths and steps, last and average."""
+STEP_SIZES = (0.05, 0.1, 0.25, 1.0 / 3.0, 0.5, 1.0)
+
+
+def plain_descents(step_sizes, n_steps):
+    """Projected descent on the plain mean gradient: all lengths, last point and both averages."""
     X, y = heavy_records()
-    for step in (0.05, 0.1, 0.25, 1.0 / 3.0, 0.5, 1.0):
-        w, total = np.zeros(N_FEATURES), np.zeros(N_FEATURES)
-        for turn in range(1, 61):
-            w = w - step * X.T @ (X @ w - y) / N_ROWS
-            w = w / max(1.0, np.linalg.norm(w) * 2.0 / DIAMETER)
-            total = total + w
-            yield w
-            yield total / turn
+    moments, target = X.T @ X / N_ROWS, X.T @ y / N_ROWS
+    for step in step_sizes:
+        for decay in (0.0, 0.5):
+            w, total, weighted = np.zeros((3, N_FEATURES))
+            for turn in range(1, n_steps + 1):
+                w = w - step / turn**decay * (moments @ w - target)
+                w = w / max(1.0, np.linalg.norm(w) * 2.0 / DIAMETER)
+                total, weighted = total + w, weighted + turn * w
+                yield from (w, total / turn, 2.0 * weighted / (turn * (turn + 1)))
+
+
+def distance_from_plain_descent(case, theorem):
+    """How near the answer without noise is to plain descent, the theorem's own steps included."""
+    solver = theorem.solver
+    own = [size for size in [getattr(solver, "step_size", None)] if size]
+    n_steps = max(60, getattr(solver, "n_steps", None) or 1)
+    solution, *_ = run(case, theorem)
+    others = plain_descents((*STEP_SIZES, *own), n_steps)
+    return min(np.abs(solution.coef - other).max() for other in others)
 
 
 @every_theorem
 def test_without_noise_it_is_not_plain_gradient_descent(name):
     """Far outliers carry plain descent away; what bounds them or cuts records up is not moved."""
     case = CASES[name]
-    solution, *_ = run(case, case.theorem())
-    nearest = min(np.abs(solution.coef - other).max() for other in plain_descents())
-    assert nearest > 1e-3
+    assert distance_from_plain_descent(case, case.theorem()) > 1e-3
+
+
+def plain_under_the_name_of(theorem):
+    """The theorem with a solver that clips nothing and reads all records at every step."""
+    solver = theorem.solver
+    steps = {
+        field: getattr(solver, field)
+        for field in ("n_steps", "step_size", "iterate", "decay")
+        if getattr(solver, field, None)
+    }
+    plain = NoisyGradientDescent(
+        **{"n_steps": 40, "step_size": 0.25, **steps}, oracle=make_oracle("clipped", clip_norm=1e6)
+    )
+    generous = tg.GDP(1e5)
+    return dataclasses.replace(theorem, solver=plain, guarantee=generous, spent=generous)
+
+
+@every_theorem
+def test_plain_gradient_descent_under_its_name_is_found_out(name):
+    case = CASES[name]
+    impostor = plain_under_the_name_of(case.theorem())
+    ball = dataclasses.replace(case, constraint=tg.sets.L2Ball(DIAMETER / 2.0))
+    assert distance_from_plain_descent(ball, impostor) < 1e-6
 
 
 @pytest.mark.parametrize("name", safe)

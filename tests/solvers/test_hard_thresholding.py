@@ -73,8 +73,8 @@ def test_without_noise_it_is_the_recursion_of_the_paper(loss_name, n_nonzero, in
     expected = recursion(
         X, y, slope, step=step, n_nonzero=n_nonzero, intercept=intercept, **numbers
     )
-    np.testing.assert_allclose(solution.coef, expected[:9], atol=1e-6)
-    assert solution.intercept == pytest.approx(expected[9] if intercept else 0.0, abs=1e-6)
+    np.testing.assert_allclose(solution.coef, expected[:9], atol=1e-9)
+    assert solution.intercept == pytest.approx(expected[9] if intercept else 0.0, abs=1e-9)
     assert np.count_nonzero(solution.coef) == min(n_nonzero, 9)
     # Gradient descent under another name would keep all entries, or see all records each time.
     whole = recursion(X, y, slope, step=step, n_nonzero=9, intercept=intercept, **numbers)

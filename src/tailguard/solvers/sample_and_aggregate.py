@@ -10,16 +10,12 @@ Wang, Xiao, Devadas and Xu 2020, Algorithm 1 and Theorems 1 and 2; Nissim, Raskh
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from tailguard.checks import InputError, check_finite, check_integer, check_positive
 from tailguard.gate import Gate
-from tailguard.losses.base import Loss
 from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.sample_aggregate import SampleAggregate
@@ -31,65 +27,11 @@ from tailguard.solvers.base import (
     require,
     usable_guarantee,
 )
+from tailguard.solvers.block_minimiser import BlockMinimiser, Estimator, no_estimate
 from tailguard.solvers.reach import check_reach, in_users_terms, set_of
 from tailguard.solvers.smooth_stage import SmoothStage
 
-__all__ = ["BlockMinimiser", "SampleAndAggregate", "no_estimate"]
-
-FloatArray = NDArray[np.float64]
-
-MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
-Estimator = Callable[[FloatArray, FloatArray], FloatArray]
-
-
-def no_estimate(features: FloatArray, target: FloatArray) -> FloatArray:
-    """Return nothing: for the public numbers of a query, which need no estimate.
-
-    Examples
-    --------
-    >>> no_estimate(np.zeros((1, 1)), np.zeros(1))
-    array([], dtype=float64)
-    """
-    return np.empty(0)
-
-
-@dataclass(frozen=True)
-class BlockMinimiser:
-    """Weights of least mean loss on some records, with a small ridge; it keeps nothing.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> fit = BlockMinimiser(tg.losses.Squared(), intercept=False, ridge=1e-9)
-    >>> fit(np.array([[1.0], [2.0]]), np.array([2.0, 4.0])).round(6)
-    array([2.])
-    """
-
-    loss: Loss
-    intercept: bool
-    ridge: float
-
-    def __call__(self, features: FloatArray, target: FloatArray) -> FloatArray:
-        """Minimise, from zero."""
-        columns = [features, np.ones((len(features), 1))] if self.intercept else [features]
-        design = np.hstack(columns)
-
-        def risk(weights: FloatArray) -> tuple[float, FloatArray]:
-            """Return mean loss and its gradient."""
-            score = design @ weights
-            penalty = self.ridge * float(weights @ weights)
-            value = float(np.mean(self.loss.value(score, target))) + penalty
-            slope = self.loss.slope(score, target)
-            return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
-
-        found = minimize(
-            risk,
-            np.zeros(design.shape[1]),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": MOST_ITERATIONS},
-        )
-        return np.asarray(found.x, dtype=np.float64)
+__all__ = ["SampleAndAggregate"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,14 +24,9 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
 from tailguard.solvers.descent import Schedule, descend, predicted_noise_std
-from tailguard.solvers.limits import STEP_COUNTS, choose_limits, typical_curvature
-from tailguard.solvers.private_units import (
-    LOCATION_STEPS,
-    SPREAD_STEPS,
-    buy_units,
-    fewest_records,
-    units_stages,
-)
+from tailguard.solvers.limits import choose_limits, typical_curvature
+from tailguard.solvers.private_units import buy_units, units_stages
+from tailguard.solvers.scale_facts import most_coordinates, too_few_records
 from tailguard.solvers.unit_rate import RATE_PURPOSE, RATE_SHARE, at_unit_rate, needs_rate
 
 __all__ = ["ScaledGradientDescent"]
@@ -137,7 +132,7 @@ class ScaledGradientDescent:
                 "radius": self.radius,
                 "iterate": self.iterate,
             },
-            assumptions=(*ASSUMPTIONS, *_few_records(problem, bought[0])),
+            assumptions=(*ASSUMPTIONS, *too_few_records(problem, bought[0])),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -164,24 +159,6 @@ class ScaledGradientDescent:
             constraint=L2Ball(float(settings["radius"])),
         )
         return _solution(plan, query, schedule, weights, points)
-
-
-def _few_records(problem: Problem, spread: Stage) -> tuple[str, ...]:
-    """Say from public numbers alone that there are too few records for this budget."""
-    fewest = fewest_records(problem, spread)
-    if problem.n_rows >= fewest:
-        return ()
-    return (
-        f"n = {problem.n_rows} is below the {fewest} records that scales need at this budget, so "
-        "columns are read in their raw units: accuracy holds only where these are near 1",
-    )
-
-
-def most_coordinates(problem: Problem, n_steps: int | None) -> int:
-    """Bound the numbers that a plan releases, before its steps are chosen."""
-    measured = problem.n_features + 2  # the target and the offset are columns too
-    bought = (SPREAD_STEPS + 2 + LOCATION_STEPS + 1) * measured + problem.size
-    return bought + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
 def _solution(

@@ -12,6 +12,8 @@ import math
 
 from tailguard.checks import InputError, check_finite, check_integer
 from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.solvers.acceleration import step_parameter
+from tailguard.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
 
 __all__ = [
     "accelerated_step_parameter",
@@ -97,10 +99,7 @@ def localized_phases(*, n_rows: int, n_minimum: int = 32) -> tuple[int, ...]:
     (563, 250, 125, 62)
     """
     check_facts(n_rows=n_rows, n_minimum=n_minimum)
-    sizes: list[int] = []
-    while n_rows // 2 ** (len(sizes) + 1) >= n_minimum:
-        sizes.append(n_rows // 2 ** (len(sizes) + 1))
-    return (n_rows - sum(sizes[1:]), *sizes[1:])
+    return halving_sizes(n_rows, n_minimum)
 
 
 def localized_step_parameter(
@@ -147,9 +146,7 @@ def shrinking_phases(*, n_rows: int) -> int:
     [2, 4, 4, 7]
     """
     check_facts(n_rows=n_rows)
-    if n_rows == 1:
-        return 1
-    return max(1, math.floor(math.log2(2.0 * n_rows / math.log2(n_rows)) / 2.0) - 1)
+    return len(equal_sizes(n_rows))
 
 
 def printed_phase_sizes(*, n_rows: int, growth_bound: float) -> tuple[int, ...]:
@@ -168,7 +165,9 @@ def printed_phase_sizes(*, n_rows: int, growth_bound: float) -> tuple[int, ...]:
     >>> printed_phase_sizes(n_rows=10**4, growth_bound=2.0)
     (752, 1505, 3010)
     """
-    n_phases, base = _doubling(n_rows, growth_bound)
+    _check_doubling(n_rows, growth_bound)
+    base = 1.0 / math.log2(growth_bound)
+    n_phases = math.floor(base * math.log2(math.log2(n_rows)))
     share = n_rows / math.log2(n_rows) ** base
     return tuple(math.floor(2**phase * share) for phase in range(n_phases))
 
@@ -187,10 +186,8 @@ def phase_sizes(*, n_rows: int, growth_bound: float, n_minimum: int = 32) -> tup
     (1428, 2857, 5715)
     """
     check_facts(n_minimum=n_minimum)
-    n_phases, _ = _doubling(n_rows, growth_bound)
-    n_phases = max(1, min(n_phases, math.floor(math.log2(n_rows / n_minimum + 1.0))))
-    sizes = [2**phase * n_rows // (2**n_phases - 1) for phase in range(n_phases)]
-    return (*sizes[:-1], n_rows - sum(sizes[:-1]))
+    _check_doubling(n_rows, growth_bound)
+    return doubling_sizes(n_rows, growth_bound, n_minimum)
 
 
 def accelerated_steps(
@@ -242,8 +239,9 @@ def accelerated_step_parameter(
     """
     check_facts(n_steps=n_steps, gradient_std=gradient_std, smoothness=smoothness)
     check_facts(diameter=diameter)
-    spread = math.sqrt(2.0 * n_steps * (n_steps + 1.0) * (n_steps + 2.0) / 3.0)
-    return max(2.0 * smoothness, gradient_std * spread / diameter)
+    return step_parameter(
+        n_steps, gradient_error=gradient_std, smoothness=smoothness, diameter=diameter
+    )
 
 
 def printed_accelerated_noise_std(
@@ -267,10 +265,8 @@ def printed_accelerated_noise_std(
     return clip_norm * math.sqrt(-n_steps * math.log(delta)) / (n_rows * epsilon)
 
 
-def _doubling(n_rows: int, growth_bound: float) -> tuple[int, float]:
-    """Count the phases of Algorithm 5, and work out the logarithm of 2 to base ``growth_bound``."""
+def _check_doubling(n_rows: int, growth_bound: float) -> None:
+    """Refuse what Algorithm 5 cannot cut into phases."""
     check_integer("n_rows", n_rows, minimum=2)
     if check_finite("growth_bound", growth_bound) <= 1.0:
         raise InputError(f"growth_bound must be a number above 1; got {growth_bound!r}.")
-    base = 1.0 / math.log2(growth_bound)
-    return math.floor(base * math.log2(math.log2(n_rows))), base

@@ -53,6 +53,7 @@ TIGHT = "noise at the exact bound of the truncation and of exact composition (E1
 UNIFORM = "the bound has the power of d that holds at all points at once (E9)"
 WHOLE = "the number of steps is whole, and their hidden constants are 1 (E36)"
 SCALES = ("printed", "balanced")
+USUAL_BATCH_ROWS = 1000
 
 
 def smoothed_strongly_convex(
@@ -170,7 +171,7 @@ def stochastic(
     *,
     moment: Moment,
     diameter: float,
-    batch_rows: int = 1000,
+    batch_rows: int | None = None,
     n_passes: int = 1,
     step_size: float = 1.0,
     failure_probability: float = 0.01,
@@ -180,7 +181,8 @@ def stochastic(
     """Descent on batches with steps of ``step_size / sqrt(t)``, for convex losses; its average.
 
     The paper says nothing of the privacy of its batches: here they are a random partition, a fresh
-    and secret one for every pass where that makes the noise less.
+    and secret one for every pass where that makes the noise less. Where ``batch_rows`` is None it
+    is 1000, or all records where there are fewer.
 
     *Reference.* Wang and others 2020, Section 6 (stochastic Algorithm 4).
 
@@ -198,6 +200,8 @@ def stochastic(
     facts = law.facts
     check_integer("n_passes", n_passes, minimum=1)
     check_positive("step_size", step_size)
+    if batch_rows is None:
+        batch_rows = min(USUAL_BATCH_ROWS, n_rows)
     n_batches = n_rows // check_integer("batch_rows", batch_rows, minimum=1, maximum=n_rows)
     n_steps = n_passes * n_batches
     if facts.n_steps not in (None, n_steps):

@@ -1,0 +1,72 @@
+"""The minimiser of the mean loss on the records of one block, as sample and aggregate calls it.
+
+Reference
+---------
+Liu and Nocedal 1989 (L-BFGS); Wang, Xiao, Devadas and Xu 2020, Algorithm 1, step 3.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from tailguard.losses.base import Loss
+
+__all__ = ["BlockMinimiser", "Estimator", "no_estimate"]
+
+FloatArray = NDArray[np.float64]
+
+MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
+Estimator = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def no_estimate(features: FloatArray, target: FloatArray) -> FloatArray:
+    """Return nothing: for the public numbers of a query, which need no estimate.
+
+    Examples
+    --------
+    >>> no_estimate(np.zeros((1, 1)), np.zeros(1))
+    array([], dtype=float64)
+    """
+    return np.empty(0)
+
+
+@dataclass(frozen=True)
+class BlockMinimiser:
+    """Weights of least mean loss on some records, with a small ridge; it keeps nothing.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> fit = BlockMinimiser(tg.losses.Squared(), intercept=False, ridge=1e-9)
+    >>> fit(np.array([[1.0], [2.0]]), np.array([2.0, 4.0])).round(6)
+    array([2.])
+    """
+
+    loss: Loss
+    intercept: bool
+    ridge: float
+
+    def __call__(self, features: FloatArray, target: FloatArray) -> FloatArray:
+        """Minimise, from zero."""
+        columns = [features, np.ones((len(features), 1))] if self.intercept else [features]
+        design = np.hstack(columns)
+
+        def risk(weights: FloatArray) -> tuple[float, FloatArray]:
+            """Return mean loss and its gradient."""
+            score = design @ weights
+            penalty = self.ridge * float(weights @ weights)
+            value = float(np.mean(self.loss.value(score, target))) + penalty
+            slope = self.loss.slope(score, target)
+            return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
+
+        found = minimize(
+            risk,
+            np.zeros(design.shape[1]),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": MOST_ITERATIONS},
+        )
+        return np.asarray(found.x, dtype=np.float64)

@@ -1,0 +1,61 @@
+"""The pages on the papers name every public function, and split what privacy and accuracy need."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tailguard.papers.theorem import Theorem
+
+DOCS = Path(__file__).parents[2] / "docs"
+THEOREMS, BOUNDS = ((DOCS / name).read_text() for name in ("papers.md", "papers-bounds.md"))
+PAPERS = ("kamath2022", "tao2022", "wang2020", "zhao2024", "xu2025")
+MODULES = (
+    *PAPERS,
+    "fano",
+    "rates",
+    *(f"parameters.{name}" for name in (*PAPERS, "groups", "steps")),
+)
+BOTH = ("*Needed for privacy.*", "*Needed for accuracy.*")
+
+
+def is_theorem(function):
+    return getattr(function, "__annotations__", {}).get("return") in (Theorem, "Theorem")
+
+
+def sections(page, mark):
+    """Title and text of every section under headings of that many marks."""
+    parts = re.split(rf"^{mark} (.+)$", page, flags=re.MULTILINE)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_function_is_on_a_page_and_nothing_else(name):
+    module = import_module(f"tailguard.papers.{name}")
+    functions = {each: getattr(module, each) for each in module.__all__}
+    theorems = {each for each, function in functions.items() if is_theorem(function)}
+    shown = {each for each in theorems if f"tg.papers.{name}.{each}(" in THEOREMS}
+    assert shown == theorems
+    section = dict(sections(BOUNDS, "###"))[f"`tg.papers.{name}`"]
+    listed = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    constants = {each for each in functions if f"\n`{each}` has" in section}
+    assert listed | constants == {*functions} - theorems
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_function_has_an_example(name):
+    module = import_module(f"tailguard.papers.{name}")
+    functions = [getattr(module, each) for each in module.__all__]
+    assert all(">>> " in function.__doc__ for function in functions if callable(function))
+
+
+def test_every_theorem_and_every_paper_says_what_privacy_and_what_accuracy_need():
+    theorems = [
+        text
+        for title, text in sections(THEOREMS, "###")
+        if title.startswith(("Theorem", "Section"))
+    ]
+    assert len(theorems) == 19
+    for text in (*theorems, *(text for _, text in sections(BOUNDS, "##"))):
+        assert all(word in " ".join(text.split()) for word in BOTH)

@@ -1,0 +1,175 @@
+"""Black-box audits of every solver by name: what runs on a worst pair may show, and what they do.
+
+Of at most 64 records one differs, and methods take at most three steps. Whoever attacks sees all
+points of a run, and tells neighbours apart by the discriminant of a pilot. Lower confidence bounds
+at 99.9 per cent (Nasr et al. 2023; Clopper and Pearson 1934) must not pass the claim, and must
+pass it where the noise is half of what it should be.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from privacy.mutants.understated import Understated
+from support.spy import gate_over
+from support.statistics import clopper_pearson_upper, mu_lower_bound
+from tailguard.solvers.base import Problem
+from tailguard.solvers.registry import SOLVERS, make_solver
+from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
+
+N_ROWS, FALSE_ALARM = 60, 1e-3
+N_PILOT, FEW, MANY = 150, 400, 1_500
+PHASES = {"clip_norm": 1.0, "row_limit": 1.0, "diameter": 50.0, "step_parameter": 1.0}
+BATCHES = {"n_steps": 1, "clip_norm": 1.0, "diameter": 1e6, "smoothness": 1.0}
+UNITS = {"feature_scale": 1.0, "target_scale": 1.0}
+
+
+def lonely():
+    """Rows that say nothing but for the first, whose target pulls as far as it may."""
+    X, y = np.zeros((N_ROWS, 1)), np.zeros(N_ROWS)
+    X[0] = 1.0
+    for y[0] in (-1e9, 1e9):
+        yield X.copy(), y.copy()
+
+
+def spread():
+    """Columns and targets that have a scale; the first row is far out and pulls both ways."""
+    X = np.linspace(-1.0, 1.0, N_ROWS)[:, None]
+    y = X[:, 0].copy()
+    X[0] = 1e3
+    for y[0] in (-1e9, 1e9):
+        yield X.copy(), y.copy()
+
+
+def opposed():
+    """Columns that are alike but for the first row, which speaks for one and against the other."""
+    X, y = np.full((N_ROWS, 2), 0.5), np.full(N_ROWS, 2.0)
+    y[0] = 1.0
+    for X[0] in ((8.0, -8.0), (-8.0, 8.0)):
+        yield X.copy(), y.copy()
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A solver of few steps, a worst pair for it, and what is claimed."""
+
+    options: dict = field(default_factory=dict)
+    pair: object = lonely
+    intercept: bool = False
+    claimed_mu: float = 1.0
+
+
+AUDITS = {
+    "dp-sgd": Audit({"clip_norm": 1.0, "batch_rows": N_ROWS, "n_passes": 3, "step_size": 1.0}),
+    "doubling-accelerated": Audit({"growth_bound": 4.0, **BATCHES}),
+    "doubling-localised": Audit(PHASES),
+    "hard-thresholding": Audit(
+        {"n_nonzero": 1, "n_steps": 1, "threshold": 8.0, "step_size": 1.0, **UNITS},
+        opposed,
+        claimed_mu=1.5,
+    ),
+    "localised": Audit(PHASES),
+    "noisy-gradient-descent": Audit({"n_steps": 3, "clip_norm": 1.0, "step_size": 1.0}),
+    "permuted-accelerated": Audit(BATCHES),
+    "scaled-gradient-descent": Audit(
+        {"n_steps": 2, "row_limit": 2.0, "slope_limit": 2.0, "units_share": 0.05}, spread, True
+    ),
+    "shrinking-localised": Audit(PHASES),
+}
+QUICK = ("dp-sgd", "hard-thresholding", "noisy-gradient-descent")  # others: test_single_pass.py
+SLOW = ("scaled-gradient-descent",)  # it buys scales first
+BY_EPSILON = ("sample-and-aggregate",)  # below: its promise is no mu
+BY_TRANSCRIPT = ("whitened-newton",)  # tests/privacy/test_whitened_newton.py: by all releases
+every_solver = pytest.mark.parametrize("name", AUDITS)
+
+
+def test_every_registered_solver_is_audited():
+    assert {*AUDITS, *BY_EPSILON, *BY_TRANSCRIPT} == {*SOLVERS}
+
+
+def points(solver, problem, guarantee, records, seeds):
+    """Everything that runs return, a run a row."""
+    plan = solver.plan(problem, guarantee)
+    found = []
+    for seed in seeds:
+        gate, _ = gate_over(problem, *records, guarantee, seed=seed)
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        solution = solver.run(plan, gate)
+        found.append([*solution.trace.ravel(), *solution.coef, solution.intercept])
+    return np.array(found)
+
+
+def errors(name, guarantee, n_runs):
+    """How often the attack takes each of the neighbours for the other one."""
+    audit = AUDITS[name]
+    pair = list(audit.pair())
+    problem = Problem(tg.losses.Squared(), *pair[0][0].shape, audit.intercept)
+    solver = make_solver(name, **audit.options)
+
+    def both(first, count):
+        return [
+            points(solver, problem, guarantee, records, range(first + side, first + 2 * count, 2))
+            for side, records in enumerate(pair)
+        ]
+
+    pilot = both(10**6, N_PILOT)
+    means = [found.mean(axis=0) for found in pilot]
+    centred = np.concatenate([found - mean for found, mean in zip(pilot, means, strict=True)])
+    unit = np.maximum(centred.std(axis=0), 1e-300)
+    gap = (means[1] - means[0]) / unit
+    weights = np.linalg.lstsq(np.cov((centred / unit).T), gap, rcond=1e-9)[0] / unit
+    threshold = weights @ (means[0] + means[1]) / 2.0
+    low, high = (found @ weights for found in both(0, n_runs))
+    return int((low > threshold).sum()), int((high <= threshold).sum())
+
+
+def shown_mu(name, true_mu, n_runs):
+    """Lower confidence bound on mu of a solver that is told ``true_mu``."""
+    return mu_lower_bound(*errors(name, tg.GDP(true_mu), n_runs), n_runs, FALSE_ALARM)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_no_run_shows_more_than_was_claimed_and_half_the_noise_is_caught(name):
+    claimed = AUDITS[name].claimed_mu
+    assert shown_mu(name, claimed, FEW) <= claimed
+    assert shown_mu(name, 2.0 * claimed, FEW) > claimed
+
+
+@pytest.mark.audit
+@every_solver
+def test_many_runs_show_no_more_and_half_the_noise_is_caught(name):
+    claimed, n_runs = AUDITS[name].claimed_mu, FEW if name in SLOW else MANY
+    assert 0.4 * claimed < shown_mu(name, claimed, n_runs) <= claimed
+    assert shown_mu(name, 2.0 * claimed, n_runs) > claimed
+
+
+# Sample and aggregate, on nine blocks of one record, whose minimiser is its target.
+
+BLOCKS, CLAIM = 9, tg.ApproxDP(1.0, 0.05)
+
+
+def shown_epsilon(shrink, n_runs):
+    """Lower confidence bound on epsilon, where one minimiser goes from end to end of a line."""
+    solver = SampleAndAggregate(n_blocks=BLOCKS, diameter=4.0)
+    problem = Problem(tg.losses.Squared(), BLOCKS, 1)
+    exact = solver._query_for
+    object.__setattr__(solver, "_query_for", lambda asked: Understated(exact(asked), shrink))
+    places = solver.query(1)._dealt(BLOCKS)
+    line = np.array([-1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    y, scores = np.empty(BLOCKS), []
+    for side, line[0] in enumerate((-1.0, 1.0)):
+        y[places] = line
+        records = np.ones((BLOCKS, 1)), y.copy()
+        scores.append(points(solver, problem, CLAIM, records, range(side, 2 * n_runs, 2))[:, 0])
+    wrong = int((scores[0] > 0.0).sum()), int((scores[1] <= 0.0).sum())
+    upper = clopper_pearson_upper(wrong, n_runs, FALSE_ALARM / 2)
+    return math.log(max(1.0 - upper[1] - CLAIM.delta, 1e-9) / upper[0])
+
+
+@pytest.mark.parametrize("n_runs", [250, pytest.param(1_200, marks=pytest.mark.audit)])
+def test_sample_and_aggregate_shows_no_more_than_epsilon_and_far_less_noise_is_caught(n_runs):
+    assert shown_epsilon(1.0, n_runs) <= CLAIM.epsilon
+    assert shown_epsilon(20.0, n_runs) > CLAIM.epsilon
