@@ -92,18 +92,20 @@ class Gate:
         exposure: Any = None,
         loss: Any = None,
         classes: Any = None,
+        missing: Any = None,
         ledger: Books | None = None,
         random_state: int | None = None,
     ) -> "Gate":
         """Wrap whatever the user brought: arrays, or pandas, polars and pyarrow tables.
 
         ``loss`` says which targets are valid; records with another one are void. ``classes``
-        declares the labels. ``exposure`` enters the score as its logarithm. A ``ledger`` is charged
-        beside the gate's own books.
+        declares the labels. ``exposure`` enters the score as its logarithm. ``missing`` maps
+        columns to public constants for their missing cells. A ``ledger`` is charged beside the
+        gate's own books.
         """
         if loss is not None:
             check_known(loss)
-        rows = make_rows(X, y, exposure=exposure, loss=loss, classes=classes)
+        rows = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
         return cls(rows, guarantee=guarantee, source=make_source(random_state), ledger=ledger)
 
     @property

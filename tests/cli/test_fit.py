@@ -118,3 +118,33 @@ def test_a_full_disk_is_one_sentence(csv_file, call):
     answer = call("fit", csv_file, *FITS["linear"], *PRIVACY, "--out", "/dev/full")
     assert (answer.code, answer.out) == (2, "")
     assert answer.err == "Error: --out could not be written: No space left on device.\n"
+
+
+def test_constants_stand_for_missing_cells_in_fits_and_predictions(tmp_path, call):
+    lines = ["40,0,1.5", "60,5,2.5", "50,7,3.5"] * 100
+    file, whole, out = (tmp_path / name for name in ("gaps.csv", "whole.csv", "model.json"))
+    for path, first in ((file, ",,1"), (whole, "40,0,1")):
+        path.write_text("\n".join(["age,income,cost", *[first] * 50, *lines]) + "\n")
+    declared = ["--missing", "age=40", "--missing", "income=0"]
+    written = []
+    for path, options in ((whole, []), (file, declared)):
+        fitted = call("fit", path, "--target", "cost", *options, *PRIVACY, *SEEDED, "--out", out)
+        assert fitted.code == 0, fitted.err
+        written.append(json.loads(out.read_text()))
+    assert written[0]["coef"] == written[1]["coef"]
+    assert written[1]["missing"] == {"age": 40.0, "income": 0.0}
+    predictions = [call("predict", out, path).out for path in (whole, file)]
+    assert predictions[0] == predictions[1]
+
+
+@pytest.mark.parametrize(
+    "declared", ["age", "age=", "age=mean", "age=inf", "=4", "height=1", "region=1"]
+)
+def test_a_missing_cell_needs_a_constant_and_a_numeric_feature(declared, csv_file, tmp_path, call):
+    columns = ["--target", "cost", "--features", "age,region"]
+    options = [*columns, "--categorical", "region=north,south"]
+    out = tmp_path / "model.json"
+    answer = call("fit", csv_file, *options, *PRIVACY, "--missing", declared, "--out", out)
+    assert answer.code == 2
+    assert "--missing must" in answer.err
+    assert not out.exists()

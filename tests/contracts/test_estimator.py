@@ -27,12 +27,15 @@ CLASSIFIER_EXEMPTIONS = {
 
 
 def cases():
-    for name in estimators.__all__:
-        model = getattr(estimators, name)(guarantee=tg.GDP(100.0), random_state=0)
+    filled = ("LinearRegression", "LogisticRegression")
+    for name, missing in [(name, None) for name in estimators.__all__] + [
+        (name, {0: 1.0}) for name in filled
+    ]:
+        model = getattr(estimators, name)(guarantee=tg.GDP(100.0), random_state=0, missing=missing)
         exempt = EXEMPTIONS | (CLASSIFIER_EXEMPTIONS if name.endswith("LogisticRegression") else {})
         for estimator, check in estimator_checks_generator(model, legacy=True):
             if check.func.__name__ not in exempt:
-                yield pytest.param(estimator, check, id=f"{name}-{check.func.__name__}")
+                yield pytest.param(estimator, check, id=f"{name}-{missing}-{check.func.__name__}")
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(cases()))

@@ -17,13 +17,18 @@ from tailguard.rows.arrays import make_rows
 
 @dataclass
 class Heard:
-    """A query that keeps what the gate gives it to finish: the noised numbers, nothing else."""
+    """A query that keeps its answer on the lattice, and the noised numbers that it finishes."""
 
     query: Any
     raw: Any = None
+    clean: Any = None
 
     def __getattr__(self, name):
         return getattr(self.query, name)
+
+    def answer(self, *given):
+        self.clean = self.query.answer(*given)
+        return self.clean
 
     def finish(self, noised, n_rows):
         self.raw = noised
@@ -65,10 +70,8 @@ class OverheardGate(Gate):
         answer = super().ask(heard, state, mu=mu)
         calibration = query.calibrate(self.n_rows, self.n_features, mu)
         with np.errstate(all="ignore"):
-            clean, other = (
-                query.answer(rows, state, calibration) * calibration.grid
-                for rows in (self.here, self.there)
-            )
+            other = query.answer(self.there, state, calibration) * calibration.grid
+            clean = heard.clean * calibration.grid
         way = (other - clean) / calibration.noise_std
         shift = float(np.linalg.norm(way))
         if shift > 0.0:

@@ -1,6 +1,7 @@
 """Reading what the user typed: numbers, lists of names, declared levels, places to write to."""
 
 import csv
+import math
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import typer
 from tailguard.checks import InputError
 
 __all__ = [
+    "constants_of",
     "destination",
     "labels_of",
     "levels_of",
@@ -97,6 +99,30 @@ def levels_of(declarations: list[str]) -> dict[str, tuple[str, ...]]:
                 f"got {text!r}."
             )
         declared[column] = names_of("--categorical", levels)
+    return declared
+
+
+def constants_of(declarations: list[str]) -> dict[str, float]:
+    """Read declarations of the form ``column=number``.
+
+    Examples
+    --------
+    >>> constants_of(["age=40", "income=0"])
+    {'age': 40.0, 'income': 0.0}
+    """
+    declared: dict[str, float] = {}
+    for text in declarations:
+        column, _, constant = text.rpartition("=")
+        try:
+            value = float(constant)
+        except ValueError:
+            value = math.nan
+        if not column or column in declared or not math.isfinite(value):
+            raise InputError(
+                "--missing must give each column one constant known without the file, such as "
+                f"age=40; got {text!r}."
+            )
+        declared[column] = value
     return declared
 
 

@@ -44,6 +44,17 @@ class Design:
         )
         return tuple(name for names in named for name in names)
 
+    def constants(self, missing: Mapping[str, float]) -> dict[int, float]:
+        """Return constants for missing cells by the number of the feature."""
+        numeric = [column for column in self.columns if column not in self.categorical]
+        for column in missing:
+            if column not in numeric:
+                raise InputError(
+                    f"--missing must name one of the numeric features {', '.join(numeric)}; got "
+                    f"{column!r}."
+                )
+        return {self.feature_names.index(column): missing[column] for column in missing}
+
     def read(self, path: Path) -> FloatArray:
         """Read the columns of a file as a matrix; a row with a missing cell holds NaN."""
         numeric = [column for column in self.columns if column not in self.categorical]

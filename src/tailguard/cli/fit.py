@@ -8,7 +8,7 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, labels_of, levels_of, names_of
+from tailguard.cli.arguments import constants_of, destination, labels_of, levels_of, names_of
 from tailguard.cli.design import declare_design
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
@@ -44,8 +44,9 @@ of the same rows spends again; what was spent adds up.
 
 The header is public, the cells are not. A column is numeric unless it is
 declared categorical. A row with an empty or unreadable cell is void: it
-counts as a row, contributes nothing, and nothing is said about it. So
-declare or leave out a CSV column of words, or else every row is void. In a
+counts as a row, contributes nothing, and nothing is said about it; with
+--missing age=40 such a cell of age counts as 40 instead, in predictions too.
+So declare or leave out a CSV column of words, or else every row is void. In a
 categorical column, values that were not declared share the level 'other'.
 """
 # The private spread of a column is measured on pairs of rows.
@@ -62,6 +63,7 @@ def fit(
     model: options.Model = "linear",
     features: options.Features = None,
     categorical: options.Categorical = None,
+    missing: options.Missing = None,
     exposure: options.Exposure = None,
     classes: options.Classes = None,
     threshold: options.Threshold = None,
@@ -104,6 +106,9 @@ def fit(
         categorical=levels_of(categorical or []),
         reserved={"--target": target} | ({} if exposure is None else {"--exposure": exposure}),
     )
+    constants = constants_of(missing or [])
+    if constants:
+        estimator.set_params(missing=design.constants(constants))
     destination(out)
     matrix = design.read(file)
     if len(matrix) < FEWEST_ROWS:

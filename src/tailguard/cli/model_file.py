@@ -17,6 +17,7 @@ from tailguard.checks import InputError, check_finite
 from tailguard.cli.arguments import write_text
 from tailguard.cli.design import Design
 from tailguard.cli.models import MODELS
+from tailguard.missing import Fill
 from tailguard.privacy.certificate import Certificate
 from tailguard.version import __version__
 
@@ -25,7 +26,7 @@ __all__ = ["FORMAT", "ModelFile", "load_model"]
 FORMAT = "tailguard-model-1"
 """Name and version of the format; a change of meaning takes a new number."""
 # Parameters that have their own place in the file, or none.
-NOT_WRITTEN = ("classes", "guarantee", "ledger")
+NOT_WRITTEN = ("classes", "guarantee", "ledger", "missing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class ModelFile:
         """Return the file's content as plain data."""
         estimator = self.estimator
         parameters = estimator.get_params(deep=False)
+        names = self.design.feature_names
+        fill = Fill.of(parameters["missing"], len(names), names)
         return {
             "format": FORMAT,
             "tailguard_version": __version__,
@@ -62,8 +65,9 @@ class ModelFile:
             "categorical": {name: list(levels) for name, levels in self.design.categorical.items()},
             "target": self.target,
             "exposure": self.exposure,
+            "missing": {names[place]: constant for place, constant in fill.constants.items()},
             "classes": list(parameters["classes"]) if "classes" in parameters else None,
-            "feature_names": list(self.design.feature_names),
+            "feature_names": list(names),
             "coef": _plain(estimator.coef_),
             "intercept": _plain([estimator.intercept_])[0],
             "coef_noise_std": _plain(estimator.coef_noise_std_),
@@ -88,6 +92,8 @@ class ModelFile:
             {name: tuple(levels) for name, levels in content["categorical"].items()},
         )
         names = list(design.feature_names)
+        constants = {name: check_finite(name, value) for name, value in content["missing"].items()}
+        estimator.missing = design.constants(constants) or None
         estimator.coef_ = _numbers(content["coef"])
         estimator.coef_noise_std_ = _numbers(content["coef_noise_std"])
         _require(content["feature_names"] == names)
@@ -113,7 +119,7 @@ def load_model(path: Path) -> ModelFile:
     """
     try:
         return ModelFile.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"MODEL must be a file of format {FORMAT}, as 'tailguard fit' writes it; "
             f"got {str(path)!r}."

@@ -26,6 +26,7 @@ __all__ = [
     "Level",
     "MeanMethod",
     "MeanOut",
+    "Missing",
     "Model",
     "ModelPath",
     "MomentBound",
@@ -112,6 +113,14 @@ Exposure: TypeAlias = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="poisson: how long each row was observed.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Missing: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=NUMBER",
+        help="A public constant for a column's empty or unreadable cells; may be repeated.",
         rich_help_panel=COLUMNS,
     ),
 ]

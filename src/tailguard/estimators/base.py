@@ -1,6 +1,7 @@
 """What all estimators share: from arguments to a plan, a certificate and coefficients."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from tailguard.checks import InputError, check_boolean, check_open_unit
 from tailguard.estimators.summary import summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
+from tailguard.missing import Fill
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
@@ -36,7 +38,8 @@ class PrivateLinearModel(BaseEstimator):
     A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as
     scikit-learn's ``get_params`` and ``clone`` expect them of a constructor. No values of
     records are ever checked, warned about or raised: a record with a missing or infinite value is
-    void, contributes nothing and stays counted.
+    void, contributes nothing and stays counted, unless ``missing`` declares a constant for the
+    cell.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class PrivateLinearModel(BaseEstimator):
     delta: float | None = None
     guarantee: Guarantee | None = None
     fit_intercept: bool = True
+    missing: Mapping[str | int, float] | None = None
     solver: str | Solver = "auto"
     ledger: Books | None = None
     random_state: int | None = None
@@ -78,6 +82,7 @@ class PrivateLinearModel(BaseEstimator):
             exposure=exposure,
             loss=loss,
             classes=classes,
+            missing=self.missing,
             ledger=self.ledger,
             random_state=self.random_state,
         )
@@ -106,9 +111,18 @@ class PrivateLinearModel(BaseEstimator):
         check_is_fitted(self)
         matrix = to_matrix(X)
         validate_data(self, X, skip_check_array=True, reset=False)
+        matrix = self._fill().filled(matrix)
         with np.errstate(all="ignore"):
             score: FloatArray = matrix.astype(np.float64) @ self.coef_ + self.intercept_
         return score
+
+    def _fill(self) -> Fill:
+        """Return what stands for missing cells, by the columns that the model was fitted on."""
+        return Fill.of(self.missing, self.n_features_in_, self._names())
+
+    def _names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
 
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Return a confidence interval per coefficient, the intercept last: sampling and noise.
@@ -134,8 +148,10 @@ class PrivateLinearModel(BaseEstimator):
     def explain(self) -> str:
         """Say what the budget was spent on, what error to expect, and what was decided."""
         check_is_fitted(self)
-        decided = "\n".join(f"  decided on released numbers: {note}" for note in self.notes_)
-        return f"{self.plan_.explain()}\n{decided}".rstrip()
+        declared = self._fill().describe(self._names())
+        lines = [f"  stands for missing cells: {declared}"] if declared else []
+        lines += [f"  decided on released numbers: {note}" for note in self.notes_]
+        return "\n".join([self.plan_.explain(), *lines]).rstrip()
 
     def summary(self) -> str:
         """Return coefficients in the user's units with their privacy noise, as a text table."""

@@ -24,6 +24,9 @@ class LinearRegression(PrivateRegression):
         Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
     fit_intercept
         Whether to fit a constant.
+    missing
+        Column name or number -> a public constant for its missing cells, in fits and predictions.
+        None leaves a row with a missing cell void.
     target
         ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
         ``"robust"``, which keeps the bias of clipping skewed residuals and gains variance.

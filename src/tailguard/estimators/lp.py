@@ -23,6 +23,9 @@ class LpRegression(PrivateRegression):
         Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
     fit_intercept
         Whether to fit a constant.
+    missing
+        Column name or number -> a public constant for its missing cells, in fits and predictions.
+        None leaves a row with a missing cell void.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger

@@ -46,6 +46,9 @@ class SparseLinearRegression(_Sparse, LinearRegression):
         Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
     fit_intercept
         Whether to fit a constant.
+    missing
+        Column name or number -> a public constant for its missing cells, in fits and predictions.
+        None leaves a row with a missing cell void.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
@@ -107,6 +110,9 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
         Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
     fit_intercept
         Whether to fit a constant.
+    missing
+        Column name or number -> a public constant for its missing cells, in fits and predictions.
+        None leaves a row with a missing cell void.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger

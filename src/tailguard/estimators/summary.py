@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tailguard.missing import Fill
+
 __all__ = ["NOISE_NOTE", "coefficient_rows", "shown_rows", "summary_table"]
 
 NOISE_NOTE = (
@@ -67,8 +69,16 @@ def summary_table(model: Any) -> str:
     lines = [
         f"{type(model).__name__}, n = {certificate.n_rows}, mode: {certificate.mode}",
         certificate.guarantee.describe(),
+        *_declared(model),
         "",
         f"{'':{width}}  {'coefficient':>14}  {'privacy noise':>14}",
     ]
     lines += [f"{name:{width}}  {value:14.6g}  {noise:14.3g}" for name, value, noise in rows]
     return "\n".join([*lines, "", NOISE_NOTE])
+
+
+def _declared(model: Any) -> list[str]:
+    """Say which constants stand for missing cells, where some do."""
+    names = [name for name, _, _ in coefficient_rows(model)]
+    declared = Fill.of(model.missing, model.n_features_in_, tuple(names)).describe(tuple(names))
+    return [f"missing cells are taken as: {declared}"] if declared else []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tailguard.checks import InputError
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import FloatArray, IntArray, RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.missing import Fill
 from tailguard.tables import column_names, to_matrix, to_vector
 
 from .base import Rows, resolve_threads
@@ -22,6 +24,8 @@ ValidTarget = Callable[[FloatArray], NDArray[np.bool_]]
 
 # Below this many numbers a thread costs more than it saves (some 0.1 ms against 4 MB of reading).
 NUMBERS_WORTH_A_THREAD = 500_000
+# Missing cells are filled in copies of about this many numbers (8 MB) at a time.
+NUMBERS_FILLED_AT_ONCE = 1_000_000
 
 
 class ArrayRows:
@@ -40,11 +44,13 @@ class ArrayRows:
         Says which targets are valid; a record with another one is void.
     feature_names
         Names of the columns; by default those of the table.
+    missing
+        Column -> the public constant that stands for its missing cells; other columns keep theirs.
 
     Edge cases
     ----------
-    Missing values become NaN, and so make their records void. What is refused is refused by shape
-    and dtype only.
+    Missing values become NaN, and so make their records void, unless a constant stands for them.
+    What is refused is refused by shape and dtype only.
 
     Examples
     --------
@@ -61,10 +67,12 @@ class ArrayRows:
         offset: Any = None,
         valid_target: ValidTarget | None = None,
         feature_names: tuple[str, ...] | None = None,
+        missing: Any = None,
     ) -> None:
         matrix = to_matrix(features)
         self.n_rows, self.n_features = matrix.shape
         self.feature_names = column_names(features) if feature_names is None else feature_names
+        self._fill = Fill.of(missing, self.n_features, self.feature_names).checked_for(matrix)
         target_values = self._column("y", target)
         if target_values is not None and valid_target is not None:
             with np.errstate(all="ignore"):
@@ -94,15 +102,19 @@ class ArrayRows:
         n_threads = resolve_threads(n_threads)
         worthwhile = self.n_rows * self.n_features // NUMBERS_WORTH_A_THREAD
         n_threads = min(n_threads, max(1, worthwhile))
-        if n_threads == 1:
+        if n_threads == 1 and not self._fill.constants:
             return kernel.sum_block(self._records)
         # A few pieces per thread, so that a thread that is held up holds up little.
         pieces = self._pieces(2 * n_threads)
+        total = np.zeros(kernel.size, dtype=np.int64)
         with ThreadPoolExecutor(n_threads) as pool:
-            total = np.zeros(kernel.size, dtype=np.int64)
-            for part in pool.map(kernel.sum_block, pieces):
+            for part in pool.map(lambda piece: kernel.sum_block(self._filled(piece)), pieces):
                 total += part
         return total
+
+    def _filled(self, block: RecordBlock) -> RecordBlock:
+        """Return a block with constants for its missing cells."""
+        return replace(block, features=self._fill.filled(block.features))
 
     def restricted(self, places: IntArray) -> "ArrayRows":
         """Return the records at these places alone, copied, in this order."""
@@ -111,23 +123,33 @@ class ArrayRows:
             None if values is None else values[places]
             for values in (records.target, records.offset)
         )
-        return ArrayRows(records.features[places], target, offset, feature_names=self.feature_names)
+        features = self._fill.filled(records.features[places])
+        return ArrayRows(features, target, offset, feature_names=self.feature_names)
 
     def _pieces(self, count: int) -> list[RecordBlock]:
-        """Cut the records into about ``count`` blocks of whole chunks."""
+        """Cut the records into about ``count`` blocks of whole chunks, more to be filled."""
+        if self._fill.constants:
+            count = max(count, self.n_rows * self.n_features // NUMBERS_FILLED_AT_ONCE)
         n_chunks = -(-self.n_rows // CHUNK_ROWS)
         length = -(-n_chunks // count) * CHUNK_ROWS
         return [self._records.rows(i, i + length) for i in range(0, self.n_rows, length)]
 
 
 def make_rows(
-    X: Any, y: Any = None, *, exposure: Any = None, loss: Any = None, classes: Any = None
+    X: Any,
+    y: Any = None,
+    *,
+    exposure: Any = None,
+    loss: Any = None,
+    classes: Any = None,
+    missing: Any = None,
 ) -> Rows:
     """Wrap what a user brought.
 
     ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place
     among them, and anything undeclared is void. ``exposure`` enters the score as its logarithm, so
-    a record with an exposure that is not positive is void.
+    a record with an exposure that is not positive is void. ``missing`` declares constants for
+    missing cells of columns.
 
     Examples
     --------
@@ -140,7 +162,8 @@ def make_rows(
     if exposure is not None:
         with np.errstate(all="ignore"):
             offset = np.log(_one_per_row("exposure", to_vector(exposure, "exposure"), len(X)))
-    return ArrayRows(X, y, offset, None if loss is None else loss.valid_target)
+    valid_target = None if loss is None else loss.valid_target
+    return ArrayRows(X, y, offset, valid_target, missing=missing)
 
 
 def _one_per_row(name: str, vector: FloatArray, n_rows: int) -> FloatArray:

@@ -1,0 +1,116 @@
+"""Missing cells replaced by public constants, record by record, before anything else.
+
+A constant that is known without the records may stand for a missing cell: a filled record then
+depends on that record alone, so replacing one record still replaces one record. A mean, a median or
+a neighbour's value would be an answer about all records that nobody paid for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError, check_finite
+
+__all__ = ["Fill"]
+
+Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Which columns are filled, and with what.
+
+    Parameters
+    ----------
+    constants
+        Column number -> the constant for its missing cells.
+
+    Edge cases
+    ----------
+    Missing is NaN, which every table's null becomes. An infinite cell is not missing: its record
+    stays void.
+
+    Examples
+    --------
+    >>> fill = Fill.of({"age": 40.0}, 2, ("age", "km"))
+    >>> fill.filled(np.array([[np.nan, 1.0], [30.0, np.nan]]))
+    array([[40.,  1.],
+           [30., nan]])
+    """
+
+    constants: Mapping[int, float]
+
+    @classmethod
+    def of(cls, missing: Any, n_features: int, names: tuple[str, ...] | None) -> "Fill":
+        """Read what a user declared: names or numbers of columns, and their constants."""
+        if missing is None:
+            return cls({})
+        if isinstance(missing, str) or callable(missing):
+            raise _refused(missing)
+        if not isinstance(missing, Mapping):
+            raise InputError(
+                "missing must be a dict from column to a public constant, or None; got "
+                f"{type(missing).__name__}."
+            )
+        constants: dict[int, float] = {}
+        for column, constant in missing.items():
+            place = _place(column, n_features, names)
+            if place in constants:
+                raise InputError(f"missing must name each column once; got {column!r} again.")
+            if isinstance(constant, str) or callable(constant):
+                raise _refused(constant)
+            constants[place] = check_finite(f"missing[{column!r}]", constant)
+        return cls(constants)
+
+    def checked_for(self, features: Features) -> "Fill":
+        """Refuse a constant that the features' type, which is public, cannot hold."""
+        largest = float(np.finfo(features.dtype).max)
+        for place, constant in self.constants.items():
+            if abs(constant) > largest:
+                raise InputError(
+                    f"missing[{place}] must be finite as {features.dtype}, the type of X; got "
+                    f"{constant!r}."
+                )
+        return self
+
+    def filled(self, features: Features) -> Features:
+        """Return features without missing cells in the declared columns: a copy if there are any.
+
+        Whether a copy is made is decided by what was declared, never by what a record holds.
+        """
+        if not self.constants:
+            return features
+        filled = features.copy()
+        for place, constant in self.constants.items():
+            cells = filled[:, place]
+            cells[np.isnan(cells)] = constant
+        return filled
+
+    def describe(self, names: tuple[str, ...] | None = None) -> str:
+        """Say in one line what stands for missing cells; nothing where nothing does."""
+        pairs = sorted(self.constants.items())
+        return ", ".join(f"{names[j] if names else f'x{j}'} = {value:g}" for j, value in pairs)
+
+
+def _place(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:
+    """Return the number of a column that is given by its name or its number."""
+    if isinstance(column, str) and names is not None and column in names:
+        return names.index(column)
+    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    if whole and 0 <= column < n_features:
+        return int(column)
+    allowed = f"columns of X by number, 0 to {n_features - 1}"
+    if names is not None:
+        allowed += ", or by name"
+    raise InputError(f"missing must name {allowed}; got {column!r}.")
+
+
+def _refused(wanted: Any) -> InputError:
+    given = repr(wanted) if isinstance(wanted, str) else "a function"
+    return InputError(
+        "missing must map columns to constants known without the records, since a value computed "
+        f"from them, such as a mean, would be an answer that nobody paid for; got {given}."
+    )

@@ -1,0 +1,107 @@
+"""Units, origins and the order of columns change predictions within the privacy noise only.
+
+The yardstick is what another draw of the noise does to predictions from the same records. A default
+that looked at units somewhere would exceed it by far, as the mutant shows.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.solvers import whitened_newton
+
+N_ROWS, N_FEATURES, N_SEEDS = 3_000, 4, 6
+# Six fits of five directions: chi-square with 30 degrees passes three once in ten million times;
+# the rest is room for draws that fits share.
+MOST = 5.0
+MODELS = {
+    "squared": tg.LinearRegression,
+    "huber": tg.HuberRegression,
+    "quantile": tg.QuantileRegression,
+    "lp": tg.LpRegression,
+    "logistic": tg.LogisticRegression,
+    "poisson": tg.PoissonRegression,
+}
+POWERS = np.array([-9, 9, -4, 3])
+
+
+def data(name):
+    """Columns with tails, an indicator among them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(4, (N_ROWS, N_FEATURES))
+    X[:, 3] = rng.random(N_ROWS) < 0.3
+    score = 0.3 + X @ [0.5, -0.4, 0.0, 0.6]
+    if name == "logistic":
+        return X, (rng.random(N_ROWS) < 1.0 / (1.0 + np.exp(-score))).astype(float)
+    if name == "poisson":
+        return X, rng.poisson(np.exp(np.clip(score, -3.0, 3.0))).astype(float)
+    return X, score + 0.7 * rng.standard_t(4, N_ROWS)
+
+
+def rescaled(X):
+    return X * 10.0**POWERS
+
+
+def shifted(X):
+    return X + [50.0, -50.0, 50.0, -25.0] * X.std(axis=0)
+
+
+def both(X):
+    return rescaled(shifted(X))
+
+
+def permuted(X):
+    return np.ascontiguousarray(X[:, [2, 0, 3, 1]])
+
+
+MOVES = (rescaled, shifted, both, permuted)
+
+
+def scores(name, X, y, seeds):
+    """Linear scores of fits with different noise."""
+    found = []
+    for seed in seeds:
+        model = MODELS[name](epsilon=2.0, delta=1e-6, random_state=seed).fit(X, y)
+        found.append(X @ model.coef_ + model.intercept_)
+    return np.array(found)
+
+
+@lru_cache
+def unmoved(name):
+    """Scores of fits to columns as they are: their mean, and their mean square around it."""
+    X, y = data(name)
+    base = scores(name, X, y, range(2 * N_SEEDS))
+    return base.mean(axis=0), base.var(axis=0, ddof=1).mean()
+
+
+def excess(name, move):
+    """Mean square of fits to moved columns around the unmoved mean, over that of unmoved ones."""
+    X, y = data(name)
+    center, noise = unmoved(name)
+    moved = scores(name, move(X), y, range(2 * N_SEEDS, 3 * N_SEEDS))
+    return np.mean((moved - center) ** 2) / noise
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("name", MODELS)
+def test_moved_columns_predict_the_same_within_the_noise(name, move):
+    assert excess(name, move) < MOST
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+@pytest.mark.parametrize("move", MOVES[:3])
+def test_a_default_that_looks_at_units_is_caught(name, move, monkeypatch):
+    honest = whitened_newton.find_units
+
+    def mutant(purse, problem):
+        """Take no scale for less than a thousandth, and no origin further than ten."""
+        units, seen = honest(purse, problem)
+        scale = np.maximum(units.scale, 1e-3)
+        return replace(units, scale=scale, center=np.clip(units.center, -10.0, 10.0)), seen
+
+    unmoved(name)  # the mutant keeps to ordinary units
+    monkeypatch.setattr(whitened_newton, "find_units", mutant)
+    assert excess(name, move) > 5.0 * MOST
