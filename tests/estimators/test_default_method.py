@@ -70,15 +70,6 @@ def test_hard_columns_do_no_harm():
     assert error < 0.05 * np.var(signal)
 
 
-def test_rescaling_and_shifting_columns_changes_predictions_within_the_noise_only():
-    X, y = skewed(N_ROWS)
-    base = tg.LinearRegression(**BUDGET).fit(X, y).predict(X)
-    for size, shift in ((1e-6, 0.0), (1e6, 3e7)):
-        moved = size * X + shift
-        other = tg.LinearRegression(**BUDGET).fit(moved, y).predict(moved)
-        assert np.mean((base - other) ** 2) < 0.05
-
-
 def test_many_columns_and_few_records_give_a_finite_answer():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((500, 200)), rng.standard_normal(500)

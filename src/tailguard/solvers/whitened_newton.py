@@ -147,8 +147,9 @@ def _rounds(fit: Fit) -> bool:
     if not fit.curved and not look_at_rows(fit):
         return False
     for number in range(len(fit.shares.rounds)):
-        if number in fit.shares.bend:
-            bend(fit)
+        bent = number in fit.shares.bend and bend(fit)
+        if bent and not fit.curved:
+            look_at_rows(fit)
         if number in fit.shares.look:
             if fit.curved:
                 look_at_rows(fit)

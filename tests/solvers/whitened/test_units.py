@@ -58,3 +58,27 @@ def test_units_are_finite_whatever_the_records_hold(bad):
     assert np.isfinite(units.scale).all()
     assert (units.scale > 0).all()
     assert np.isfinite(units.center).all()
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_second_look_is_taken_only_where_some_scale_was_not_seen(hidden):
+    z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
+    X = np.column_stack([z[:, 0], np.zeros(N_ROWS) if hidden else z[:, 1]])
+    problem = Problem(tg.losses.Squared(), N_ROWS, 2, intercept=True)
+    plan = Plan("test", problem, tg.GDP(MU), tuple(units_stages(problem, MU, 0.3, 0.1, 0.3)))
+    gate = Gate.over(X, z[:, 1], guarantee=tg.GDP(MU), random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    purse = Purse(plan, gate)
+    find_units(purse, problem)
+    assert (purse.left() < plan.stage("spread again").mu) == hidden
+
+
+def test_a_target_whose_scale_is_hidden_is_not_placed_by_the_bin_around_zero():
+    y = 1e-4 * np.random.default_rng(5).standard_normal(N_ROWS)
+    problem = Problem(tg.losses.Squared(), N_ROWS, 1, intercept=True)
+    plan = Plan("test", problem, tg.GDP(MU), tuple(units_stages(problem, MU, 1e-9, 0.9)))
+    gate = Gate.over(y[:, None], y, guarantee=tg.GDP(MU), random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    units, seen = find_units(Purse(plan, gate), problem)
+    assert not seen.any()
+    assert units.target_center == 0.0

@@ -59,12 +59,13 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Fl
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
     level = noise_level(noise_std, used.size)
-    whitening[used] = whiten(moments[np.ix_(used, used)], level).matrix
+    whitened = whiten(moments[np.ix_(used, used)], level)
+    whitening[used] = whitened.matrix
     weights = np.zeros(size)
     if residual:
         weights = first_fit(whitening, moments[:size, -1], noise_std)
     view = View(problem.scored, units, whitening)
-    fit = Fit(purse, problem, shares, view, weights, moments[:size, d])
+    fit = Fit(purse, problem, shares, view, weights, moments[:size, d], whitened.effective)
     if residual and not problem.intercept:
         mean = whitening.T @ fit.mean_row
         fit.shift = max(0.0, float(mean @ mean) - noise_std**2 / 2.0 * float((whitening**2).sum()))

@@ -22,7 +22,7 @@ from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.shares import Shares
 
-__all__ = ["Arrival", "Fit"]
+__all__ = ["Arrival", "Fit", "Leaning"]
 
 FloatArray = NDArray[np.float64]
 
@@ -36,6 +36,8 @@ SAME_LEVEL = 0.7  # rounds whose slope limit is below this share of the raised o
 class Arrival:
     """Where a Newton step started and arrived, in standardised weights, and the noise it carries.
 
+    ``stretch`` is by how much the step was lengthened, ``view`` how records were read for it.
+
     Examples
     --------
     >>> Arrival(np.zeros(2), np.ones(2), 0.1, 1.5).noise_std
@@ -46,6 +48,23 @@ class Arrival:
     weights: FloatArray
     noise_std: float
     slope_limit: float
+    stretch: float = 1.0
+    view: View | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Leaning:
+    """How far standardised weights move between two clip levels, and the error of each.
+
+    Examples
+    --------
+    >>> Leaning(np.ones(2), np.ones(2), (1.0, 4.0)).levels
+    (1.0, 4.0)
+    """
+
+    weights: FloatArray
+    variances: FloatArray
+    levels: tuple[float, float]
 
 
 @dataclass(eq=False)
@@ -56,6 +75,8 @@ class Fit:
     ----------
     view, weights
         How records are read; the weights of the standardised coordinates.
+    effective
+        Second moments of whitened rows, summed: the columns that whitening could tell from noise.
     mean_row
         The standardised mean row as the second moments told it.
     shift
@@ -66,6 +87,8 @@ class Fit:
         Privacy noise of the weights in whitened coordinates.
     calibrated
         The two calibrated directions, each as long as its standard error, if calibration ran.
+    leaning
+        What clipping was seen to take from the other directions, if levels were compared.
 
     Examples
     --------
@@ -79,6 +102,7 @@ class Fit:
     view: View
     weights: FloatArray
     mean_row: FloatArray
+    effective: float
     shift: float = 0.0
     largest_curvature: float = 1.0
     rows: RowLaw | None = None
@@ -90,6 +114,7 @@ class Fit:
     noise_std: float = math.nan
     arrivals: list[Arrival] = field(default_factory=list)
     calibrated: FloatArray | None = None
+    leaning: Leaning | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -158,7 +183,9 @@ class Fit:
             np.array([inverse @ getattr(a, name) for a in kept]) for name in ("start", "weights")
         )
         noise = self.view.width * np.array([a.noise_std for a in kept]) ** 2
-        mean, mismatch = ends[-1], BENT_MISMATCH if self.curved else MISMATCH
+        mismatch = np.array([a.stretch for a in kept]) ** 2
+        mismatch *= BENT_MISMATCH if self.curved else MISMATCH
+        mean = ends[-1]
         for _ in range(3):
             share = 1.0 / (noise + mismatch * ((starts - mean) ** 2).sum(axis=1))
             share /= share.sum()

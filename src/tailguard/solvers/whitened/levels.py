@@ -58,7 +58,7 @@ class RowLaw:
     """
 
     law: Law
-    width: int
+    width: float
     weight: float = 1.0  # mean curvature of a record, where the law is weighted
     cap: float = np.inf  # longer rows were cut at this when the curvature was released
 

@@ -18,27 +18,32 @@ from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip
 from tailguard.solvers.whitened.moments import noise_level, whiten
 from tailguard.solvers.whitened.shares import LENGTH_BINS, SLOPE_BINS
 
-__all__ = ["bend", "choose", "look_at_rows", "look_at_slopes"]
+__all__ = ["CAP", "bend", "choose", "look_at_rows", "look_at_slopes", "weighting"]
 
 REACH = 0.5  # half the step of the slope's rise in a curvature weight, in scores
+NEAR = 0.25  # the same for a residual, in half interquartile ranges
 CAP = 2.0  # rows count in the curvature up to this many times the row limit
 BEND_NOISE = 0.3  # a curvature noisier than this share of the present one is not released
 SEEN = 4.0  # a histogram whose bulk stands out less tells nothing
 
 
 def weighting(fit: Fit) -> Weighting:
-    """Return how records count: by curvature where it varies.
+    """Return how records count by the curvature of their clipped slope.
 
     Examples
     --------
-    >>> Weighting().kind
-    'one'
+    >>> weighting.__name__
+    'weighting'
     """
-    if not fit.curved:
-        return Weighting()
     limit = 1.0 if fit.clip is None else fit.clip.slope_limit
-    bound = fit.largest_curvature
-    return Weighting(kind="curvature", slope_limit=max(limit, bound), reach=REACH, bound=bound)
+    if fit.curved:
+        reach, bound = REACH, fit.largest_curvature
+        limit = max(limit, bound)
+    else:
+        assert fit.slopes is not None
+        reach = max(NEAR * fit.slopes.spread, 1e-9)
+        bound = min(fit.loss.curvature_bound(), limit / reach)
+    return Weighting(kind="curvature", slope_limit=limit, reach=reach, bound=bound)
 
 
 def look_at_rows(fit: Fit) -> bool:
@@ -50,12 +55,14 @@ def look_at_rows(fit: Fit) -> bool:
     'look_at_rows'
     """
     mu = fit.mu("lengths")
-    query = WhitenedHistogram(fit.view, "length", LENGTH_BINS, weighting(fit))
-    counts = fit.purse.ask(query, fit.weights if fit.curved else None, mu)
+    weighted = fit.curved or fit.bent
+    weights = weighting(fit) if weighted else Weighting()
+    query = WhitenedHistogram(fit.view, "length", LENGTH_BINS, weights)
+    counts = fit.purse.ask(query, fit.weights if weighted else None, mu)
     law = Law.of(counts, LENGTH_BINS, math.sqrt(2.0) / mu)
     if law.seen > SEEN:
         weight = fit.largest_curvature * law.total / fit.n_rows if fit.curved else 1.0
-        fit.rows = RowLaw(law, fit.view.width, weight, fit.cap)
+        fit.rows = RowLaw(law, fit.effective, weight, fit.cap)
     return law.seen > SEEN
 
 
@@ -103,6 +110,9 @@ def choose(fit: Fit) -> None:
 def bend(fit: Fit) -> bool:
     """Release the curvature at the present fit and whiten by it; skip it where noise forbids.
 
+    It varies with the score, or with the row where long rows come with large residuals: then a
+    residual within its limit is rare along these rows, and a step that does not know is too short.
+
     The largest row limit whose noise, from public numbers, stays small against the released
     curvature is taken.
 
@@ -114,16 +124,18 @@ def bend(fit: Fit) -> bool:
     assert fit.clip is not None
     assert fit.rows is not None
     mu, weights = fit.mu("curvature"), weighting(fit)
+    kept = 1.0 if fit.slopes is None or fit.curved else fit.slopes.curvature(fit.clip.slope_limit)
     for limit in map(float, fit.rows.limits[fit.rows.limits <= fit.clip.row_limit][::-1]):
         query = SecondMoments(fit.view, limit, CAP * limit, weights)
-        noise_std = query.noise_std(fit.n_rows, fit.n_features, mu) * fit.largest_curvature
+        noise_std = query.noise_std(fit.n_rows, fit.n_features, mu) * weights.bound
         level = noise_level(noise_std, fit.view.width)
-        if level <= BEND_NOISE * fit.rows.curvature(limit):
+        if level <= BEND_NOISE * kept * fit.rows.curvature(limit):
             break
     else:
         return False
-    moments = fit.purse.ask(query, fit.weights, mu) * fit.largest_curvature
-    matrix = whiten(moments, level).matrix
+    moments = fit.purse.ask(query, fit.weights, mu) * weights.bound
+    whitened = whiten(moments, level)
+    matrix, fit.effective = whitened.matrix, whitened.effective
     fit.view = fit.view.through(fit.view.whitening @ matrix)
     fit.bent, fit.cap = True, CAP * limit * float(np.sqrt((matrix**2).sum() / fit.view.width))
     return True

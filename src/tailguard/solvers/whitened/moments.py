@@ -16,12 +16,13 @@ __all__ = ["Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
 FloatArray = NDArray[np.float64]
 
+RESOLVED = 0.5  # of the largest eigenvalue of the noise
 SMALLEST_SHARE = 1e-9  # of the largest eigenvalue; below it directions are duplicates
 
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """A matrix from coordinates to whitened ones, and the eigenvalues as released.
+    """A matrix from coordinates to whitened ones, and second moments in its directions.
 
     Examples
     --------
@@ -31,6 +32,13 @@ class Whitening:
 
     matrix: FloatArray
     eigenvalues: FloatArray
+    floor: float
+
+    @property
+    def effective(self) -> float:
+        """Second moments of the whitened rows, summed: fewer than columns where some are raised."""
+        shares = self.eigenvalues / np.maximum(self.eigenvalues, self.floor)
+        return float(np.clip(shares.sum(), 1.0, max(shares.size, 1)))
 
 
 def noise_level(noise_std: float, width: int) -> float:
@@ -45,16 +53,45 @@ def noise_level(noise_std: float, width: int) -> float:
 
 
 def whiten(moments: FloatArray, level: float) -> Whitening:
-    """Return ``Q / sqrt(max(eigenvalue, level))``.
+    """Return ``Q / sqrt(max(cleaned eigenvalues, level / 2))``.
+
+    A direction stands out of noise with largest eigenvalue ``level`` if its own second moment is
+    above half of that; nothing below can be told apart, so a step is never longer than there.
+
+    Reference
+    ---------
+    Capitaine, Donati-Martin and Feral 2009, Theorem 2.1 (the threshold of half the edge).
 
     Examples
     --------
-    >>> float(abs(whiten(np.diag([4.0, 0.001]), 1.0).matrix).max())
-    1.0
+    >>> float(abs(whiten(np.diag([4.0, 0.001]), 1.0).matrix).max()) <= 2.0**0.5
+    True
     """
     values, vectors = np.linalg.eigh(moments)
-    floor = max(level, SMALLEST_SHARE * float(values[-1]), 1e-12)
-    return Whitening(vectors / np.sqrt(np.maximum(values, floor)), values)
+    values = cleaned(values, level)
+    floor = max(RESOLVED * level, SMALLEST_SHARE * float(values.max()), 1e-12)
+    return Whitening(vectors / np.sqrt(np.maximum(values, floor)), values, floor)
+
+
+def cleaned(eigenvalues: FloatArray, level: float) -> FloatArray:
+    """Second moments along the released eigenvectors, without what noise did to eigenvalues.
+
+    Reference
+    ---------
+    Bun, Allez, Bouchaud and Potters 2016, Section IV (rotationally invariant estimator, additive
+    noise): ``x - 2 s**2 h(x)`` with ``h`` the mean of ``1 / (x - other eigenvalues)``.
+
+    Examples
+    --------
+    >>> cleaned(np.array([1.0, 9.0]), level=0.0).tolist()
+    [1.0, 9.0]
+    """
+    if not level > 0.0:
+        return np.asarray(np.maximum(eigenvalues, 0.0))
+    spread = level / 2.0
+    gaps = (eigenvalues[:, None] - eigenvalues) / spread
+    pull = (gaps / (gaps**2 + 1.0 / eigenvalues.size)).mean(axis=1)
+    return np.asarray(np.maximum(eigenvalues - 2.0 * spread * pull, 0.0))
 
 
 def first_fit(whitening: FloatArray, cross: FloatArray, noise_std: float) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.queries.score_ladder import ScoreLadder
-from tailguard.solvers.whitened.fit import Arrival, Fit
+from tailguard.solvers.whitened.fit import Arrival, Fit, Leaning
 from tailguard.solvers.whitened.ladder import Reading, levels_up_to, shares_of
 from tailguard.solvers.whitened.levels import top_level
 from tailguard.solvers.whitened.shares import LADDER_LEVELS
@@ -43,9 +43,13 @@ def step(fit: Fit, number: int) -> None:
     noise = query.noise_std(fit.n_rows, fit.n_features, mu)
     curvature = max(fit.clip.curvature, 1e-300)
     noise_std = float(noise[0]) / curvature
-    way = bounded(fit, -scores[0] / curvature, noise_std)
-    end = fit.weights + fit.view.whitening @ way
-    fit.arrivals.append(Arrival(fit.weights, end, noise_std, levels[0]))
+    way = bounded(fit, -scores[0] / curvature)
+    stretch = stretched(fit, way, noise_std)
+    end = fit.weights + fit.view.whitening @ (stretch * way)
+    # Where the map bends, its own error is counted three times already (BENT_MISMATCH).
+    counted = 1.0 if fit.curved else stretch
+    arrival = Arrival(fit.weights, end, counted * noise_std, levels[0], counted, fit.view)
+    fit.arrivals.append(arrival)
     fit.settle()
     if len(levels) > 1:
         climb(fit, levels, scores[1:], noise[1:], number)
@@ -56,7 +60,7 @@ def round_mu(fit: Fit, number: int) -> float:
     mu = fit.mu(f"round {number + 1}")
     if number < len(fit.shares.rounds) - 1:
         return mu
-    later = [name for name in ("calibration", "variance") if fit.has(name)]
+    later = [name for name in ("calibration", "calibration curvature", "variance") if fit.has(name)]
     reserve = math.sqrt(sum(fit.purse.plan.stage(name).total_mu ** 2 for name in later))
     return max(mu, fit.purse.left(reserve))
 
@@ -71,21 +75,32 @@ def levels_of(fit: Fit, number: int, mu: float) -> tuple[float, ...]:
     return levels_up_to(first, top, LADDER_LEVELS)
 
 
-def bounded(fit: Fit, way: FloatArray, noise_std: float) -> FloatArray:
-    """Stretch and bound a step where curvature varies, since Newton's map is only local there."""
+def bounded(fit: Fit, way: FloatArray) -> FloatArray:
+    """Bound a step where curvature varies, since Newton's map is only local there."""
     if not fit.curved:
         return way
     assert fit.rows is not None
     longest = LONGEST * math.sqrt(fit.rows.weight if fit.bent else 1.0)
-    way = way * min(1.0, longest / max(float(np.linalg.norm(way)), 1e-300))
+    return way * min(1.0, longest / max(float(np.linalg.norm(way)), 1e-300))
+
+
+def stretched(fit: Fit, way: FloatArray, noise_std: float) -> float:
+    """Return the factor that anticipates the next steps where this one repeats the last.
+
+    Where curvature does not vary with the score, a new curvature or level ends slow progress.
+    """
+    assert fit.clip is not None
     if not fit.arrivals:
-        return way
+        return 1.0
     before = fit.arrivals[-1]
+    moved = before.view is not fit.view or before.slope_limit != fit.clip.slope_limit
+    if moved and not fit.curved:
+        return 1.0
     last = fit.inverse @ (before.weights - before.start)
     size = float(last @ last)
     error = SURE * math.sqrt((noise_std**2 + before.noise_std**2) * size)
     repeated = (float(way @ last) - error) / max(size, 1e-300)
-    return way / (1.0 - min(max(repeated, 0.0), STRETCH))
+    return 1.0 / (1.0 - min(max(repeated, 0.0), STRETCH))
 
 
 def climb(
@@ -101,7 +116,12 @@ def climb(
     basis = fit.calibration_basis()
     # Calibration will measure the constant and the fitted score better.
     outside = increments - increments @ basis @ basis.T
-    biases = Reading(outside, noise**2 + spread * gaps).squared_biases(skewed=fit.slopes.skewed)
+    variances = noise**2 + spread * gaps
+    biases = Reading(outside, variances).squared_biases(skewed=fit.slopes.skewed)
+    way = fit.view.whitening / fit.clip.curvature
+    fit.leaning = Leaning(
+        way @ outside.sum(axis=0), (way**2).sum(axis=1) * variances.sum(), (levels[0], levels[-1])
+    )
     mu = max(fit.rounds_mu(number + 1), 1e-300)
     errors = [
         error_at(fit, limit, level, mu) + bias / fit.clip.curvature**2
@@ -122,5 +142,5 @@ def error_at(fit: Fit, row_limit: float, level: float, mu: float) -> float:
     assert fit.slopes is not None
     total = fit.rows.curvature(row_limit) * fit.slopes.curvature(level)
     sampling = fit.rows.variance(row_limit) * fit.slopes.variance(level) / fit.n_rows
-    noise = fit.view.width * (2.0 * row_limit * level / (fit.n_rows * mu)) ** 2
+    noise = fit.rows.width * (2.0 * row_limit * level / (fit.n_rows * mu)) ** 2
     return (sampling + noise) / max(total, 1e-12) ** 2

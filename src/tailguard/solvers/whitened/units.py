@@ -21,12 +21,13 @@ from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.private_units import Columns, target_units
-from tailguard.solvers.whitened.law import Law, bulk
+from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.purse import Purse
 
 __all__ = ["find_units", "units_stages"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 
 SPREAD_BINS = Bins("octaves", -160.0, 1.0, 320)
 PLACE_BINS = Bins("signed", -60.0, 3.0, 360)
@@ -40,7 +41,9 @@ COARSE = 1.0  # a location is refined while its bin is wider than this many scal
 LARGEST_SCALE = 2.0**150
 
 
-def units_stages(problem: Problem, total_mu: float, spread: float, place: float) -> list[Stage]:
+def units_stages(
+    problem: Problem, total_mu: float, spread: float, place: float, again: float = 0.0
+) -> list[Stage]:
     """Plan the histograms; refinements are asked for only where bins turn out too coarse.
 
     Examples
@@ -52,6 +55,9 @@ def units_stages(problem: Problem, total_mu: float, spread: float, place: float)
     """
     columns = len(Columns.of(problem).indices)
     planned = [("spread", "a private scale for every column", spread, 1, SPREAD_BINS)]
+    if again > 0.0:
+        purpose = "the same again, where some scale was not seen"
+        planned.append(("spread again", purpose, again, 1, SPREAD_BINS))
     if problem.intercept:
         planned += [
             ("place", "a private centre for every column", place / 2, 1, PLACE_BINS),
@@ -83,23 +89,39 @@ def find_units(purse: Purse, problem: Problem) -> tuple[Units, FloatArray]:
     width = len(columns.indices)
     scale = _spreads(purse, columns, paired=problem.intercept)
     seen = ~np.isnan(scale)
-    center = np.zeros(width)
-    if problem.intercept:
-        center, resolution = _places(purse, columns, np.where(np.isnan(scale), 1.0, scale))
-        scale = np.maximum(np.where(np.isnan(scale), 1.0, scale), resolution)
-    scale = np.clip(np.where(np.isnan(scale), 1.0, scale), 1.0 / LARGEST_SCALE, LARGEST_SCALE)
+    center, resolution = np.zeros(width), np.zeros(width)
+    if problem.intercept and (seen.any() or columns.target):
+        # A column that is left out needs no centre; the target does, being the constant fit.
+        placed = np.flatnonzero(seen | (np.array(columns.indices) >= problem.n_features))
+        center[placed], resolution[placed] = _places(purse, columns, placed, scale[placed])
+    scale = np.maximum(np.where(np.isnan(scale), 1.0, scale), resolution)
+    scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
     return _assemble(columns, problem, center, scale), seen
 
 
 def _spreads(purse: Purse, columns: Columns, *, paired: bool) -> FloatArray:
-    """Typical difference (or size) of each column; NaN where none can be told from zero."""
-    mu = purse.plan.stage("spread").mu
-    query = ColumnHistograms(columns.indices, SPREAD_BINS, paired=paired)
+    """Typical difference (or size) of each column; NaN where none can be told from zero.
+
+    Where some column is not seen, the second release, if planned, is averaged with the first.
+    """
     width = len(columns.indices)
-    counts = purse.ask(query, (np.zeros(width), np.ones(width)), mu)
-    noise_std = math.sqrt(2 * width) / mu
-    found, least = np.full(width, np.nan), standing_out(width)
-    for column, row in enumerate(counts):
+    query = ColumnHistograms(columns.indices, SPREAD_BINS, paired=paired)
+    mu, counts = 0.0, np.zeros((width, SPREAD_BINS.count))
+    found = np.full(width, np.nan)
+    for stage in ("spread", "spread again"):
+        if np.isnan(found).any() and any(planned.name == stage for planned in purse.plan.stages):
+            more = purse.plan.stage(stage).mu
+            released = purse.ask(query, (np.zeros(width), np.ones(width)), more)
+            counts = (mu**2 * counts + more**2 * released) / (mu**2 + more**2)
+            mu = math.hypot(mu, more)
+            found = _scales(counts, math.sqrt(2 * width) / mu)
+    return found
+
+
+def _scales(counts: FloatArray, noise_std: float) -> FloatArray:
+    """Scale of each column as its histogram tells it."""
+    found, least = np.full(len(counts), np.nan), standing_out(len(counts))
+    for column, row in enumerate(counts.copy()):
         ties, row[0] = row[0], 0.0  # exact zeros, and what is too small to tell
         law = Law.of(row, SPREAD_BINS, noise_std)
         if law.seen > least:
@@ -109,35 +131,49 @@ def _spreads(purse: Purse, columns: Columns, *, paired: bool) -> FloatArray:
     return found
 
 
-def _places(purse: Purse, columns: Columns, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Median of each column, and how far off its bin leaves it."""
-    width = len(columns.indices)
-    mu = purse.plan.stage("place").mu
-    query = ColumnHistograms(columns.indices, PLACE_BINS)
-    counts = purse.ask(query, (np.zeros(width), 1.0 / scale), mu)
-    noise_std = math.sqrt(2 * width) / mu
-    center, coarse, least = np.zeros(width), np.zeros(width), standing_out(width)
-    for column, row in enumerate(counts):
-        law = Law.of(row, PLACE_BINS, noise_std)
-        if law.seen > least:
-            center[column] = law.quantile(0.5) * scale[column]
-            place = np.searchsorted(law.edges, law.quantile(0.5)).clip(1, law.edges.size - 1)
-            coarse[column] = (law.edges[place] - law.edges[place - 1]) * scale[column]
-    fine = purse.plan.stage("fine place").mu
+def _places(
+    purse: Purse, columns: Columns, placed: IntArray, scale: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Median of each placed column, and how far off its bin leaves it."""
+    known, scale = ~np.isnan(scale), np.where(np.isnan(scale), 1.0, scale)
+    center, coarse = np.zeros(placed.size), np.zeros(placed.size)
+    least = standing_out(len(columns.indices))
+    for column, law in _laws(purse, columns, placed, PLACE_BINS, "place", center, scale):
+        middle = law.quantile(0.5)
+        place = np.searchsorted(law.edges, middle).clip(1, law.edges.size - 1)
+        wide = law.edges[place] - law.edges[place - 1]
+        # In units of a scale that was not seen, the bins around zero tell nothing from zero.
+        if law.seen > least and (known[column] or abs(middle) > wide):
+            center[column] = middle * scale[column]
+            coarse[column] = wide * scale[column]
     for _ in range(REFINEMENTS):
-        far = coarse > COARSE * scale
-        if not far.any():
+        far = np.flatnonzero(coarse > COARSE * scale)
+        if not far.size:
             break
-        window = np.where(far, coarse, scale)
-        query = ColumnHistograms(columns.indices, FINE_BINS)
-        counts = purse.ask(query, (center, 1.0 / window), fine)
-        for column in map(int, np.flatnonzero(far)):
-            seen = bulk(counts[column], math.sqrt(2 * width) / fine)[2]
-            if seen > least:
-                law = Law.of(counts[column], FINE_BINS, math.sqrt(2 * width) / fine)
-                center[column] += law.quantile(0.5) * window[column]
-                coarse[column] = window[column] / FINE_BINS.per_unit
+        window = coarse[far]
+        laws = _laws(purse, columns, placed[far], FINE_BINS, "fine place", center[far], window)
+        for number, law in laws:
+            if law.seen > least:
+                center[far[number]] += law.quantile(0.5) * window[number]
+                coarse[far[number]] = window[number] / FINE_BINS.per_unit
     return center, coarse / 4.0
+
+
+def _laws(
+    purse: Purse,
+    columns: Columns,
+    asked: IntArray,
+    bins: Bins,
+    stage: str,
+    center: FloatArray,
+    scale: FloatArray,
+) -> list[tuple[int, Law]]:
+    """Release histograms of some columns around a centre and read them."""
+    mu = purse.plan.stage(stage).mu
+    query = ColumnHistograms(tuple(columns.indices[column] for column in asked), bins)
+    counts = purse.ask(query, (center, 1.0 / scale), mu)
+    noise_std = math.sqrt(2 * asked.size) / mu
+    return [(column, Law.of(row, bins, noise_std)) for column, row in enumerate(counts)]
 
 
 def standing_out(n_columns: int) -> float:

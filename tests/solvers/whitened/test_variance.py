@@ -1,0 +1,68 @@
+"""Standard errors: the bias that clipping leaves is counted, where there is any."""
+
+import numpy as np
+from scipy.special import ndtr
+
+import tailguard as tg
+from tailguard.queries.column_histograms import Bins
+from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.levels import SlopeLaw
+from tailguard.solvers.whitened.variance import clipped_variance, squared_bias
+
+N_ROWS = 20_000
+BINS = Bins("linear", -8.0, 4.0, 96)
+NO_MOVE = np.zeros(2)
+
+
+def slopes_of(residuals):
+    counts = np.bincount(BINS.index(residuals).astype(int), minlength=BINS.count)
+    return SlopeLaw(None, Law.of(counts.astype(float), BINS, 3.0))
+
+
+def skewed(n_rows=100_000):
+    return slopes_of(np.random.default_rng(0).lognormal(0.0, 0.8, n_rows) - np.exp(0.32))
+
+
+def symmetric(n_rows=100_000):
+    return slopes_of(np.random.default_rng(0).standard_normal(n_rows))
+
+
+def test_a_normal_interval_that_counts_the_squared_bias_covers_whatever_the_bias():
+    bias = np.linspace(0.0, 20.0, 400)
+    reach = 1.959964 * np.sqrt(1.0 + bias**2)
+    assert (ndtr(reach - bias) - ndtr(-reach - bias) >= 0.95 - 1e-6).all()
+
+
+def test_symmetric_residuals_leave_no_bias_and_skewed_ones_less_at_higher_levels():
+    assert (squared_bias(symmetric(), 1.0, 4.0, NO_MOVE, 1e-4) == 0.0).all()
+    left = [squared_bias(skewed(), level, 6.0, NO_MOVE, 1e6) for level in (0.5, 1.0, 2.0, 6.0)]
+    assert (np.diff(left, axis=0) < 0.0).all()
+
+
+def test_what_was_measured_above_a_level_replaces_what_was_expected():
+    slopes, moved = skewed(), np.array([-0.4, 0.1])
+    sure = squared_bias(slopes, 0.5, 6.0, moved, 1e-9)
+    beyond = squared_bias(slopes, 6.0, 6.0, NO_MOVE, 1e-9)
+    np.testing.assert_allclose(sure - beyond, moved**2, rtol=1e-3)
+    vague = squared_bias(slopes, 0.5, 6.0, moved, 1e9)
+    np.testing.assert_allclose(vague, squared_bias(slopes, 0.5, 6.0, NO_MOVE, 1e9), rtol=1e-3)
+
+
+def test_the_tail_that_noise_hides_adds_to_the_variance():
+    slopes = skewed()
+    for level in (1.0, 4.0, 20.0):
+        assert slopes.variance(level) < clipped_variance(slopes, level) <= level**2
+    assert clipped_variance(slopes, 20.0) < 1.5 * slopes.variance(20.0)
+
+
+def test_intervals_of_skewed_records_whose_spread_varies_cover_the_intercept():
+    rng, truth, scores = np.random.default_rng(1), np.array([1.0, -0.5, 0.0, 2.0]), []
+    for seed in range(20):
+        X = rng.standard_normal((N_ROWS, 3))
+        noise = (rng.lognormal(size=N_ROWS) - np.exp(0.5)) * (1.0 + 0.5 * np.abs(X[:, 0]))
+        model = tg.LinearRegression(epsilon=1.0, delta=1e-5, random_state=seed)
+        model.fit(X, truth[3] + X @ truth[:3] + noise)
+        low, high = model.conf_int(0.95).T
+        scores.append(((low + high) / 2.0 - truth) / ((high - low) / 3.92))
+    assert np.mean(np.abs(scores) < 1.96) >= 0.9
+    assert abs(np.mean(scores, axis=0)[3]) < 1.1  # 1.4 where the bias is not counted
