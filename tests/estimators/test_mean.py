@@ -150,10 +150,37 @@ def test_auto_knows_who_can_keep_a_promise_and_use_a_moment():
     assert {plan.method for plan in (norm.choice.plan, *norm.choice.others)} >= {"clipped", "soft"}
     assert "trimmed" in dict(norm.choice.refusals)
     odd = tg.Moment(3.0, 90.0)
-    cubic = tg.mean(heavy(), **PRIVACY, moment=odd, random_state=0)
-    assert (cubic.method, cubic.choice.others) == ("clamped", ())
+    few = tg.mean(heavy(500), **PRIVACY, moment=odd, random_state=0)
+    assert (few.method, few.choice.others) == ("clamped", ())
     with pytest.raises(tg.InputError, match="method must be possible here"):
-        tg.mean(heavy(), **PRIVACY, moment=tg.Moment(1.5, 90.0))
+        tg.mean(heavy(500), **PRIVACY, moment=tg.Moment(1.5, 90.0), calibration="paper")
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [tg.Moment(2.0, 6.0), tg.Moment(2.0, 84.0, kind="norm"), tg.Moment(2.0, 28.0, kind="raw")],
+)
+def test_auto_leaves_a_moment_aside_where_scales_can_be_bought(moment):
+    X, stated = heavy(), {**PRIVACY, "random_state": 0}
+    result = tg.mean(X, **stated, moment=moment)
+    assert result.choice.plan.task.moment is None
+    np.testing.assert_array_equal(result.value, tg.mean(X, **stated).value)
+    text = result.explain()
+    assert "by private scales" in text
+    assert "by the moment" in text
+    assert "not by the moment: moment must not be given with method 'trimmed'" in text
+
+
+def test_auto_keeps_to_a_moment_where_rows_are_too_few_for_scales():
+    moment = tg.Moment(2.0, 28.0, kind="raw")
+    result = tg.mean(heavy(1_000), **PRIVACY, moment=moment, random_state=0)
+    assert result.choice.plan.task.moment == moment
+    assert "by private scales" not in result.explain()
+
+
+def test_a_moment_that_no_method_can_use_is_left_aside_for_any_number_of_rows():
+    result = tg.mean(heavy(500), **PRIVACY, moment=tg.Moment(1.5, 90.0), random_state=0)
+    assert result.choice.plan.task.moment is None
 
 
 def test_auto_chooses_the_same_whatever_the_records_are():

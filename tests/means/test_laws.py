@@ -33,6 +33,16 @@ def test_noise_alone_is_no_law_and_adds_no_tail():
     assert max(far) < 6.0
 
 
+@pytest.mark.parametrize("noise_std", [10.0, 100.0])
+def test_light_tails_end_soon_after_what_is_seen(noise_std):
+    """Far fewer than 1 % are beyond 14 of the norms of 100 normal numbers, which lie around 10."""
+    rng = np.random.default_rng(4)
+    norms = np.linalg.norm(rng.standard_normal((100_000, 100)), axis=1) / 10.0
+    for seed in range(20):
+        law = released_law(*histogram(norms, noise_std, seed), noise_std)
+        assert law.quantile(0.02) < 1.5
+
+
 def test_a_far_cluster_is_seen():
     values = np.concatenate([np.ones(9_000), np.full(1_000, 3e3)])
     law = released_law(*histogram(values, 20.0, 0), 20.0)

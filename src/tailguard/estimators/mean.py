@@ -114,7 +114,8 @@ def mean(
         predicted error, from public facts only; ``explain()`` says why.
     moment
         What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
-        column are bought first, and nothing need be known of the data.
+        column are bought first, and nothing need be known of the data; ``"auto"`` does so with a
+        moment as well, where that is predicted to err less.
     calibration
         ``"tight"``: the least noise that is proved. ``"paper"``: the printed noise, for
         reproduction; the certificate then says what that noise is really worth.

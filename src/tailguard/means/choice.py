@@ -1,16 +1,26 @@
 """Which method: the one of least predicted error, from public facts, with the reasons.
 
+A stated moment is used where it helps. A threshold that follows from a moment is for the worst law
+that has it, and mostly far too wide; one that is bought follows the records. So with a moment every
+method is planned twice, with it and with private scales, where the rows are enough to buy these, or
+where no method can use the moment.
+
 Reference
 ---------
 The predictions are those of each method's plan; the choice costs nothing, since no record is read.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.means.base import MeanMethod, MeanPlan, Task
+from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task
+from tailguard.means.private_units import affords_units
 from tailguard.means.registry import MEANS, make_method
+from tailguard.means.words import IN_USER_UNITS
+from tailguard.moments import Moment
 
 __all__ = ["Choice", "choose"]
 
@@ -36,13 +46,17 @@ class Choice:
         lines = [self.plan.explain()]
         if self.others or self.refusals:
             lines.append(f"chosen for the least predicted error ({self.plan.unit}):")
-            plans = sorted((self.plan, *self.others), key=lambda plan: plan.expected.total)
+            plans = sorted((self.plan, *self.others), key=_total)
             lines.append(f"  {'method':10} {'error':>9} {'noise':>9} {'bias':>9} {'sampling':>9}")
+            mixed = len({plan.task.moment for plan in plans}) > 1
             for plan in plans:
                 error = plan.expected
                 numbers = (error.total, error.noise, error.bias, error.sampling)
-                lines.append(f"  {plan.method:10} " + " ".join(f"{x:9.3g}" for x in numbers))
-            lines += [f"  {name:10} not possible: {reason}" for name, reason in self.refusals]
+                line = f"  {plan.method:10} " + " ".join(f"{x:9.3g}" for x in numbers)
+                knows = "by the moment" if plan.task.moment else "by private scales"
+                lines.append(f"{line}  {knows}" if mixed else line)
+            how = "not by the moment" if mixed else "not possible"
+            lines += [f"  {name:10} {how}: {reason}" for name, reason in self.refusals]
         return "\n".join(lines)
 
 
@@ -79,8 +93,41 @@ def _best(task: Task) -> Choice:
             found.append((method, method.plan(task)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
+    bought = list(_without_moment(task))
+    found += [pair for pair in bought if affords_units(pair[1])] or ([] if found else bought)
     if not found:
         raise InputError(f"method must be possible here, and none is; {refusals[0][1]}")
-    found.sort(key=lambda pair: pair[1].expected.total)
+    found.sort(key=lambda pair: _total(pair[1]))
     (method, plan), *others = found
     return Choice(method, plan, tuple(other for _, other in others), tuple(refusals))
+
+
+def _without_moment(task: Task) -> Iterator[tuple[MeanMethod, MeanPlan]]:
+    """Plan the methods that buy their scales, and predict in the units of the stated moment."""
+    if task.moment is None or task.calibration == "paper":
+        return
+    for name in MEANS:
+        method = make_method(name)
+        try:
+            plan = method.plan(replace(task, moment=None))
+        except InputError:
+            continue
+        yield method, _in_units_of(task.moment, plan)
+
+
+def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
+    """Return a plan whose prediction takes a private scale for the root of the moment.
+
+    The law that plans assume has a root mean square of 1 in private scales. A norm is shared out
+    over the columns: the squares of their scales add up to that of the norm.
+    """
+    scale = moment.scale
+    if moment.kind == "norm":
+        scale /= math.sqrt(plan.task.n_features)
+    error = plan.expected
+    expected = Expected(error.noise * scale, error.bias * scale, error.sampling * scale)
+    return replace(plan, expected=expected, unit=IN_USER_UNITS)
+
+
+def _total(plan: MeanPlan) -> float:
+    return plan.expected.total

@@ -26,7 +26,7 @@ from tailguard.checks import InputError, check_positive
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
 from tailguard.means.budget import MeanStage
-from tailguard.means.laws import Law
+from tailguard.means.laws import BIAS_SHARE
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import Bought, PrivateUnits
 from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
@@ -43,8 +43,6 @@ FloatArray = NDArray[np.float64]
 # One or two columns say little about which clip level is right; they get one level to fall back to.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
 FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
-# Tails on opposite sides cancel in part: half of the worst bias is set against the noise.
-BIAS_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -108,8 +106,9 @@ class Clipped:
             )
         purchase = PrivateUnits.of(task, "norm")
         law, mu, d = purchase.assumed(task.n_features), purchase.left.amount, task.n_features
-        radius = _largest_radius(law, task.n_rows, d, mu)
-        noise = 2.0 * radius * math.sqrt(d) / (task.n_rows * mu)
+        slope = _noise_slope(task.n_rows, d, mu)
+        radius = law.radius(slope)
+        noise = slope * radius
         bias = BIAS_SHARE * law.expected(lambda r: np.maximum(r - radius, 0.0))
         sampling = math.sqrt(law.expected(np.square) / task.n_rows)
         stage = MeanStage("mean", "the clipped mean", purchase.left, 1, MOST_SHELLS * d)
@@ -164,20 +163,15 @@ class Clipped:
         return clip_norm, bias, moment.scale * math.sqrt(d / n)
 
 
-def _largest_radius(law: Law, n_rows: int, n_features: int, mu: float) -> float:
-    """Where half of the worst bias and the noise are in balance, as their sum is least.
-
-    The bias falls by ``survival(R)`` per unit of ``R``, and the noise rises by
-    ``2 sqrt(d) / (n mu)``.
-    """
-    slope = 2.0 * math.sqrt(n_features) / (n_rows * mu)
-    return law.quantile(min(slope / BIAS_SHARE, 0.5))
+def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+    """Return the noise, in l2, per unit of the radius."""
+    return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
 
 def _from_shells(gate: Gate, stage: MeanStage, bought: Bought) -> MeanAnswer:
     """Release the shells and believe the mixture of least estimated error."""
     d, mu = gate.n_features, stage.budget.amount
-    largest = _largest_radius(bought.law, gate.n_rows, d, mu)
+    largest = bought.law.radius(_noise_slope(gate.n_rows, d, mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO

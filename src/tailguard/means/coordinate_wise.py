@@ -19,8 +19,7 @@ from tailguard.checks import InputError, check_integer, check_open_unit, check_p
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
 from tailguard.means.budget import Budget, MeanStage
-from tailguard.means.clipped import BIAS_SHARE
-from tailguard.means.laws import Law
+from tailguard.means.laws import BIAS_SHARE, Law
 from tailguard.means.private_units import PrivateUnits
 from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
 from tailguard.papers.parameters.groups import group_count, whole_groups

@@ -34,9 +34,8 @@ from tailguard.checks import (
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
-from tailguard.means.clipped import BIAS_SHARE
 from tailguard.means.coordinate_wise import MEDIAN_LOSS
-from tailguard.means.laws import Law
+from tailguard.means.laws import BIAS_SHARE
 from tailguard.means.private_units import PrivateUnits
 from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
 from tailguard.papers import zhao2024
@@ -128,7 +127,7 @@ class Iterative:
             return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
         bought = PrivateUnits.planned(plan, "norm").buy(gate)
         mu, k = plan.stage("mean").budget.amount, self._group_count(plan.task)
-        radius = _radius(bought.law, gate.n_rows, gate.n_features, mu / math.sqrt(k))
+        radius = bought.law.radius(_noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k)))
         slope = bought.mean_slope(radius)
         return self._answer(plan, gate, bought.units, radius, slope)
 
@@ -158,9 +157,10 @@ class Iterative:
         law, bought = purchase.assumed(d), tuple(stage.event for stage in purchase.stages)
         budget, cost = self._cheapest(task, purchase.left, bought)
         together = budget.amount / math.sqrt(self._group_count(task))
-        radius = _radius(law, task.n_rows, d, together)
+        slope = _noise_slope(task.n_rows, d, together)
+        radius = law.radius(slope)
         expected = Expected(
-            noise=MEDIAN_LOSS * 2.0 * radius * math.sqrt(d) / (task.n_rows * together),
+            noise=slope * radius,
             bias=BIAS_SHARE * law.expected(lambda r: np.maximum(r - radius, 0.0)),
             sampling=MEDIAN_LOSS * math.sqrt(law.expected(np.square) / task.n_rows),
         )
@@ -302,7 +302,6 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
     return budget, cost, promise
 
 
-def _radius(law: Law, n_rows: int, n_features: int, mu: float) -> float:
-    """Where the bias and the noise of a release that is worth ``mu`` have the least sum."""
-    slope = MEDIAN_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)
-    return law.quantile(min(slope / BIAS_SHARE, 0.5))
+def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+    """Return the noise on the centre, in l2, per unit of the radius, for a release worth ``mu``."""
+    return MEDIAN_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Law", "assumed_entries", "assumed_norms", "cell_edges", "released_law"]
+__all__ = ["BIAS_SHARE", "Law", "assumed_entries", "assumed_norms", "cell_edges", "released_law"]
 
 FloatArray = NDArray[np.float64]
 
@@ -33,6 +33,8 @@ LEAST_INDEX, LARGEST_INDEX = 1.5, 4.0
 # by chance; fewer for the neighbours of one that does.
 SEEN, SEEN_BESIDE = 4.5, 2.0
 BODY = 0.3  # the tail starts where fewer than this part remain
+# Tails on opposite sides cancel in part: half of the worst bias is set against the noise.
+BIAS_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,14 @@ class Law:
         high, low = np.maximum(self.survival[beyond - 1 : beyond + 1], 1e-300)
         step = math.log(high / above) / max(math.log(high / low), 1e-12)
         return float(self.points[beyond - 1] * RATIO ** min(max(step, 0.0), 1.0))
+
+    def radius(self, slope: float) -> float:
+        """Return where noise of ``slope`` per unit and half of the worst bias have the least sum.
+
+        The bias of a clip at R is the mean of what lies beyond, and falls by ``survival(R)`` per
+        unit of R. At least half of the records are left whole.
+        """
+        return self.quantile(min(slope / BIAS_SHARE, 0.5))
 
 
 def assumed_entries() -> Law:
@@ -126,10 +136,13 @@ def released_law(edges: FloatArray, counts: FloatArray, noise_std: float) -> Law
     if not last:  # all of it lies below the first edge
         return Law(_grid(edges[0] / SMALLEST), np.zeros(N_CELLS + TAIL_CELLS))
     index = _tail_index(edges[:last], survival)
-    further = RATIO ** np.arange(1, TAIL_CELLS + N_CELLS - last + 1)
+    further = RATIO ** np.arange(TAIL_CELLS + N_CELLS - last)
+    # The next cell holds the part 1 - RATIO**-index of what is beyond; with much it would be seen.
+    unseen = SEEN * noise_std / (1.0 - RATIO**-index) / max(above[0], 1.0)
+    beyond = min(survival[-1] * RATIO**-index, unseen)
     return Law(
-        np.concatenate([edges[:last], edges[last - 1] * further]),
-        np.concatenate([survival, survival[-1] * further**-index]),
+        np.concatenate([edges[:last], edges[last - 1] * RATIO * further]),
+        np.concatenate([survival, beyond * further**-index]),
     )
 
 

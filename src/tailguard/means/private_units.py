@@ -32,7 +32,7 @@ from tailguard.solvers.private_units import (
     SPREAD_STEPS,
 )
 
-__all__ = ["Bought", "PrivateUnits"]
+__all__ = ["Bought", "PrivateUnits", "affords_units"]
 
 FloatArray = NDArray[np.float64]
 Magnitude = Literal["norm", "entries"]
@@ -41,8 +41,11 @@ SPREAD_TIMES, LOCATION_TIMES = SPREAD_STEPS + 2, LOCATION_STEPS + 1
 COUNT_NOISE = 1.0 / 24.0  # wanted noise of a count, as a part of the records
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
-# A search starts where the wanted count stands this many noise standard deviations above zero.
-SEEN = 3.0
+# A search starts where the wanted count stands this many noise standard deviations above zero. One
+# wrong turn of a bisection lands anywhere among the floats; of those that only just start, one in
+# 2,000 takes one with Gaussian noise.
+SEEN = 4.0
+MISSED = 3.0  # noise standard deviations that a count of all records must lack to be short of some
 LAPLACE_TAIL = 1.8  # Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5
 SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # that a mean is divided by
 
@@ -128,11 +131,31 @@ class PrivateUnits:
         tail_noise = noise_std * (LAPLACE_TAIL if tail.budget.pure else 1.0)
         law = released_law(np.array(query.edges), counts, tail_noise)
         counted = counts.sum() / (gate.n_rows * query.per_record)
-        slack = SEEN * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
+        slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
         return Bought(
             units, law or self.assumed(gate.n_features), float(max(fraction, SMALLEST_FRACTION))
         )
+
+
+def affords_units(plan: MeanPlan) -> bool:
+    """Whether the searches of a plan are nearly sure to start.
+
+    They want a quarter of the records, and measure it with about half of the noise of a count: a
+    whole deviation more than it takes is enough.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.means.registry import make_method
+    >>> tasks = [Task(n_rows, 4, tg.GDP(0.5)) for n_rows in (1_000, 1_200)]
+    >>> [affords_units(make_method("clipped").plan(task)) for task in tasks]
+    [False, True]
+    """
+    task = plan.task
+    counted = CountBelow(tuple(range(task.n_features)))
+    noise_std = plan.stage("spread").noise_std(counted, task.n_rows, task.n_features)
+    return task.n_rows / 4.0 > (SEEN + 1.0) * noise_std
 
 
 _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}

@@ -18,8 +18,7 @@ from tailguard.checks import InputError, check_finite, check_integer
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
-from tailguard.means.clipped import BIAS_SHARE
-from tailguard.means.laws import Law, assumed_entries
+from tailguard.means.laws import BIAS_SHARE, Law, assumed_entries
 from tailguard.means.private_units import PrivateUnits
 from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS
 from tailguard.privacy.concentrated import rho_of

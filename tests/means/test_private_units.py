@@ -1,0 +1,23 @@
+"""Private units: how many rows it takes to buy them."""
+
+import math
+
+import pytest
+
+import tailguard as tg
+from tailguard.means.base import Task
+from tailguard.means.private_units import affords_units
+from tailguard.means.registry import make_method
+
+MU = 0.5
+
+
+@pytest.mark.parametrize("n_features", [1, 10, 100])
+@pytest.mark.parametrize("name", ["clipped", "soft"])
+def test_a_quarter_more_than_the_documented_number_of_rows_is_safe(name, n_features):
+    stated = 1.25 * 220.0 * math.sqrt(n_features) / MU
+    affordable = [
+        affords_units(make_method(name).plan(Task(round(part * stated), n_features, tg.GDP(MU))))
+        for part in (0.95, 1.05)
+    ]
+    assert affordable == [False, True]
