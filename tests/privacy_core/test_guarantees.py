@@ -55,7 +55,7 @@ def test_bad_parameters_are_refused(make, bad):
 @pytest.mark.parametrize("bad", [1e-300, 9e-16, 2e15, 1e308])
 @pytest.mark.parametrize("make", [PureDP, ZCDP, GDP, lambda bad: ApproxDP(bad, 1e-6)])
 def test_parameters_that_nobody_could_want_are_refused(make, bad):
-    with pytest.raises(InputError, match="must lie between 1e-15 and 1e[+]15"):
+    with pytest.raises(InputError, match=r"must lie between 1e-15 and 1e\+15"):
         make(bad)
 
 

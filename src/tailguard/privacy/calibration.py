@@ -15,8 +15,8 @@ COORDINATE_VARIATION = 3e-26
 SMALLEST_SHARE = 2.0**-24
 """Gaussian mu of a release, over the root of its coordinates, that every lattice calibration grants.
 
-Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release, so
-that no run stops where budget is already set aside.
+Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release,
+so that no run stops where budget is already set aside.
 """
 
 Norm = Literal["l1", "l2", "linf"]
