@@ -13,7 +13,7 @@ COORDINATE_VARIATION = 3e-26
 """How far sampled noise may be from the ideal, in total variation, per released coordinate."""
 
 SMALLEST_SHARE = 2.0**-24
-"""Gaussian mu of a release, over the root of its coordinates, that every lattice calibration grants.
+"""Gaussian mu of a release, over the root of its size, that every lattice calibration grants.
 
 Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release,
 so that no run stops where budget is already set aside.
