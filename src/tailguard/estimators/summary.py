@@ -8,8 +8,7 @@ __all__ = ["NOISE_NOTE", "coefficient_rows", "shown_rows", "summary_table"]
 
 NOISE_NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling\n"
-    "error, clipping bias and unfinished descent (correlated or many columns) come on\n"
-    "top"
+    "error and what clipping and shrinking leave come on top (conf_int counts sampling)"
 )
 """What the noise column says, and what it does not."""
 

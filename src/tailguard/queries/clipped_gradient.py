@@ -103,13 +103,8 @@ class MeanClippedGradient(GaussianQuery):
         """Sum the clipped gradients at the weights ``state`` on the lattice."""
         kernel = ClippedGradientSum(
             weights=state,
-            center=self.units.center,
-            inverse_scale=1.0 / self.units.scale,
-            intercept=self.units.intercept,
+            **self.units.for_kernels(),
             loss=self.loss,
-            target_center=self.units.target_center,
-            target_scale=self.units.target_scale,
-            offset_center=self.units.offset_center,
             row_limit=self.row_limit,
             slope_limit=self.slope_limit,
             clip_norm=self.clip_norm,

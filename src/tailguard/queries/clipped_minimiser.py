@@ -237,12 +237,8 @@ class ClippedMinimiser(GaussianQuery):
         """Mean of the clipped gradients of the records."""
         kernel = ClippedGradientSum(
             weights=weights,
-            center=self.units.center,
-            inverse_scale=1.0 / self.units.scale,
-            intercept=self.units.intercept,
+            **self.units.for_kernels(),
             loss=self.loss,
-            target_center=self.units.target_center,
-            target_scale=self.units.target_scale,
             row_limit=self.row_limit,
             clip_norm=self.clip_norm,
             grid=self._grid,

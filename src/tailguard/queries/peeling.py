@@ -134,13 +134,8 @@ class PeeledStep(GaussianQuery):
         """Take one step from the weights ``state``, on the lattice."""
         kernel = BoundedCoordinateSum(
             weights=state,
-            center=self.units.center,
-            inverse_scale=1.0 / self.units.scale,
-            intercept=self.units.intercept,
+            **self.units.for_kernels(),
             loss=self.loss,
-            target_center=self.units.target_center,
-            target_scale=self.units.target_scale,
-            offset_center=self.units.offset_center,
             bound=self.bound,
             n_rows=rows.n_rows,
             n_groups=1,

@@ -5,13 +5,31 @@ record alone.
 """
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Units"]
+__all__ = ["ReadingUnits", "Units"]
 
 FloatArray = NDArray[np.float64]
+
+
+class ReadingUnits(TypedDict):
+    """The units as kernels of a score take them.
+
+    Examples
+    --------
+    >>> sorted(ReadingUnits.__annotations__)[:3]
+    ['center', 'intercept', 'inverse_scale']
+    """
+
+    center: FloatArray
+    inverse_scale: FloatArray
+    intercept: bool
+    target_center: float
+    target_scale: float
+    offset_center: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +70,17 @@ class Units:
     def size(self) -> int:
         """The number of coordinates of a row."""
         return self.center.size + int(self.intercept)
+
+    def for_kernels(self) -> ReadingUnits:
+        """Return what a kernel needs in order to read records in these units."""
+        return ReadingUnits(
+            center=self.center,
+            inverse_scale=1.0 / self.scale,
+            intercept=self.intercept,
+            target_center=self.target_center,
+            target_scale=self.target_scale,
+            offset_center=self.offset_center,
+        )
 
     def coefficients(self, weights: FloatArray, target_units: str) -> tuple[FloatArray, float]:
         """Map weights back to coefficients and intercept in the user's units.

@@ -67,16 +67,10 @@ class View:
 
     def rows(self, weights: FloatArray | None = None) -> WhitenedRows:
         """Return the kernel's form, at weights of the standardised coordinates."""
-        units = self.units
         return WhitenedRows(
+            **self.units.for_kernels(),
             loss=self.loss,
-            center=units.center,
-            inverse_scale=1.0 / units.scale,
-            intercept=units.intercept,
             whitening=self.whitening,
             weights=np.zeros(self.height) if weights is None else weights,
-            target_center=units.target_center,
-            target_scale=units.target_scale,
-            offset_center=units.offset_center,
             target_in_row=self.target_in_row,
         )

@@ -257,13 +257,8 @@ class TrimmedMean(SmoothQuery):
         """Trim every coordinate of the gradients at the weights ``state``."""
         kernel = GatheredGradients(
             weights=state,
-            center=self.units.center,
-            inverse_scale=1.0 / self.units.scale,
-            intercept=self.units.intercept,
+            **self.units.for_kernels(),
             loss=self.loss,
-            target_center=self.units.target_center,
-            target_scale=self.units.target_scale,
-            offset_center=self.units.offset_center,
             n_rows=rows.n_rows,
         )
         gradients = np.clip(gather(rows, kernel), -LARGEST_ENTRY, LARGEST_ENTRY)
