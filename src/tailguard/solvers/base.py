@@ -196,7 +196,8 @@ class Stage:
     def releases(self) -> str:
         """How many releases there are, in words."""
         of_blocks = "" if self.n_blocks == 1 else f" of each of {self.n_blocks} blocks"
-        return f"{self.times} releases{of_blocks} at mu = {self.mu:.4g}"
+        releases = "1 release" if self.times == 1 else f"{self.times} releases"
+        return f"{releases}{of_blocks} at mu = {self.mu:.4g}"
 
 
 @dataclass(frozen=True)

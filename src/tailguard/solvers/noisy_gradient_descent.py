@@ -87,7 +87,7 @@ class NoisyGradientDescent:
     >>> clamped = make_oracle("clamped", threshold=2.0, n_groups=22)
     >>> solver = NoisyGradientDescent(20, oracle=clamped, step_size=0.1, schedule="disjoint")
     >>> print(solver.plan(problem, tg.GDP(0.5)).stages[0].releases)
-    1 releases of each of 20 blocks at mu = 0.5
+    1 release of each of 20 blocks at mu = 0.5
     """
 
     n_steps: int = DEFAULT_STEPS
