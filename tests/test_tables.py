@@ -2,7 +2,6 @@
 
 import datetime
 import warnings
-from contextlib import contextmanager
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from tailguard.checks import InputError
-from tailguard.tables import SharedSetting, column_names, to_matrix, to_vector
+from tailguard.tables import column_names, to_matrix, to_vector
 
 NAN = np.nan
 VALUES = np.array([[1.0, 0.0], [NAN, 1.0]])
@@ -85,6 +84,8 @@ REFUSED = {
     "complex": (np.ones((1, 2), complex), "Complex data not supported"),
     "sparse": (scipy.sparse.eye(2, format="csr"), "X must be dense"),
     "ragged": ([[1.0], [1.0, 2.0]], "rows of one length"),
+    "memoryview": (memoryview(np.ones((2, 2))), "lists its entries; got memoryview"),
+    "memoryviews": ([memoryview(np.ones((2, 2)))] * 2, "lists its entries; got memoryview"),
     "masked-integers": (MASKED, "masked array, must hold floats"),
     "pandas-object": (pd.DataFrame({"b": [2]}, dtype=object), "Column 'b' .* object"),
     "pandas-text": (pd.DataFrame({"b": ["x"]}), "Column 'b' of X must hold .* got str"),
@@ -223,20 +224,3 @@ def test_columns_with_and_without_missing_values_are_read_alike(holder):
     for values in ([1, 2], [1, None]):
         expected = np.array(values, dtype=float)
         np.testing.assert_array_equal(to_vector(holder(values, dtype="Int64")), expected)
-
-
-def test_a_setting_is_changed_by_the_first_and_restored_by_the_last():
-    steps = []
-
-    @contextmanager
-    def change():
-        steps.append("changed")
-        yield
-        steps.append("restored")
-
-    setting = SharedSetting(change)
-    with setting:
-        with setting:
-            pass
-        assert steps == ["changed"]
-    assert steps == ["changed", "restored"]

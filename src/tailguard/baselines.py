@@ -24,10 +24,11 @@ from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_partition
 from tailguard.noise.sources import make_source
+from tailguard.quiet import quietly
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.baselines import DpSgd, sampled_noise_over_sensitivity
-from tailguard.tables import quietly, to_matrix, to_vector
+from tailguard.tables import to_matrix, to_matrix_or_vector, to_vector
 
 __all__ = [
     "DpSgd",
@@ -83,8 +84,8 @@ def robust_mean(
             "failure_probability must be a number above 0 and at most 0.5; "
             f"got {failure_probability!r}."
         )
-    matrix = np.ndim(X) != 1
-    values = to_matrix(X).astype(np.float64) if matrix else to_vector(X, "X")[:, None]
+    values, single = to_matrix_or_vector(X)
+    values = values.astype(np.float64)
     if not values.size:
         raise InputError(f"X must have at least one row and one column; got {values.shape}.")
     valid = np.isfinite(values).all(axis=1, keepdims=True)
@@ -96,7 +97,7 @@ def robust_mean(
         bounds = np.full(values.shape[1], check_positive("moment_bound", moment_bound))
     scale = np.sqrt(len(values) * bounds / (2.0 * nats))
     found: FloatArray = scale * soft_truncation(values / scale, math.sqrt(2.0 * nats)).mean(axis=0)
-    return found if matrix else float(found[0])
+    return float(found[0]) if single else found
 
 
 @dataclass(frozen=True, eq=False)

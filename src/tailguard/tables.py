@@ -8,10 +8,6 @@ did not load are not loaded here.
 
 import re
 import sys
-import threading
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -19,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError
+from tailguard.quiet import quietly
 
 __all__ = [
-    "SharedSetting",
     "column_names",
     "is_a",
     "is_column",
-    "quietly",
     "table_columns",
     "to_matrix",
+    "to_matrix_or_vector",
     "to_vector",
     "type_word",
 ]
@@ -97,6 +93,25 @@ def to_vector(y: Any, name: str = "y") -> FloatArray:
     if vector.ndim != 1:
         raise InputError(f"{name} must be a vector; got shape {vector.shape}.")
     return np.ascontiguousarray(vector, dtype=np.float64)
+
+
+def to_matrix_or_vector(X: Any, name: str = "X") -> tuple[Features, bool]:
+    """Return a matrix, and whether it was a single vector that is now its one column.
+
+    Examples
+    --------
+    >>> to_matrix_or_vector([1, 2])
+    (array([[1.],
+           [2.]]), True)
+    """
+    if is_column(X):
+        return to_vector(X, name)[:, None], True
+    if table_columns(X) is not None:
+        return to_matrix(X, name), False
+    array = _numeric_array(X, name)
+    if array.ndim == 1:
+        return np.asarray(array, np.float64)[:, None], True
+    return to_matrix(array, name), False
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -246,10 +261,10 @@ def _from_cells(values: Any, name: str) -> FloatArray:
         raise InputError(
             f"{name} must be an array, a table or a sequence; got {type(values).__name__}."
         )
-    cells = list(values)
+    cells = _entries(values, name)
     shape: tuple[int, ...] = (len(cells),)
     if cells and all(map(_is_sequence, cells)):
-        rows = [list(row) for row in cells]
+        rows = [_entries(row, name) for row in cells]
         if len({len(row) for row in rows}) > 1:
             raise InputError(f"{name} must have rows of one length; got a ragged sequence.")
         shape, cells = (len(rows), len(rows[0])), list(chain.from_iterable(rows))
@@ -259,13 +274,21 @@ def _from_cells(values: Any, name: str) -> FloatArray:
         return np.fromiter(map(_number, cells), np.float64, len(cells)).reshape(shape)
 
 
+def _entries(values: Any, name: str) -> list[Any]:
+    """List the entries of a sequence; a ``memoryview`` of a matrix cannot."""
+    try:
+        return list(values)
+    except (NotImplementedError, TypeError, ValueError):
+        raise InputError(
+            f"{name} must be a sequence that lists its entries; got {type(values).__name__}."
+        ) from None
+
+
 def _is_sequence(value: Any) -> bool:
     """Whether something is a sequence of entries, rather than one cell."""
-    if isinstance(value, list | tuple):
-        return True
     if isinstance(value, NO_SEQUENCES) or not hasattr(type(value), "__len__"):
         return False
-    return getattr(value, "shape", None) != ()
+    return isinstance(value, list | tuple) or getattr(value, "shape", None) != ()
 
 
 def _number(cell: Any) -> float:
@@ -312,64 +335,3 @@ def _check_shape(matrix: FloatArray, name: str) -> None:
                 f"{name} must have rows and columns; found 0 {thing}(s) "
                 f"(shape={matrix.shape}) while a minimum of 1 is required."
             )
-
-
-class SharedSetting:
-    """A setting of the whole process, held by any number of threads at once.
-
-    The first to enter changes it, the last to leave restores it.
-
-    Parameters
-    ----------
-    change
-        Gives a context manager that changes the setting and restores it.
-
-    Examples
-    --------
-    >>> setting = SharedSetting(warnings.catch_warnings)
-    >>> with setting, setting:
-    ...     pass
-    """
-
-    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
-        self._change = change
-        self._lock = threading.Lock()
-        self._users = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._held = self._change()
-                self._held.__enter__()
-            self._users += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._held.__exit__(None, None, None)
-
-
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-# Filters for warnings belong to the whole process.
-NO_WARNINGS = SharedSetting(_no_warnings)
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Silence warnings and numerical errors: they would say something about a record.
-
-    Examples
-    --------
-    >>> with quietly():
-    ...     print(np.log(np.array([-1.0])))
-    [nan]
-    """
-    with NO_WARNINGS, np.errstate(all="ignore"):
-        yield

@@ -46,6 +46,27 @@ def test_a_single_vector_gives_a_number(column):
     assert as_matrix.value[0] == result.value
 
 
+class Refusing:
+    """A cell that answers every question with an error of its own."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("what the cell holds")
+
+    __float__ = __array__
+
+
+@pytest.mark.parametrize("cell", [[3.0], Refusing(), np.ma.masked, None, "three", 10**400])
+@pytest.mark.parametrize("row", [lambda cell: cell, lambda cell: [1.0, cell]])
+def test_a_cell_that_is_no_number_makes_its_record_void_and_says_nothing(row, cell):
+    others = [row(1.0)] * 199
+    odd, void = (
+        tg.mean([*others, last], **PRIVACY, random_state=0).value
+        for last in (row(cell), row(np.nan))
+    )
+    np.testing.assert_array_equal(odd, void)
+    assert np.isfinite(odd).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 50])
 def test_few_rows_end_in_an_answer_or_in_one_sentence(method, n_rows):

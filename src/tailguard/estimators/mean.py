@@ -15,7 +15,7 @@ from tailguard.moments import Moment
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.tables import column_names, is_column, to_matrix, to_vector
+from tailguard.tables import column_names, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
 
@@ -160,16 +160,16 @@ def mean(
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {moment!r}.")
-    matrix, single = _matrix(X)
+    matrix, single = to_matrix_or_vector(X)
     n_rows, n_features = matrix.shape
     if n_rows < 1 or n_features < 1:
         raise InputError(f"X must have at least one row and one column; got shape {matrix.shape}.")
     task = Task(n_rows, n_features, promise, moment, calibration, unsafe_reproduction)
-    choice = choose(method, task, **options)
-    plan = choice.plan
-    gate = Gate.over(matrix, guarantee=plan.guarantee, ledger=ledger, random_state=random_state)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+        choice = choose(method, task, **options)
+        plan = choice.plan
+        gate = Gate.over(matrix, guarantee=plan.guarantee, ledger=ledger, random_state=random_state)
+        gate.reserve(plan.event, coordinates=plan.coordinates)
         answer = choice.method.run(plan, gate)
     return MeanResult(
         value=float(answer.value[0]) if single else answer.value,
@@ -180,13 +180,6 @@ def mean(
         names=column_names(X),
         found=answer.found,
     )
-
-
-def _matrix(X: Any) -> tuple[Any, bool]:
-    """Return the columns, and whether there was a single vector."""
-    if is_column(X) or np.ndim(X) == 1:
-        return to_vector(X, "X")[:, None], True
-    return to_matrix(X), False
 
 
 def _plain(value: float | int | str) -> str:

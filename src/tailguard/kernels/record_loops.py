@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError
-from tailguard.tables import quietly
+from tailguard.quiet import quietly
 
 from .block import FloatArray, RecordBlock
 

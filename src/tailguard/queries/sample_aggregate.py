@@ -47,8 +47,8 @@ from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import FloatArray, IntArray, SmoothQuery
 from tailguard.queries.gather import gather
+from tailguard.quiet import quietly
 from tailguard.rows.base import Rows
-from tailguard.tables import quietly
 
 __all__ = ["SampleAggregate", "ball_radii", "central_point", "central_scale"]
 

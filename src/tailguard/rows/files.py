@@ -18,7 +18,8 @@ import numpy as np
 
 from tailguard.checks import InputError
 from tailguard.kernels.block import FloatArray
-from tailguard.tables import SharedSetting, to_matrix
+from tailguard.quiet import SharedSetting
+from tailguard.tables import to_matrix
 
 from .labels import arrow_cells
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from tailguard.checks import InputError
 from tailguard.kernels.block import FloatArray
-from tailguard.tables import is_a, is_column, quietly, table_columns, type_word
+from tailguard.quiet import quietly
+from tailguard.tables import is_a, is_column, table_columns, type_word
 
 __all__ = ["arrow_cells", "encode_labels"]
 

@@ -1,0 +1,72 @@
+"""Silence while records are read: a warning could say something about one of them."""
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+__all__ = ["SharedSetting", "quietly"]
+
+
+class SharedSetting:
+    """A setting of the whole process, held by any number of threads at once.
+
+    The first to enter changes it, the last to leave restores it.
+
+    Parameters
+    ----------
+    change
+        Gives a context manager that changes the setting and restores it.
+
+    Examples
+    --------
+    >>> setting = SharedSetting(warnings.catch_warnings)
+    >>> with setting, setting:
+    ...     pass
+    """
+
+    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._change = change
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._held = self._change()
+                self._held.__enter__()
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._held.__exit__(None, None, None)
+
+
+@contextmanager
+def _no_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# Filters for warnings belong to the whole process.
+NO_WARNINGS = SharedSetting(_no_warnings)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Silence warnings and numerical errors: they would say something about a record.
+
+    Examples
+    --------
+    >>> with quietly():
+    ...     print(np.log(np.array([-1.0])))
+    [nan]
+    """
+    with NO_WARNINGS, np.errstate(all="ignore"):
+        yield
