@@ -111,16 +111,58 @@ def dp_sgd(guarantee, *, seed=1, **options):
     return solver.run(plan, gate), plan, gate.certificate(), books
 
 
-@pytest.mark.parametrize("guarantee", [tg.ApproxDP(0.3, 1e-5), tg.GDP(0.5)])
-def test_dp_sgd_spends_what_it_planned(guarantee):
-    _, plan, certificate, books = dp_sgd(guarantee, n_passes=2, clip_norm=1.0)
+@pytest.mark.parametrize("sampling", ["auto", "fresh", "partition"])
+@pytest.mark.parametrize("clip_norm", [1.0, None])
+def test_dp_sgd_spends_what_it_planned(sampling, clip_norm):
+    guarantee = tg.ApproxDP(0.3, 1e-5)
+    options = {"n_passes": 2, "clip_norm": clip_norm, "sampling": sampling}
+    _, plan, certificate, books = dp_sgd(guarantee, **options)
     assert plan.solver == "dp-sgd"
+    steps = books.releases if clip_norm else books.releases[1:]
+    assert sum(release.times for release in steps if "gradient" in release.name) == 24
+    assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon, rel=1e-6)
+    assert 0.98 * 0.3 <= certificate.total.epsilon <= 0.3
+    fresh = {release.mechanism for release in books.releases} >= {"sampled-gaussian"}
+    assert fresh is (sampling != "partition")
+
+
+def test_promises_without_a_price_for_samples_take_partitions():
+    _, plan, _, books = dp_sgd(tg.GDP(0.5), n_passes=2, clip_norm=1.0)
+    assert plan.total_mu == pytest.approx(0.5, rel=1e-6)
     assert sum(release.times for release in books.releases) == 24
-    if isinstance(guarantee, tg.GDP):
-        assert plan.total_mu == pytest.approx(0.5, rel=1e-6)
-    else:
-        assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon, rel=1e-6)
-        assert 0.98 * 0.3 <= certificate.total.epsilon <= 0.3
+    for guarantee in (tg.GDP(0.5), tg.ZCDP(0.1), tg.ApproxDP(1.0, 1e-11)):
+        with pytest.raises(tg.InputError, match="schedule must not be 'sampled'"):
+            dp_sgd(guarantee, sampling="fresh")
+
+
+def descent_stage(guarantee, **options):
+    return DpSgd(clip_norm=1.0, **options).plan(problem(), guarantee).stage("descent")
+
+
+def test_what_needs_less_noise_is_chosen():
+    usual, loud = tg.ApproxDP(1.0, 1e-5), tg.ApproxDP(20.0, 1e-5)
+    options = {"batch_rows": 100, "n_passes": 3}
+    auto, fresh, parted = (
+        descent_stage(usual, **options, sampling=way) for way in ("auto", "fresh", "partition")
+    )
+    assert auto == fresh
+    assert auto.mu > 1.5 * parted.mu
+    assert auto.sampled == 100 / N_ROWS
+    # In one pass at a large epsilon, a record that is drawn three times costs more than one.
+    assert descent_stage(loud).sampled is None
+    noise = sampled_noise_over_sensitivity(usual, n_rows=N_ROWS, batch_rows=100, n_steps=36)
+    assert 1.0 / auto.mu == pytest.approx(noise, rel=2e-3)
+
+
+def test_without_noise_and_clipping_fresh_samples_are_those_of_the_source():
+    """A quiet source draws the first records, so that every step reads them."""
+    options = {"step_size": 0.5, "decay": "root", "iterate": "last", "sampling": "fresh"}
+    found, *_ = dp_sgd(tg.ApproxDP(20.0, 1e-5), seed=None, batch_rows=150, **options)
+    X, y = (values[:150] for values in records())
+    w = np.zeros(2)
+    for turn in range(1, 9):
+        w = w - 0.5 / np.sqrt(turn) * X.T @ (X @ w - y) / 150
+    np.testing.assert_allclose(found.coef, w, atol=1e-6)
 
 
 def test_without_noise_and_clipping_dp_sgd_is_descent_over_the_batches():

@@ -40,7 +40,7 @@ def planned(name, mu=1.0, times=1):
 def every_answer(data, amplified):
     event = Shuffled(1.0, 10) if amplified else planned("m")
     gate = gate_over(data, event)
-    blocks = gate.partition("m", 10, secret=amplified, equal_sizes=amplified)
+    blocks = gate.partition("m", 10, amplified=amplified)
     return np.array([gate.ask(MEAN, ZERO, mu=1.0, block=block) for block in blocks])
 
 
@@ -102,7 +102,7 @@ def test_asking_a_block_twice_costs_twice():
 def test_all_blocks_are_asked_in_one_release():
     gate = gate_over(X, planned("m"), Shuffled(0.5, 10))
     answers = gate.ask_each(MEAN, ZERO, mu=1.0, blocks=gate.partition("m", 5, equal_sizes=True))
-    secret = gate.partition("s", 10, secret=True, equal_sizes=True)
+    secret = gate.partition("s", 10, amplified=True)
     assert answers.shape == (5, 2)
     assert gate.ask_each(MEAN, ZERO, mu=0.5, blocks=secret).shape == (10, 2)
     first, second = gate.books.releases
@@ -129,7 +129,7 @@ def test_asking_all_at_once_and_one_by_one_reads_the_same():
 
 def test_an_amplified_block_answers_once_and_in_any_order():
     gate = gate_over(X, Shuffled(0.5, 10), Gaussian(3.0))
-    blocks = gate.partition("s", 10, secret=True, equal_sizes=True)
+    blocks = gate.partition("s", 10, amplified=True)
     for index in (7, 2):
         gate.ask(MEAN, ZERO, mu=0.5, block=blocks[index])
     with pytest.raises(BudgetError, match="at most once"):
@@ -143,23 +143,27 @@ def test_an_amplified_block_answers_once_and_in_any_order():
 
 def test_an_amplified_block_takes_gaussian_noise_only():
     gate = gate_over(X, Shuffled(0.5, 10), Laplace(1.0))
-    blocks = gate.partition("s", 10, secret=True, equal_sizes=True)
+    blocks = gate.partition("s", 10, amplified=True)
     with pytest.raises(InputError, match="Gaussian noise"):
         gate.ask(SoftMean(None, RAW, scale=1.0), ZERO, epsilon=0.5, block=blocks[0])
     assert not gate.books.releases
 
 
-def test_secret_or_equal_alone_is_not_amplified():
+def test_an_amplified_partition_is_asked_for_and_has_equal_sizes():
     gate = gate_over()
-    assert not gate.partition("a", 10, secret=True).amplified
+    assert not gate.partition("a", 10).amplified
     assert not gate.partition("b", 10, equal_sizes=True).amplified
-    assert gate.partition("c", 10, secret=True, equal_sizes=True).amplified
+    amplified = gate.partition("c", 10, amplified=True)
+    assert amplified.amplified
+    assert set(amplified.sizes) == {10}
+    with pytest.raises(InputError, match="must be equal"):
+        gate.partition("d", sizes=(3, 4), amplified=True)
 
 
 def test_nothing_public_tells_which_record_is_where():
     gate = gate_over(X, Shuffled(0.5, 10))
-    blocks = gate.partition("s", 10, secret=True, equal_sizes=True)
-    assert blocks == gate_over(X[::-1].copy()).partition("s", 10, secret=True, equal_sizes=True)
+    blocks = gate.partition("s", 10, amplified=True)
+    assert blocks == gate_over(X[::-1].copy()).partition("s", 10, amplified=True)
     gate.ask(MEAN, ZERO, mu=0.5, block=blocks[0])
     written = str(gate.certificate().to_dict()) + repr(blocks) + repr(gate.books.releases)
     assert "array" not in written
@@ -206,7 +210,7 @@ def test_nested_passes_cost_as_their_costliest_phase():
     gate = gate_over(X, *phases)
     outer = gate.partition("phases", sizes=(50, 50))
     for phase in (0, 1):
-        name, facts = f"batches {phase}", {"secret": True, "equal_sizes": True}
+        name, facts = f"batches {phase}", {"amplified": True}
         batches = gate.partition(name, 5, within=outer[phase], **facts)
         assert gate.ask_each(MEAN, ZERO, mu=0.5, blocks=batches).shape == (5, 2)
     certificate = gate.certificate()
@@ -229,7 +233,7 @@ def test_two_gates_with_one_ledger_and_one_name_are_not_parallel():
 
 def test_threads_cannot_ask_an_amplified_block_twice():
     gate = gate_over(X, Shuffled(0.5, 10), Repeated(Gaussian(0.5), 20))
-    blocks = gate.partition("s", 10, secret=True, equal_sizes=True)
+    blocks = gate.partition("s", 10, amplified=True)
 
     def answered(block):
         try:

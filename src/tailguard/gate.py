@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import BudgetError, InputError, check_methods
+from tailguard.checks import BudgetError, InputError, check_integer, check_methods
 from tailguard.losses.registry import check_known
+from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
 from tailguard.privacy.blocks import Block, Blocks, block_sizes
@@ -148,32 +149,32 @@ class Gate:
         n_blocks: int | None = None,
         *,
         sizes: Sequence[int] | None = None,
-        secret: bool = False,
         equal_sizes: bool = False,
+        amplified: bool = False,
         within: Block | None = None,
     ) -> Blocks:
         """Cut the records into blocks at random, by their places and never by their values.
 
         Guarantee
         ---------
-        Uniform over all partitions into blocks of these sizes, in which records keep their order;
-        which record is in which block never leaves the gate. Of what is asked of the blocks, the
-        costliest block counts. With ``secret`` and ``equal_sizes`` the partition is *amplified*:
-        its answers, at most one a block, cost one ``Shuffled`` event together.
+        Uniform over all partitions into blocks of these sizes; which record is in which block never
+        leaves the gate. Of what is asked of the blocks, the costliest block counts. If
+        ``amplified``, blocks are of equal size, records are in random order within them, and the
+        answers, at most one a block and with Gaussian noise, cost one ``Shuffled`` event together.
 
         Edge cases
         ----------
         ``n_blocks`` differ in size by one record at most, or not at all with ``equal_sizes``, which
         leaves the rest unused; or ``sizes`` says how large each is. ``within`` cuts one block of an
         earlier partition. A name can be used once: other blocks under it would count as the same.
+        Records keep their order within a block that is not amplified.
 
         Reference
         ---------
         McSherry 2009, Theorem 4; Feldman, McMillan and Talwar 2021 (shuffles).
         """
         n_rows = self.n_rows if within is None else self._partitions.check(within).n_rows
-        found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes)
-        amplified = secret and equal_sizes
+        found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
         return self._partitions.cut(name, found, amplified=amplified, within=within)
 
     def ask(
@@ -215,6 +216,30 @@ class Gate:
         rows = map(self._partitions.rows_of, blocks)
         return np.array([self._answer(query, state, calibration, each) for each in rows])
 
+    def ask_sample(self, query: AnyQuery, state: Any, *, mu: float, n_rows: int) -> FloatArray:
+        """Answer one query for ``n_rows`` records that are drawn for this answer and forgotten.
+
+        Guarantee
+        ---------
+        Uniform over all samples without replacement, in random order; which records it has never
+        leaves the gate. The answer costs at most ``mu`` to the records that are drawn, and
+        ``Sampled(mu, n_rows / gate.n_rows)`` to all of them. Only Gaussian noise will do.
+
+        Reference
+        ---------
+        Balle, Barthe and Gaboardi 2018 (sampling without replacement).
+        """
+        check_integer("n_rows", n_rows, minimum=1, maximum=self.n_rows)
+        calibration = self._calibrate(query, n_rows, mu, None, None)
+        if calibration.mechanism != "gaussian":
+            raise InputError("query must be one with Gaussian noise to be asked of a sample.")
+        self._book(query, calibration, sample_rows=n_rows)
+        return self._answer(query, state, calibration, self._drawn(n_rows))
+
+    def _drawn(self, n_rows: int) -> Rows:
+        """Draw a sample. A record and the one in its place of another sample share a chunk."""
+        return self._rows.restricted(random_sample(self.n_rows, n_rows, self._source))
+
     def _calibrate(
         self,
         query: AnyQuery,
@@ -241,15 +266,17 @@ class Gate:
         calibration: Any,
         blocks: Blocks | None = None,
         index: int | None = None,
+        sample_rows: int | None = None,
     ) -> None:
-        """Write down a release: of all records, of one block, or of every block."""
+        """Write down a release: of all records, of one block or every block, or of a sample."""
+        drawn = {} if sample_rows is None else {"sample_rows": sample_rows, "of_rows": self.n_rows}
         variation = make_mechanism(calibration.mechanism).total_variation(calibration)
         n_answers = len(blocks) if blocks is not None and index is None else 1
         self._record(
             Release(
                 name=query.name,
                 kind=type(query).__name__,
-                mechanism=calibration.mechanism,
+                mechanism=f"sampled-{calibration.mechanism}" if drawn else calibration.mechanism,
                 norm=calibration.norm,
                 sensitivity=calibration.charged,
                 noise_std=calibration.noise_std,
@@ -259,6 +286,7 @@ class Gate:
                     **query.parameters(),
                     **calibration.parameters(),
                     **({} if blocks is None else blocks.facts()),
+                    **drawn,
                 },
             ),
             calibration.size * n_answers,

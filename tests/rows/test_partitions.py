@@ -49,6 +49,16 @@ def test_blocks_hold_every_record_once_in_the_order_of_the_data():
     assert all(part == sorted(part) for part in found)
 
 
+def test_amplified_blocks_hold_their_records_in_random_order():
+    """A rival in the place of a record leaves all others in theirs, and so in their chunks."""
+    held = partitions(n_rows=2_000)
+    parts = [
+        values_of(held.rows_of(block)) for block in held.cut("s", (1_000,) * 2, amplified=True)
+    ]
+    assert sorted(parts[0] + parts[1]) == list(map(float, range(2_000)))
+    assert all(abs(np.corrcoef(part, range(1_000))[0, 1]) < 0.2 for part in parts)
+
+
 def test_a_block_is_cut_within_itself():
     held = partitions()
     outer = held.cut("outer", (4, 6))

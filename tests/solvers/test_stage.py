@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.privacy.accountants.smallest import total_mu
-from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
+from tailguard.privacy.events import Gaussian, Parallel, Repeated, Sampled, Shuffled
 from tailguard.solvers.base import Plan, Problem, Stage
 
 PROBLEM = Problem(tg.losses.Squared(), n_rows=1_000, n_features=3)
@@ -34,6 +34,15 @@ def test_secret_blocks_are_shuffled_anew_each_time():
     assert stage.event == Repeated(Shuffled(0.1, 50), 4)
     assert stage.total_mu == 0.2
     assert "total mu before shuffles = 0.2" in plan_of(stage).explain()
+
+
+def test_fresh_samples_are_drawn_for_each_release():
+    stage = Stage("descent", "gradients", 0.1, 4, 3, sampled=0.05)
+    assert stage.event == Repeated(Sampled(0.1, 0.05), 4)
+    assert (stage.total_mu, stage.coordinates) == (0.2, 12)
+    page = plan_of(stage).explain()
+    assert "total mu before samples = 0.2" in page
+    assert "4 releases of fresh samples of 0.05 of all at mu = 0.1" in page
 
 
 def test_stages_within_one_block_add_up_and_across_blocks_the_costliest_counts():

@@ -1,12 +1,16 @@
-"""A uniformly random order of places, from which blocks of records are cut.
+"""Uniformly random orders of places, from which blocks of records are cut, and random samples.
 
 Every place gets a random 64-bit word and the places are ranked by their words. Places with equal
 words are ranked again by fresh words of their own, so that no order is preferred: a tie has no
 bias, and needs no rejection of the whole draw.
 
+A sample draws places one after the other and drops those that it has. Neither a word that is
+dropped nor a repetition prefers any place, so that every sample is as likely as any other.
+
 Reference
 ---------
-Knuth 1997, "The Art of Computer Programming", volume 2, Section 3.4.2 (random permutations).
+Knuth 1997, "The Art of Computer Programming", volume 2, Section 3.4.2 (random permutations and
+samples).
 """
 
 from collections.abc import Sequence
@@ -17,13 +21,17 @@ from numpy.typing import NDArray
 
 from tailguard.noise.sources import Source
 
-__all__ = ["random_partition", "random_permutation"]
+__all__ = ["random_partition", "random_permutation", "random_sample"]
 
 IntArray = NDArray[np.int64]
 
 # A tie that is left after so many rounds keeps the order of places. Two of 2**40 places tie in all
 # rounds with a chance below 2**-170; only a source that repeats itself, as in tests, comes there.
 ROUNDS = 4
+
+# A sample of at most half the places lacks one after so many rounds with a chance below its size
+# over 2**64; then it is drawn anew, from an order of all places, which is as uniform.
+SAMPLE_ROUNDS = 64
 
 
 def random_permutation(count: int, source: Source, *, rounds: int = ROUNDS) -> IntArray:
@@ -77,3 +85,40 @@ def random_partition(n_places: int, sizes: Sequence[int], source: Source) -> tup
     order = random_permutation(n_places, source)
     ends = accumulate(sizes)
     return tuple(np.sort(order[end - size : end]) for size, end in zip(sizes, ends, strict=True))
+
+
+def random_sample(n_places: int, size: int, source: Source) -> IntArray:
+    """Return ``size`` different places below ``n_places``, in the random order they were drawn in.
+
+    Guarantee
+    ---------
+    Uniform over all ordered samples without replacement, exactly for samples of at most half the
+    places, else as ``random_permutation`` is, if the source's words are independent and uniform.
+
+    Edge cases
+    ----------
+    A source that always returns the same word gives the first places, in order.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import CryptographicSource
+    >>> places = random_sample(1_000_000, 3, CryptographicSource())
+    >>> len(set(places.tolist())), bool(places.max() < 1_000_000)
+    (3, True)
+    """
+    places = np.zeros(0, dtype=np.int64)
+    for _ in range(SAMPLE_ROUNDS if 2 * size <= n_places else 0):
+        drawn = np.append(places, _random_places(n_places, size - len(places), source))
+        _, first = np.unique(drawn, return_index=True)
+        places = drawn[np.sort(first)]
+        if len(places) == size:
+            return places
+    return random_permutation(n_places, source)[:size]
+
+
+def _random_places(n_places: int, count: int, source: Source) -> IntArray:
+    """Return at most ``count`` uniform places, with repetitions; words that fit no place drop."""
+    words = source.words(count)
+    last = (1 << 64) // n_places * n_places - 1
+    kept = words[words <= np.uint64(last)] % np.uint64(n_places)
+    return kept.astype(np.int64)

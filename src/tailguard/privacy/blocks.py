@@ -126,5 +126,5 @@ def block_sizes(
     if not found or sum(found) > n_rows:
         raise InputError(f"sizes must add up to 1 to {n_rows} records; got {sum(found)}.")
     if equal and len(set(found)) > 1:
-        raise InputError("sizes must be equal where equal_sizes is True.")
+        raise InputError("sizes must be equal where equal_sizes or amplified is True.")
     return found

@@ -7,7 +7,14 @@ worked out from public numbers; no record is ever read.
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["COORDINATE_VARIATION", "SMALLEST_SHARE", "Calibration", "Sensitivity"]
+__all__ = [
+    "COORDINATE_VARIATION",
+    "LARGEST_RECORDS_SHARE",
+    "LARGEST_SHARE",
+    "SMALLEST_SHARE",
+    "Calibration",
+    "Sensitivity",
+]
 
 COORDINATE_VARIATION = 3e-26
 """How far sampled noise may be from the ideal, in total variation, per released coordinate."""
@@ -17,6 +24,12 @@ SMALLEST_SHARE = 2.0**-24
 
 Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release,
 so that no run stops where budget is already set aside.
+"""
+
+LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44
+"""Gaussian mu of a release, and mu times records, that every sum and count fits a lattice with.
+
+Beyond either the noise is finer than chunk sums are exact. Plans refuse such a release, too.
 """
 
 Norm = Literal["l1", "l2", "linf"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from tailguard.checks import check_choice, check_integer
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
-from tailguard.privacy.events import Event, Shuffled, event_from_dict
+from tailguard.privacy.events import Event, Sampled, Shuffled, event_from_dict
 from tailguard.privacy.guarantees import Guarantee, Unprotected, guarantee_from_dict
 from tailguard.privacy.ranges import check_failure
 from tailguard.privacy.releases import Release
@@ -37,6 +37,10 @@ OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the
 OVER_SECRET_BLOCKS = (
     "one pass over the blocks of a secret partition counts as a shuffle of them (Feldman, McMillan "
     "and Talwar 2021)"
+)
+OVER_SAMPLES = (
+    "a release on a fresh secret sample of fixed size counts as sampling without replacement "
+    "(Balle, Barthe and Gaboardi 2018)"
 )
 NEIGHBOURS = (
     "replace-one, n public: two data sets of the same public size that differ in one record, "
@@ -201,9 +205,10 @@ class Certificate:
 
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
-        rules = [COMPOSITION[self.total.accountant], OVER_BLOCKS]
-        shuffled = Shuffled in tally_of(self.planned).kinds
-        return "; ".join([*rules, OVER_SECRET_BLOCKS] if shuffled else rules)
+        kinds = tally_of(self.planned).kinds
+        amplified = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES}
+        rules = [text for kind, text in amplified.items() if kind in kinds]
+        return "; ".join([COMPOSITION[self.total.accountant], OVER_BLOCKS, *rules])
 
     def _sampler(self) -> str:
         """Say how far the noise is from the ideal, and where that is charged."""

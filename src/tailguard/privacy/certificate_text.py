@@ -122,6 +122,9 @@ def _what(release: Mapping[str, Any], width: int) -> list[str]:
         block = release["block"]
         which = "every block" if block is None else f"block {block}"
         details.append(f"{which} of {release['block_map']!r}")
+    if release["mechanism"] == "sampled-gaussian":
+        drawn = release["parameters"]
+        details.append(f"{drawn['sample_rows']} of {drawn['of_rows']} records, drawn afresh")
     name, by = release["name"], f"({', '.join(details)})"
     whole = f"{name} {by}"
     return [whole] if len(whole) <= width else [*wrap(name, width), *wrap(by, width)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from tailguard.checks import check_choice, check_integer, check_positive
 from tailguard.privacy.arsinh import ARSINH_BASIS, arsinh_event
-from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated
+from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated, Sampled
 from tailguard.privacy.peeling import peeling_event
 from tailguard.privacy.places import Place, place_of
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_event
@@ -20,13 +20,14 @@ __all__ = ["Release"]
 EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
     "gaussian": lambda r: Gaussian(_ratio(r)),
     "laplace": lambda r: Laplace(_ratio(r) * math.sqrt(2.0)),
+    "sampled-gaussian": lambda r: Sampled(_ratio(r), _rate(r)),
     "peeled-gaussian": lambda r: _peeling(r, _ratio(r)),
     "peeled-laplace": lambda r: _peeling(r, _ratio(r) * math.sqrt(2.0)),
     "arsinh-normal": lambda r: arsinh_event(r.parameters),
     "smooth-gaussian": lambda r: smooth_gaussian_event(r.parameters),
 }
 NORM_OF = {
-    **{"gaussian": "l2", "laplace": "l1"},
+    **{"gaussian": "l2", "laplace": "l1", "sampled-gaussian": "l2"},
     **{"peeled-gaussian": "linf", "peeled-laplace": "linf"},
     **{"arsinh-normal": "linf", "smooth-gaussian": "l2"},
 }
@@ -45,8 +46,9 @@ class Release:
     kind
         The query that made it.
     mechanism
-        ``"gaussian"``, ``"laplace"``, a form of peeling, or noise on a smooth scale:
-        ``"arsinh-normal"`` or ``"smooth-gaussian"``.
+        ``"gaussian"``, ``"laplace"``, ``"sampled-gaussian"`` on a fresh secret sample of the
+        records, a form of peeling, or noise on a smooth scale: ``"arsinh-normal"`` or
+        ``"smooth-gaussian"``.
     norm
         The norm of the sensitivity: ``"l2"`` for Gaussian, ``"l1"`` for Laplace noise, ``"linf"``
         entry by entry, for peeling and arsinh-normal noise.
@@ -64,7 +66,8 @@ class Release:
     parameters
         Plain numbers and words from which the sensitivity can be recomputed; for a block also
         ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
-        secret partition, whose pass :mod:`tailguard.privacy.spending` prices as a whole.
+        secret partition, whose pass :mod:`tailguard.privacy.spending` prices as a whole. For a
+        sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
 
     Examples
     --------
@@ -134,6 +137,13 @@ def _ratio(release: Release) -> float:
     return check_positive("sensitivity", release.sensitivity) / check_positive(
         "noise_std", release.noise_std
     )
+
+
+def _rate(release: Release) -> float:
+    """Return the share of the records that the sample has."""
+    of_rows = check_integer("of_rows", release.parameters.get("of_rows"), minimum=1)
+    sample_rows = release.parameters.get("sample_rows")
+    return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
 
 
 def _peeling(release: Release, ratio: float) -> Event:

@@ -32,9 +32,14 @@ class _Cut:
     used: set[int] = field(default_factory=set)
 
     def places(self, index: int) -> IntArray:
-        """Return the places of a block, in the order of the data."""
+        """Return the places of a block: in the order of the data, or as drawn where amplified.
+
+        The proof for a shuffle compares a block with the one that has another record in the *same
+        place* of it. To sort would move records between the chunks that sums are rounded by.
+        """
         end = self.ends[index]
-        return np.sort(self.order[end - self.blocks.sizes[index] : end])
+        places = self.order[end - self.blocks.sizes[index] : end]
+        return places if self.blocks.amplified else np.sort(places)
 
 
 class Partitions:

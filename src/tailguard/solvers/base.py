@@ -18,8 +18,21 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.calibration import COORDINATE_VARIATION, SMALLEST_SHARE
-from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Repeated, Shuffled
+from tailguard.privacy.calibration import (
+    COORDINATE_VARIATION,
+    LARGEST_RECORDS_SHARE,
+    LARGEST_SHARE,
+    SMALLEST_SHARE,
+)
+from tailguard.privacy.events import (
+    Composed,
+    Event,
+    Gaussian,
+    Parallel,
+    Repeated,
+    Sampled,
+    Shuffled,
+)
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.sets.base import ConstraintSet
 
@@ -146,6 +159,9 @@ class Stage:
     shuffled
         Whether every one of the ``times`` passes over the blocks has a secret partition of its own,
         of blocks of equal size. The shuffle makes it cheaper than ``total_mu``.
+    sampled
+        With a number, each release reads a secret sample of its own, of that share of the records.
+        The samples make it cheaper than ``total_mu``.
     within
         Map and block of another partition that all of this happens in. Of stages in different
         blocks of a map the costliest counts.
@@ -166,17 +182,19 @@ class Stage:
     block_map: str | None = field(default=None, kw_only=True)
     n_blocks: int = field(default=1, kw_only=True)
     shuffled: bool = field(default=False, kw_only=True)
+    sampled: float | None = field(default=None, kw_only=True)
     within: tuple[str, int] | None = field(default=None, kw_only=True)
 
     @property
     def total_mu(self) -> float:
-        """What the stage spends as a whole, where no shuffle makes it less."""
+        """What the stage spends as a whole, where no shuffle and no sample makes it less."""
         return self.mu * math.sqrt(self.times)
 
     @property
     def event(self) -> Event:
         """The stage as a privacy event."""
         one: Event = Shuffled(self.mu, self.n_blocks) if self.shuffled else Gaussian(self.mu)
+        one = one if self.sampled is None else Sampled(self.mu, self.sampled)
         event: Event = Repeated(one, self.times)
         if self.block_map is not None and not self.shuffled:
             event = Parallel(self.block_map, 0, event)  # of blocks that cost the same, one counts
@@ -188,6 +206,11 @@ class Stage:
         return None
 
     @property
+    def price(self) -> str:
+        """In what its costs add up: ``"mu"`` or ``"rho"``; else the cost itself, in words."""
+        return "mu"
+
+    @property
     def coordinates(self) -> int:
         """How many numbers the stage releases."""
         return self.times * self.n_blocks * self.size
@@ -195,9 +218,10 @@ class Stage:
     @property
     def releases(self) -> str:
         """How many releases there are, in words."""
-        of_blocks = "" if self.n_blocks == 1 else f" of each of {self.n_blocks} blocks"
+        read = "" if self.n_blocks == 1 else f" of each of {self.n_blocks} blocks"
+        read = read if self.sampled is None else f" of fresh samples of {self.sampled:.3g} of all"
         releases = "1 release" if self.times == 1 else f"{self.times} releases"
-        return f"{releases}{of_blocks} at mu = {self.mu:.4g}"
+        return f"{releases}{read} at mu = {self.mu:.4g}"
 
 
 @dataclass(frozen=True)
@@ -222,7 +246,14 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse shares that no lattice carries, before any budget is set aside."""
+        largest = min(LARGEST_SHARE, LARGEST_RECORDS_SHARE / self.problem.n_rows)
         for stage in self.stages:
+            require(
+                stage.asked is not None or stage.mu <= largest,
+                f"epsilon must be smaller: stage {stage.name!r} would release numbers at "
+                f"mu = {stage.mu:.3g}, and {largest:.3g} is the most for {self.problem.n_rows} "
+                f"records; got {self.guarantee.describe()}.",
+            )
             smallest = SMALLEST_SHARE * math.sqrt(stage.size)
             require(
                 stage.asked is not None or stage.mu >= smallest,
@@ -233,7 +264,7 @@ class Plan:
 
     @property
     def total_mu(self) -> float:
-        """What all stages spend together, where no shuffle makes it less."""
+        """What all stages spend together, where no shuffle and no sample makes it less."""
         squares: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         for stage in self.stages:
             block_map, block = stage.within or ("", 0)
@@ -250,6 +281,15 @@ class Plan:
         """How many numbers the plan releases in all."""
         return sum(stage.coordinates for stage in self.stages)
 
+    def _price(self, unhidden: str) -> str:
+        """Say what all stages cost together, in the unit in which their costs add up."""
+        prices = {stage.price for stage in self.stages}
+        if prices == {"mu"}:
+            return f"mu{unhidden} = {self.total_mu:.6g}"
+        if prices <= {"mu", "rho"}:
+            return f"rho = {self.total_mu**2 / 2.0:.6g}"
+        return f"cost {', '.join(sorted(prices - {'mu', 'rho'}))}"
+
     def stage(self, name: str) -> Stage:
         """Return the stage of that name."""
         return next(stage for stage in self.stages if stage.name == name)
@@ -257,15 +297,18 @@ class Plan:
     def explain(self) -> str:
         """Say in plain words what the budget is spent on."""
         problem = self.problem
-        unhidden = " before shuffles" if any(stage.shuffled for stage in self.stages) else ""
+        sampled = any(stage.sampled is not None for stage in self.stages)
+        shuffled = any(stage.shuffled for stage in self.stages)
+        unhidden = " before samples" if sampled else " before shuffles" if shuffled else ""
         lines = [
             f"{self.solver}: {self.guarantee.describe()}, n = {problem.n_rows}, "
             f"{problem.size} coefficients (intercept included)",
-            f"total mu{unhidden} = {self.total_mu:.6g}, shared out as",
+            f"total {self._price(unhidden)}, shared out as",
         ]
         for stage in self.stages:
-            share = stage.total_mu**2 / self.total_mu**2
-            lines.append(f"  {share:6.1%}  {stage.name}: {stage.purpose} ({stage.releases})")
+            # What samples make cheaper is no share of the squared total.
+            share = "" if sampled else f"{stage.total_mu**2 / self.total_mu**2:6.1%}  "
+            lines.append(f"  {share}{stage.name}: {stage.purpose} ({stage.releases})")
         lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)

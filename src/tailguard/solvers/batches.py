@@ -5,12 +5,13 @@
   all of ``mu``, on ``n_steps`` times fewer records.
 * ``"shuffled"``: passes over batches of equal size. Where it makes the noise less, every pass has a
   fresh secret partition and its batches are accounted for as a shuffle.
+* ``"sampled"``: a secret sample of ``batch_rows`` records for every step, drawn for it alone.
 
 Reference
 ---------
 Dong, Roth and Su 2022, Corollary 3.3 (composition); McSherry 2009, Theorem 4 (disjoint blocks);
 Feldman, McMillan and Talwar 2021 (shuffles), as :mod:`tailguard.privacy.amplification.grouped`
-applies it.
+applies it; Balle, Barthe and Gaboardi 2018 (samples without replacement).
 """
 
 import math
@@ -21,12 +22,17 @@ from tailguard.checks import InputError, check_choice, check_integer
 from tailguard.gate import Gate
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.blocks import Block
+from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.solvers.base import BUDGET_MARGIN, Stage
+from tailguard.privacy.solve import calibrate, satisfies
+from tailguard.solvers.base import BUDGET_MARGIN, Stage, require
 
 __all__ = ["SCHEDULES", "Batches"]
 
-SCHEDULES = ("full", "disjoint", "shuffled")
+SCHEDULES = ("full", "disjoint", "shuffled", "sampled")
+
+# Relative accuracy of mu where an accountant finds it.
+ACCURACY = 1e-5
 
 
 @dataclass(frozen=True)
@@ -36,11 +42,13 @@ class Batches:
     Attributes
     ----------
     schedule
-        ``"full"``, ``"disjoint"`` or ``"shuffled"``.
+        ``"full"``, ``"disjoint"``, ``"shuffled"`` or ``"sampled"``.
     n_steps
         The number of gradient releases.
     n_batches
         Of a shuffled pass; it divides ``n_steps``. None is one pass.
+    batch_rows
+        How many records a sample has.
 
     Examples
     --------
@@ -53,10 +61,17 @@ class Batches:
     schedule: str
     n_steps: int
     n_batches: int | None = None
+    batch_rows: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("schedule", self.schedule, SCHEDULES)
         check_integer("n_steps", self.n_steps, minimum=1)
+        require(
+            (self.batch_rows is not None) == (self.schedule == "sampled"),
+            "batch_rows must be given where schedule='sampled', and be None elsewhere.",
+        )
+        if self.batch_rows is not None:
+            check_integer("batch_rows", self.batch_rows, minimum=1)
         if self.n_batches is None:
             return
         check_integer("n_batches", self.n_batches, minimum=1)
@@ -70,20 +85,23 @@ class Batches:
     @property
     def n_blocks(self) -> int:
         """How many blocks the records are cut into."""
-        return 1 if self.schedule == "full" else self.n_batches or self.n_steps
+        return self.n_batches or self.n_steps if self.block_map else 1
 
     @property
     def n_passes(self) -> int:
-        """How often a record is read."""
+        """How often a record is read; at most, where samples are drawn."""
         return self.n_steps // self.n_blocks
 
     @property
     def block_map(self) -> str | None:
         """The name of the partition; None where there is none."""
-        return None if self.schedule == "full" else f"batches of {self.schedule} steps"
+        cut = self.schedule in ("disjoint", "shuffled")
+        return f"batches of {self.schedule} steps" if cut else None
 
     def rows_per_step(self, n_rows: int) -> int:
         """How many records the smallest step reads."""
+        if self.batch_rows is not None:
+            return check_integer("batch_rows", self.batch_rows, minimum=1, maximum=n_rows)
         if self.n_blocks > n_rows:
             name = "n_batches" if self.n_batches else "n_steps"
             raise InputError(
@@ -109,6 +127,9 @@ class Batches:
             best = grouped_shuffle(guarantee, n_groups=self.n_blocks, group_size=rows, times=passes)
             if best.proof == "groups":
                 mu, shuffled = best.mu, True
+        rate = None if self.batch_rows is None else rows / n_rows
+        if rate is not None:
+            mu = self._sampled_mu(guarantee, spent_mu, rate, mu)
         return Stage(
             "descent",
             "gradients of the loss",
@@ -118,7 +139,25 @@ class Batches:
             block_map=self.block_map,
             n_blocks=self.n_blocks,
             shuffled=shuffled,
+            sampled=rate,
         )
+
+    def _sampled_mu(
+        self, guarantee: Guarantee, spent_mu: float, rate: float, full_mu: float
+    ) -> float:
+        """Return what a step on a sample may spend, where ``full_mu`` is for all records."""
+        spent: Event = Gaussian(spent_mu) if spent_mu else Nothing()
+
+        def event_of(mu: float) -> Event:
+            """All steps, and what was spent before."""
+            return Composed((spent, Repeated(Sampled(mu, rate), self.n_steps)))
+
+        require(
+            satisfies(event_of(full_mu / 2.0), guarantee),
+            "schedule must not be 'sampled' for this promise: fresh samples are priced by epsilon "
+            f"at a delta of at least 1e-10 only; got {guarantee.describe()}.",
+        )
+        return calibrate(event_of, guarantee, guess=full_mu, accuracy=ACCURACY)
 
     def blocks(self, stage: Stage, gate: Gate) -> Iterator[Block | None]:
         """Yield the block of every step; None is all records.
@@ -130,12 +169,8 @@ class Batches:
             return
         if stage.shuffled:
             for turn in range(stage.times):
-                yield from gate.partition(
-                    f"{stage.block_map}, pass {turn}",
-                    stage.n_blocks,
-                    secret=True,
-                    equal_sizes=True,
-                )
+                name = f"{stage.block_map}, pass {turn}"
+                yield from gate.partition(name, stage.n_blocks, amplified=True)
             return
         fixed = gate.partition(
             stage.block_map, stage.n_blocks, equal_sizes=self.schedule == "shuffled"

@@ -90,11 +90,13 @@ def descend(
     constraint: ConstraintSet,
     blocks: Iterable[Block | None] | None = None,
     asked: Event | None = None,
+    sample_rows: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Run the step plan; return the answer and the released points, one a row.
 
     ``blocks`` says which records each step reads; None is all of them, at every step. ``asked`` is
-    what a step costs where its noise follows the records, in the place of the schedule's mu.
+    what a step costs where its noise follows the records, in the place of the schedule's mu. With
+    ``sample_rows`` each step reads a secret sample of so many records, drawn for it alone.
 
     Examples
     --------
@@ -119,7 +121,10 @@ def descend(
     reads = [None] * schedule.n_steps if blocks is None else blocks
     mu = schedule.mu if asked is None else None
     for step, (size, block) in enumerate(zip(schedule.step_sizes, reads, strict=True)):
-        gradient = gate.ask(query, point, mu=mu, event=asked, block=block)
+        if sample_rows is None:
+            gradient = gate.ask(query, point, mu=mu, event=asked, block=block)
+        else:
+            gradient = gate.ask_sample(query, point, mu=schedule.mu, n_rows=sample_rows)
         point = constraint.project(point - size * gradient)
         points[step] = point
     return constraint.project(averaging_weights(schedule) @ points), points

@@ -65,10 +65,13 @@ class NoisyGradientDescent:
     schedule
         ``"full"``: all records at every step. ``"disjoint"``: a block of its own for every step,
         at the full budget. ``"shuffled"``: ``n_batches`` random batches in every pass.
+        ``"sampled"``: ``batch_rows`` records drawn afresh for every step, in secret.
     n_batches
         Of a shuffled pass; it divides ``n_steps``. None is one pass.
     decay
         ``"none"``: a constant step; ``"root"``: the step over the root of the step's number.
+    batch_rows
+        How many records a sample has.
 
     Guarantee
     ---------
@@ -99,10 +102,11 @@ class NoisyGradientDescent:
     schedule: str = "full"
     n_batches: int | None = None
     decay: str = "none"
+    batch_rows: int | None = None
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        Batches(self.schedule, self.n_steps, self.n_batches)
+        Batches(self.schedule, self.n_steps, self.n_batches, self.batch_rows)
         check_choice("iterate", self.iterate, ITERATES)
         check_choice("decay", self.decay, DECAYS)
         check_finite("start", self.start)
@@ -117,7 +121,7 @@ class NoisyGradientDescent:
     @property
     def batches(self) -> Batches:
         """Which records each step reads."""
-        return Batches(self.schedule, self.n_steps, self.n_batches)
+        return Batches(self.schedule, self.n_steps, self.n_batches, self.batch_rows)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Share the budget out; numbers only."""
@@ -167,6 +171,7 @@ class NoisyGradientDescent:
             constraint=constraint,
             blocks=self.batches.blocks(descent, gate),
             asked=descent.asked,
+            sample_rows=self.batch_rows,
         )
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)
@@ -183,9 +188,9 @@ class NoisyGradientDescent:
         """Share rho out among steps whose noise follows the records."""
         batches = self.batches
         require(
-            self.schedule != "shuffled",
+            self.schedule in ("full", "disjoint"),
             "schedule must be 'full' or 'disjoint' for noise that follows the records: no shuffle "
-            "makes it less; got 'shuffled'.",
+            f"and no sample makes it less; got {self.schedule!r}.",
         )
         return SmoothStage.of(
             self._query(problem, 1.0),

@@ -76,6 +76,11 @@ class PeelingStage(Stage):
         )
 
     @property
+    def price(self) -> str:
+        """A peeling is priced by its zCDP."""
+        return "rho"
+
+    @property
     def event(self) -> Event:
         """The stage as a privacy event; blocks are disjoint, so that one of them counts."""
         one = peeling_event(self.form, self.ratio, self.n_selected, self.n_free)

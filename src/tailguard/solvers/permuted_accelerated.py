@@ -196,7 +196,7 @@ class PermutedAccelerated:
         clip_norm = self._clip_norm(problem, self.pass_sizes(problem)[index], stage)
         query = self._query(problem, clip_norm)
         batches = gate.partition(
-            stage.name, stage.n_blocks, secret=stage.shuffled, equal_sizes=True, within=within
+            stage.name, stage.n_blocks, equal_sizes=True, amplified=stage.shuffled, within=within
         )
         n_rows = batches[0].n_rows
         noise = query.calibrate(n_rows, problem.n_features, stage.mu).noise_std / n_rows

@@ -102,6 +102,11 @@ class SmoothStage(Stage):
         return self.share
 
     @property
+    def price(self) -> str:
+        """Concentrated costs add up in rho; an approximate one is told as it is."""
+        return "rho" if isinstance(self.share, ZeroConcentrated) else _words(self.share)
+
+    @property
     def event(self) -> Event:
         """The stage as a privacy event."""
         event = Repeated(self.cost, self.times)

@@ -4,6 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from dp_accounting.pld.privacy_loss_distribution import (
+    PrivacyLossDistribution,
+    from_gaussian_mechanism,
+)
 from scipy.special import ndtr
 
 from tailguard.privacy.accountants.pld import PldAccountant
@@ -164,3 +168,27 @@ def test_only_approximate_promises_cover_samples():
     mu = calibrate(lambda mu: Repeated(Sampled(mu, 0.01), 100), promise, accuracy=1e-4)
     assert satisfies(Repeated(Sampled(mu, 0.01), 100), promise)
     assert not satisfies(Repeated(Sampled(mu * 1.002, 0.01), 100), promise)
+
+
+@pytest.mark.parametrize(("mu", "rate", "times"), [(2.0, 0.01, 20), (1.0, 0.1, 8), (0.5, 0.5, 4)])
+def test_no_mixture_of_orders_beats_the_price_of_all_steps(mu, rate, times):
+    """In some steps the others pull with one neighbour, in some with the other, or not at all.
+
+    The pair that is worst for one step need not be so for many (Lebeda et al. 2024). So each step
+    is one of the two orders of the worst pair, as the package has them, or the opposed pair.
+    """
+    pair = from_gaussian_mechanism(
+        1.0, sensitivity=mu, sampling_prob=rate, value_discretization_interval=1e-3
+    )
+    ahead, back = (PrivacyLossDistribution(each) for each in (pair._pmf_remove, pair._pmf_add))
+    opposed = loss_distribution(poisson_pair_profile(mu, rate), 1e-3)
+    price = accounted(Repeated(Sampled(mu, rate), times))
+    found = []
+    for other in (back, opposed):
+        for count in range(times + 1):
+            parts = [(ahead, count), (other, times - count)]
+            first, *rest = [each.self_compose(n) for each, n in parts if n]
+            losses = first.compose(rest[0]) if rest else first
+            found.append(losses.get_epsilon_for_delta(1e-6))
+    assert max(found) <= price * (1.0 + 1e-3)
+    assert max(found) >= 0.5 * price

@@ -1,18 +1,21 @@
 """DP-SGD, the competitor of the papers: clipped gradients of random batches with Gaussian noise.
 
-Batches here are those of secret random partitions, a fresh one for every pass, which the gate can
-draw and forget. They are priced as a shuffle or as disjoint blocks, whichever costs less. What
-batches that are drawn afresh for every step would need is :func:`sampled_noise_over_sensitivity`.
+Batches are secret samples of fixed size, drawn afresh for every step and priced as such, with
+neighbours that replace a record: a formula for Poisson samples would claim several times less than
+they cost. Or they are those of secret partitions, a fresh one for every pass, priced as a shuffle
+or as disjoint blocks, whichever costs less: that is all there is for other promises than (epsilon,
+delta), and it takes less noise for one pass at a large epsilon.
 
 Reference
 ---------
-Abadi et al. 2016, Algorithm 1; Song, Chaudhuri and Sarwate 2013.
+Abadi et al. 2016, Algorithm 1; Song, Chaudhuri and Sarwate 2013; Balle, Barthe and Gaboardi 2018
+(sampling without replacement); Lebeda, Regehr, Kamath and Steinke 2024 (why it is not Poisson).
 """
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.checks import check_choice, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.gate import Gate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
@@ -21,6 +24,8 @@ from tailguard.solvers.base import Plan, Problem, Solution, require
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
 __all__ = ["DpSgd", "sampled_noise_over_sensitivity"]
+
+SAMPLINGS = ("auto", "fresh", "partition")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +40,16 @@ class DpSgd:
     batch_rows
         How many records a batch has.
     n_passes
-        How often the records are gone through, each time in batches of a fresh partition.
+        How often the records are gone through, or would be: with samples, so many steps as if.
     step_size
         The first step; steps shrink with the root of their number if ``decay`` is ``"root"``. None
         takes the diameter of the set over the length of a noised gradient.
     iterate, decay, start
         As for :class:`tailguard.solvers.NoisyGradientDescent`.
+    sampling
+        ``"fresh"``: a sample for every step, drawn without replacement; for promises of epsilon at
+        a delta of at least 1e-10. ``"partition"``: the batches of a partition for every pass.
+        ``"auto"``: what needs less noise for a record's gradient.
 
     Guarantee
     ---------
@@ -49,11 +58,12 @@ class DpSgd:
 
     Edge cases
     ----------
-    Records that batches of equal size leave over are not used in that pass.
+    A partition has ``n_rows // batch_rows`` batches of equal size, so that they may be somewhat
+    larger; records that are left over are not used in that pass.
 
     Reference
     ---------
-    Abadi et al. 2016, Algorithm 1, with a partition in the place of Poisson samples.
+    Abadi et al. 2016, Algorithm 1, with samples of fixed size in the place of Poisson samples.
 
     Examples
     --------
@@ -62,8 +72,8 @@ class DpSgd:
     ...     tg.losses.Logistic(), n_rows=10_000, n_features=3, constraint=tg.sets.L2Ball(1.0)
     ... )
     >>> plan = DpSgd(clip_norm=1.0, batch_rows=100).plan(problem, tg.ApproxDP(1.0, 1e-5))
-    >>> plan.stage("descent").n_blocks
-    100
+    >>> print(plan.stage("descent").releases)
+    100 releases of fresh samples of 0.01 of all at mu = 1.091
     """
 
     clip_norm: float | None = None
@@ -73,6 +83,7 @@ class DpSgd:
     iterate: str = "average"
     decay: str = "none"
     start: float = 0.0
+    sampling: str = "auto"
 
     name: ClassVar[str] = "dp-sgd"
 
@@ -82,6 +93,7 @@ class DpSgd:
             check_positive("clip_norm", self.clip_norm)
         check_integer("batch_rows", self.batch_rows, minimum=1)
         check_integer("n_passes", self.n_passes, minimum=1)
+        check_choice("sampling", self.sampling, SAMPLINGS)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into batches and set their noise; numbers only."""
@@ -89,14 +101,34 @@ class DpSgd:
             self.batch_rows <= problem.n_rows,
             f"batch_rows must be at most n_rows = {problem.n_rows}; got {self.batch_rows}.",
         )
-        planned = self._descent(problem).plan(problem, guarantee)
+        planned = self._planned(problem, guarantee)
         return replace(planned, solver=self.name)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Go through the batches."""
-        return self._descent(plan.problem).run(plan, gate)
+        fresh = plan.stage("descent").sampled is not None
+        return self._descent(plan.problem, fresh=fresh).run(plan, gate)
 
-    def _descent(self, problem: Problem) -> NoisyGradientDescent:
+    def _planned(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Plan the way of sampling that was asked for, or the one that needs less noise."""
+        if self.sampling == "fresh":
+            return self._descent(problem, fresh=True).plan(problem, guarantee)
+        parted = self._descent(problem, fresh=False)
+        plan = parted.plan(problem, guarantee)
+        if self.sampling == "partition":
+            return plan
+        try:
+            fresh = self._descent(problem, fresh=True).plan(problem, guarantee)
+        except InputError:  # a promise that samples have no price for
+            return plan
+        # The noise of a batch's mean is inverse to these.
+        shares = (
+            self.batch_rows * fresh.stage("descent").mu,
+            parted.batches.rows_per_step(problem.n_rows) * plan.stage("descent").mu,
+        )
+        return fresh if shares[0] > shares[1] else plan
+
+    def _descent(self, problem: Problem, *, fresh: bool) -> NoisyGradientDescent:
         n_batches = problem.n_rows // self.batch_rows
         return NoisyGradientDescent(
             n_batches * self.n_passes,
@@ -104,9 +136,10 @@ class DpSgd:
             step_size=self.step_size,
             iterate=self.iterate,
             start=self.start,
-            schedule="shuffled",
-            n_batches=n_batches,
+            schedule="sampled" if fresh else "shuffled",
+            n_batches=None if fresh else n_batches,
             decay=self.decay,
+            batch_rows=self.batch_rows if fresh else None,
         )
 
 
@@ -122,8 +155,8 @@ def sampled_noise_over_sensitivity(
 
     The sensitivity is the one of replacing a record that was drawn: ``2 C`` for a sum of gradients
     clipped to ``C``. Accountants for adding or removing a record state half of it, and are not to
-    be compared. ``scheme`` is ``"fixed-size"`` or ``"poisson"``. For comparison: the gate draws no
-    such samples.
+    be compared. ``scheme`` is ``"fixed-size"``, as ``DpSgd`` draws them, or ``"poisson"``, for
+    comparison only: the gate draws no such samples.
 
     *Reference.* Abadi et al. 2016; Balle, Barthe and Gaboardi 2018, Theorems 2 and 11.
 
