@@ -13,6 +13,7 @@ __all__ = [
     "BudgetError",
     "InputError",
     "TailguardError",
+    "check_between",
     "check_boolean",
     "check_choice",
     "check_finite",
@@ -39,9 +40,13 @@ class BudgetError(TailguardError):
 
 
 def _number(name: str, value: object, allowed: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(float(value)):
+    try:
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:  # a whole number beyond the floats
+        number = math.nan
+    if isinstance(value, bool) or math.isnan(number):
         raise InputError(f"{name} must be {allowed}; got {value!r}.")
-    return float(value)
+    return number
 
 
 def check_finite(name: str, value: object) -> float:
@@ -85,6 +90,21 @@ def check_open_unit(name: str, value: object) -> float:
     allowed = "a number strictly between 0 and 1"
     number = _number(name, value, allowed)
     if not 0 < number < 1:
+        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+    return number
+
+
+def check_between(name: str, value: object, low: float, high: float) -> float:
+    """Return ``value`` as a float within ``[low, high]``.
+
+    Examples
+    --------
+    >>> check_between("power", 3, 2.0, 16.0)
+    3.0
+    """
+    allowed = f"a number from {low:g} to {high:g}"
+    number = _number(name, value, allowed)
+    if not low <= number <= high:
         raise InputError(f"{name} must be {allowed}; got {value!r}.")
     return number
 

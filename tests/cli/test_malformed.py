@@ -79,6 +79,8 @@ CALLS = {
     "keep nothing": "fit {csv} {linear} --model sparse-linear --features age --keep 0",
     "keep without a sparse model": "fit {csv} {linear} --keep 5",
     "power below 2": "fit {csv} {linear} --model lp --features age --power 1",
+    "power above 16": "fit {csv} {linear} --model lp --power 900",
+    "threshold above all floats' squares": "fit {csv} {linear} --model huber --threshold 1e300",
     "power not a number": "fit {csv} {linear} --model lp --power four",
     # writing
     "out in no directory": "fit {csv} --target cost {privacy} --out {folder}/no/model.json",

@@ -23,8 +23,8 @@ def test_the_smallest_number_of_records_is_the_one_in_the_quickstart(n_features,
     )
     # A scale is seen where the n / 2 differences in its window stand out from the noise; the
     # stated number is twice that.
-    noise_std = math.sqrt(2 * width * WINDOW) / plan.stage("spread").mu
-    assert stated == pytest.approx(2 * 2 * standing_out(width) * noise_std / BULK, rel=0.1)
+    noise_std = math.sqrt(2 * n_features * WINDOW) / plan.stage("spread").mu
+    assert stated == pytest.approx(2 * 2 * standing_out(n_features) * noise_std / BULK, rel=0.1)
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.15, False), (2.0, True)])

@@ -10,7 +10,11 @@ import pyarrow as pa
 import pytest
 
 import tailguard as tg
-from tailguard.means.registry import MEANS
+from tailguard.means.base import Task
+from tailguard.means.choice import choose
+from tailguard.means.registry import MEANS, make_method
+from tailguard.privacy.events import Approximate
+from tailguard.queries.sample_aggregate import SampleAggregate
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
 METHODS = ("auto", *MEANS)
@@ -96,6 +100,12 @@ def test_nothing_is_refused(X):
         ({"method": "clamped", "n_groups": 0}, "n_groups must be a whole number"),
         ({"method": "clamped", "n_groups": 10**6}, "n_groups must be a whole number"),
         ({"method": "clipped", "clip_norm": -1.0}, "clip_norm must be"),
+        ({"method": "clipped", "clip_norm": 1e308}, "clip_norm must be a number from"),
+        ({"method": "iterative", "clip_norm": 1e-308}, "clip_norm must be a number from"),
+        ({"method": "truncated", "threshold": 1e308}, "threshold must be a number from"),
+        ({"method": "clamped", "threshold": 1e308}, "threshold must be a number from"),
+        ({"method": "soft", "threshold": 1e-308}, "threshold must be a number from"),
+        ({"moment": tg.Moment(2.0, 1e308)}, "moment.bound must be a number from"),
         ({"method": "soft", "smoothing": 0.0}, "smoothing must be"),
         ({"method": "trimmed", "low": 0.0}, "low and high must be given together"),
         ({"method": "clipped", "calibration": "numerical"}, "calibration must be 'tight'"),
@@ -107,6 +117,22 @@ def test_nothing_is_refused(X):
 def test_bad_options_are_one_sentence(options, sentence):
     with pytest.raises(tg.InputError, match=sentence):
         tg.mean(heavy(500), **PRIVACY, **options)
+
+
+@pytest.mark.parametrize("name", [*METHODS, "tight", "paper", "numerical"])
+def test_its_help_names_every_method_and_calibration(name):
+    assert f'``"{name}"``' in tg.mean.__doc__
+
+
+def test_sizes_beyond_memory_are_refused_from_public_facts():
+    """What sorts holds all records at once: the plan refuses, so that nothing is spent."""
+    task = Task(2**29, 3, tg.ZCDP(1.0))
+    with pytest.raises(tg.InputError, match="n_rows must be at most 357913941 with 3 columns"):
+        make_method("trimmed").plan(task)
+    assert choose("auto", task).plan.method != "trimmed"
+    aggregate = SampleAggregate(lambda X, y: X[0], center=(0.0,), diameter=1.0, n_blocks=400)
+    with pytest.raises(tg.InputError, match="n_rows must be at most 357913941 with 3 columns"):
+        aggregate.calibrate_event(2**29, 2, Approximate(1.0, 1e-6))
 
 
 def test_there_is_no_default_privacy():
@@ -194,9 +220,10 @@ def test_auto_leaves_a_moment_aside_where_scales_can_be_bought(moment):
 
 def test_auto_keeps_to_a_moment_where_rows_are_too_few_for_scales():
     moment = tg.Moment(2.0, 28.0, kind="raw")
-    result = tg.mean(heavy(1_000), **PRIVACY, moment=moment, random_state=0)
+    result = tg.mean(heavy(500), **PRIVACY, moment=moment, random_state=0)
     assert result.choice.plan.task.moment == moment
     assert "by private scales" not in result.explain()
+    assert "by a histogram" not in result.explain()
 
 
 def test_a_moment_that_no_method_can_use_is_left_aside_for_any_number_of_rows():

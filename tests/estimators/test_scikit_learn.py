@@ -157,6 +157,16 @@ def test_records_with_undeclared_labels_are_void():
     np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
 
+def test_a_row_with_a_missing_value_is_predicted_and_scored_as_the_first_class():
+    X, y = data(tg.LogisticRegression)
+    fitted = tg.LogisticRegression(**BUDGET, random_state=2).fit(X, y)
+    missing = X.copy()
+    missing[:, 0] = np.nan
+    assert np.isnan(fitted.predict_proba(missing)).all()
+    np.testing.assert_array_equal(fitted.predict(missing), fitted.classes_[0])
+    assert fitted.score(missing, y) == pytest.approx(np.mean(y == fitted.classes_[0]))
+
+
 def test_classes_can_be_words():
     X, y = data(tg.LogisticRegression)
     words = np.array(["no", "yes"])[y]

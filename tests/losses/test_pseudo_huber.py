@@ -21,6 +21,7 @@ def test_huge_residuals_reach_the_threshold():
     assert_array_equal(PseudoHuber(threshold=0.5).slope(score, target), [0.5, 0.5, -0.5])
 
 
-def test_threshold_must_be_positive():
-    with pytest.raises(InputError, match="threshold must be a finite number above 0"):
-        PseudoHuber(threshold=0)
+@pytest.mark.parametrize("threshold", [0, 1e-300, 1e308, np.inf, np.nan])
+def test_threshold_is_checked(threshold):
+    with pytest.raises(InputError, match=r"threshold must be a number from 1e-100 to 1e\+100; got"):
+        PseudoHuber(threshold=threshold)

@@ -46,7 +46,9 @@ def test_bounds():
     [
         ({"level": 0.0}, "level must be a number strictly between 0 and 1"),
         ({"level": 1}, "level must be a number strictly between 0 and 1"),
-        ({"width": 0.0}, "width must be a finite number above 0"),
+        ({"width": 1e-300}, r"width must be a number from 1e-100 to 1e\+100; got"),
+        ({"width": 1e300}, r"width must be a number from 1e-100 to 1e\+100; got"),
+        ({"width": 0.0}, r"width must be a number from 1e-100 to 1e\+100; got"),
     ],
 )
 def test_parameters_are_checked(parameters, message):

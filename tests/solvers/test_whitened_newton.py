@@ -46,6 +46,29 @@ def run(name, X, y, guarantee, *, seed=0, intercept=True, exposure=None):
         return solver.run(plan, gate), gate, plan
 
 
+def overflowing(*_):
+    """A stage in which plain floats overflow."""
+    return 1e300**2
+
+
+def unreadable(fit):
+    """A curvature that leaves no whitening."""
+    fit.view = fit.view.through(fit.view.whitening * np.nan)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("stage", "broken"), [("step", overflowing), ("bend", unreadable), ("calibrate", overflowing)]
+)
+def test_what_goes_beyond_the_floats_leaves_the_fit_where_it_stands(stage, broken, monkeypatch):
+    monkeypatch.setattr(whitened_newton, stage, broken)
+    X, y = data("squared", 20_000)
+    solution, gate, plan = run("squared", X, y, tg.GDP(1.0))
+    np.testing.assert_allclose(solution.coef, [0.6, -0.4, 0.0], atol=0.12)
+    assert any("beyond the floats" in note for note in solution.notes)
+    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
 @every_loss
 def test_every_loss_finds_its_coefficients(name):
     X, y = data(name, 20_000)
@@ -109,7 +132,7 @@ def test_shares_leave_enough_of_the_budget_to_the_rounds(name, n_rows, mu):
         plan = WhitenedNewton().plan(problem, tg.GDP(mu))
         assert shares_for(problem, mu).spread <= 0.12
         rounds = [s.total_mu**2 for s in plan.stages if s.name.startswith("round")]
-        least = 0.45 if n_rows * mu > 1_000 else 0.15
+        least = 0.4 if n_rows * mu > 1_000 else 0.15
         assert sum(rounds) >= least * plan.total_mu**2
 
 

@@ -159,7 +159,7 @@ Power: TypeAlias = Annotated[
     typer.Option(
         parser=number,
         metavar="NUMBER",
-        help="lp: the power p of the residual, at least 2; 4 by default.",
+        help="lp: the power p of the residual, from 2 to 16; 4 by default.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -230,6 +230,15 @@ Groups: TypeAlias = Annotated[
         parser=whole_number,
         metavar="COUNT",
         help="clamped, truncated, iterative: how many groups of rows.",
+        rich_help_panel=METHOD,
+    ),
+]
+MethodOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An option of the method, such as clip_norm=2.5; may be repeated.",
         rich_help_panel=METHOD,
     ),
 ]

@@ -16,7 +16,8 @@ class HuberRegression(PrivateRegression):
     Parameters
     ----------
     threshold
-        Where the loss turns from squared to absolute, in multiples of the target's private scale.
+        Where the loss turns from squared to absolute, in multiples of the target's private scale;
+        from 1e-100 to 1e100.
     epsilon, delta
         The privacy parameters. There is no default.
     guarantee

@@ -62,7 +62,9 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     -----
     *Guarantee.* As for ``LinearRegression``.
 
-    *Edge cases.* A record whose label is not declared is void, and nothing is said about it.
+    *Edge cases.* A record whose label is not declared is void, and nothing is said about it. A row
+    with a missing value and no constant in ``missing`` has the score and probabilities NaN;
+    ``predict`` must name a class and names the first, and ``score`` counts that as the prediction.
 
     Examples
     --------

@@ -16,7 +16,7 @@ class LpRegression(PrivateRegression):
     Parameters
     ----------
     p
-        The power, at least 2.
+        The power, from 2 to 16.
     epsilon, delta
         The privacy parameters. There is no default.
     guarantee

@@ -110,21 +110,26 @@ def mean(
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
-        ``"clipped"``, ``"clamped"``, ``"truncated"``, ``"soft"``, or ``"auto"``: the one of least
+        ``"clipped"`` (rows cut at an l2 norm), ``"clamped"`` (median of group means of cut
+        entries), ``"truncated"`` (the same, far entries counting as zero), ``"soft"`` (entries
+        bent towards a limit), ``"trimmed"`` (without the largest and smallest values),
+        ``"iterative"`` (the centre of random groups' means), or ``"auto"``: the one of least
         predicted error, from public facts only; ``explain()`` says why.
     moment
         What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
         column are bought first, and nothing need be known of the data; ``"auto"`` does so with a
-        moment as well, where that is predicted to err less.
+        moment as well, or buys a histogram in its unit, where that is predicted to err less.
     calibration
         ``"tight"``: the least noise that is proved. ``"paper"``: the printed noise, for
         reproduction; the certificate then says what that noise is really worth.
+        ``"numerical"``: for ``"trimmed"`` alone, a cost that is certified on a grid and not proved.
     unsafe_reproduction
         Allows a printed noise that breaks its paper's promise; the certificate says the truth.
     ledger, random_state
         As for ``LinearRegression``.
     options
-        Options of the method, such as ``n_groups=1`` or ``clip_norm=10.0``.
+        Options of the method, such as ``n_groups=1``, ``clip_norm=10.0``, ``threshold=5.0``, or
+        for ``"trimmed"`` ``low=0.0, high=9.0``.
 
     Returns
     -------
@@ -144,8 +149,8 @@ def mean(
 
     Reference
     ---------
-    Zhao et al. 2024 (clipped); Kamath, Liu and Zhang 2022 (clamped); Tao, Wu, Cheng and Wang 2022
-    (truncated); Wang, Xiao, Devadas and Xu 2020 (soft).
+    Zhao et al. 2024 (clipped, iterative); Kamath, Liu and Zhang 2022 (clamped); Tao, Wu, Cheng and
+    Wang 2022 (truncated); Wang, Xiao, Devadas and Xu 2020 (soft, trimmed).
 
     Examples
     --------

@@ -135,7 +135,8 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     *Guarantee.* As for ``LinearRegression``; which columns are kept is part of what is protected.
 
     *Edge cases.* A record whose label is not declared is void, and nothing is said about it.
-    Coefficients of strong signals are shrunk: few steps are taken, where the slope is flat.
+    Coefficients of strong signals are shrunk: few steps are taken, where the slope is flat. Rows
+    with missing values are predicted and scored as by ``LogisticRegression``.
 
     References
     ----------

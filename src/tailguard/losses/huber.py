@@ -6,11 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import check_positive
-
 from .base import FloatArray, SlopeScalar
 from .compiled import compile_slope
-from .residual import ResidualLoss
+from .residual import ResidualLoss, check_width
 
 __all__ = ["Huber"]
 
@@ -27,7 +25,7 @@ class Huber(ResidualLoss):
     threshold
         Where the slope stops growing, in units of the target that the loss is given. At 1.345
         standard deviations the estimate keeps 95 % of the efficiency of least squares under
-        Gaussian noise.
+        Gaussian noise. From 1e-100 to 1e100.
 
     Reference
     ---------
@@ -44,7 +42,7 @@ class Huber(ResidualLoss):
     threshold: float = 1.345
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_positive("threshold", self.threshold))
+        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
 
     @property
     def shape(self) -> FloatArray:

@@ -7,13 +7,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import InputError, check_finite
+from tailguard.checks import check_between
 
 from .base import FloatArray, SlopeScalar
 from .compiled import compile_slope
 from .residual import ResidualLoss
 
 __all__ = ["LpLoss"]
+
+# Slopes of a higher power leave the floats where residuals are 2**30 of their private scales.
+SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class LpLoss(ResidualLoss):
     Parameters
     ----------
     p
-        The power, at least 2. At 2 the loss is twice ``Squared``.
+        The power, from 2 to 16. At 2 the loss is twice ``Squared``.
 
     Edge cases
     ----------
@@ -45,9 +48,8 @@ class LpLoss(ResidualLoss):
     p: float = 4.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", check_finite("p", self.p))
-        if self.p < 2:
-            raise InputError(f"p must be a number of at least 2; got {self.p!r}.")
+        power = check_between("p", self.p, SMALLEST_POWER, LARGEST_POWER)
+        object.__setattr__(self, "p", power)
 
     @property
     def shape(self) -> FloatArray:

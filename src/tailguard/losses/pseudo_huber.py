@@ -7,11 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import check_positive
-
 from .base import FloatArray, SlopeScalar
 from .compiled import compile_slope
-from .residual import ResidualLoss
+from .residual import ResidualLoss, check_width
 
 __all__ = ["PseudoHuber"]
 
@@ -26,7 +24,8 @@ class PseudoHuber(ResidualLoss):
     Parameters
     ----------
     threshold
-        The supremum of the slope, in units of the target that the loss is given.
+        The supremum of the slope, in units of the target that the loss is given, from 1e-100 to
+        1e100.
 
     Reference
     ---------
@@ -43,7 +42,7 @@ class PseudoHuber(ResidualLoss):
     threshold: float = 1.345
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_positive("threshold", self.threshold))
+        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
 
     @property
     def shape(self) -> FloatArray:

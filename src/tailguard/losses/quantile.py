@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import check_open_unit, check_positive
+from tailguard.checks import check_open_unit
 
 from .base import FloatArray, SlopeScalar
 from .compiled import compile_slope
-from .residual import ResidualLoss
+from .residual import ResidualLoss, check_width
 
 __all__ = ["Quantile"]
 
@@ -34,7 +34,8 @@ class Quantile(ResidualLoss):
         Which quantile: 0.5 is the median.
     width
         Half the width of the window, in units of the target that the loss is given. At 0.2 standard
-        deviations the smoothing moves the 0.9-quantile of a Gaussian by less than 0.01.
+        deviations the smoothing moves the 0.9-quantile of a Gaussian by less than 0.01. From 1e-100
+        to 1e100.
 
     Reference
     ---------
@@ -53,7 +54,7 @@ class Quantile(ResidualLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", check_open_unit("level", self.level))
-        object.__setattr__(self, "width", check_positive("width", self.width))
+        object.__setattr__(self, "width", check_width("width", self.width))
 
     @property
     def shape(self) -> FloatArray:

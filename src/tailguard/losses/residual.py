@@ -5,9 +5,25 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.checks import check_between
+
 from .base import BoolArray, FloatArray, TargetUnits
 
-__all__ = ["ResidualLoss"]
+__all__ = ["ResidualLoss", "check_width"]
+
+# Squares and ratios of numbers in this range stay well within the floats.
+SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
+
+
+def check_width(name: str, value: object) -> float:
+    """Return a loss's parameter with the target's units as a float, within a range for squares.
+
+    Examples
+    --------
+    >>> check_width("threshold", 2)
+    2.0
+    """
+    return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)
 
 
 class ResidualLoss:

@@ -2,6 +2,10 @@
 
 The numbers are public or were released earlier, so reading a record in these units depends on that
 record alone.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the units.
 """
 
 from dataclasses import dataclass

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.kernels.whitened import WhitenedRows
+from tailguard.kernels.whitened import LARGEST_ENTRY, WhitenedRows
 from tailguard.losses.base import Loss
 from tailguard.queries.base import FloatArray
 from tailguard.queries.units import Units
 
-__all__ = ["View"]
+__all__ = ["LARGEST_ENTRY", "View"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,11 @@ class View:
     def through(self, matrix: FloatArray) -> "View":
         """Return the view with another whitening matrix."""
         return replace(self, whitening=matrix)
+
+    def reads(self, weights: FloatArray | None = None) -> bool:
+        """Whether matrix and weights are numbers through which every record can be read."""
+        numbers = self.whitening.ravel() if weights is None else [*self.whitening.ravel(), *weights]
+        return bool((np.abs(numbers) <= LARGEST_ENTRY).all())
 
     def rows(self, weights: FloatArray | None = None) -> WhitenedRows:
         """Return the kernel's form, at weights of the standardised coordinates."""

@@ -71,8 +71,8 @@ def solve(
     (4,)
     """
     chosen = solver_for(solver, problem)
-    plan = chosen.plan(problem, guarantee)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+        plan = chosen.plan(problem, guarantee)
+        gate.reserve(plan.event, coordinates=plan.coordinates)
         solution = chosen.run(plan, gate)
     return Solved(solution, gate.certificate(assumptions=plan.assumptions))

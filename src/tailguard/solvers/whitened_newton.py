@@ -11,6 +11,7 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-est
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from tailguard.solvers.whitened.begin import begin
 from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.looking import bend, choose, look_at_rows, look_at_slopes
-from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.purse import BEYOND_FLOATS, Purse
 from tailguard.solvers.whitened.shares import Shares, shares_for, stages_for
 from tailguard.solvers.whitened.stepping import step
 from tailguard.solvers.whitened.units import find_units
@@ -113,8 +114,11 @@ class WhitenedNewton:
             return _constant_alone(plan, units)
         shares = self.shares_of(problem, plan.guarantee)
         fit = begin(purse, problem, shares, units, seen)
-        if _rounds(fit) and fit.has("calibration") and fit.slopes is not None:
-            calibrate(fit)
+        try:
+            if _rounds(fit) and fit.has("calibration") and fit.slopes is not None:
+                calibrate(fit)
+        except BEYOND_FLOATS:
+            fit.notes.append("released numbers went beyond the floats: the fit stays before them")
         return _solution(fit, plan)
 
 
@@ -180,11 +184,7 @@ def _solution(fit: Fit, plan: Plan) -> Solution:
     if fit.problem.intercept:
         below = np.append(-gain * units.center / units.scale, gain)
         jacobian = np.vstack([np.column_stack([jacobian, np.zeros(coef.size)]), below])
-    if fit.arrivals:
-        noise = jacobian @ noise_covariance(fit) @ jacobian.T
-        whole = noise + jacobian @ sampling_covariance(fit) @ jacobian.T
-    else:
-        noise = whole = np.full((len(jacobian), len(jacobian)), np.nan)
+    noise, whole = (jacobian @ matrix @ jacobian.T for matrix in _covariances(fit))
     noise_std, std = (np.sqrt(np.diag(matrix)) for matrix in (noise, whole))
     own = fit.problem.intercept
     return Solution(
@@ -199,3 +199,13 @@ def _solution(fit: Fit, plan: Plan) -> Solution:
         intercept_std=float(std[-1]) if own else 0.0,
         notes=tuple(fit.notes),
     )
+
+
+def _covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """Covariance of standardised weights by the noise alone, and in all; NaN where unknown."""
+    noise = whole = np.full((fit.view.height, fit.view.height), np.nan)
+    if fit.arrivals:
+        with suppress(*BEYOND_FLOATS):
+            noise = noise_covariance(fit)
+            whole = noise + sampling_covariance(fit)
+    return noise, whole

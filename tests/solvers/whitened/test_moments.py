@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from tailguard.solvers.whitened.moments import cleaned, first_fit, noise_level, shrunk, whiten
+from tailguard.solvers.whitened.moments import (
+    LEAST,
+    cleaned,
+    first_fit,
+    noise_level,
+    shrunk,
+    whiten,
+)
 
 
 def test_without_noise_whitened_second_moments_are_the_identity():
@@ -65,3 +72,12 @@ def test_the_first_fit_is_least_squares_without_noise_and_zero_under_much():
 
 def test_nothing_is_shrunk_to_nothing():
     assert shrunk(np.zeros(3), 1.0) == 0.0
+
+
+def test_directions_that_noise_hides_are_raised_to_their_mean_where_that_is_allowed():
+    truth = np.diag([90.0, *np.full(99, 3.0)])
+    noisy, level = truth + symmetric_noise(100, 3), noise_level(1.0, 100)
+    matrix, careful = whiten(noisy, level, LEAST).matrix, whiten(noisy, level).matrix
+    typical, short = (np.trace(m.T @ truth @ m) / 100 for m in (matrix, careful))
+    assert 0.7 < typical < 1.2
+    assert short < 0.6

@@ -13,10 +13,10 @@ N_ROWS = 4_000
 MU = 3.0
 
 
-def units_of(X, *, intercept=True, seed=0):
+def units_of(X, *, intercept=True, seed=0, mu=MU):
     problem = Problem(tg.losses.Squared(), len(X), X.shape[1], intercept=intercept)
-    plan = Plan("test", problem, tg.GDP(MU), tuple(units_stages(problem, MU, 0.5, 0.5)))
-    gate = Gate.over(X, X[:, 0].copy(), guarantee=tg.GDP(MU), random_state=seed)
+    plan = Plan("test", problem, tg.GDP(mu), tuple(units_stages(problem, mu, 0.5, 0.48)))
+    gate = Gate.over(X, X[:, 0].copy(), guarantee=tg.GDP(mu), random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     return find_units(Purse(plan, gate), problem)
 
@@ -28,7 +28,8 @@ def test_scale_and_place_are_found_in_any_unit_and_far_from_zero(unit, offset):
     units, seen = units_of(unit * (z + offset))
     assert seen.all()
     assert 0.4 * unit < units.scale[0] < 6.0 * unit
-    assert abs(units.center[0] / unit - offset) < 3.0
+    # Far from zero the last bin is wider than the scale, which then follows the bin.
+    assert abs(units.center[0] - unit * offset) < 3.0 * units.scale[0]
 
 
 def test_columns_that_hide_their_scale_are_not_seen_but_rare_indicators_are():
@@ -73,12 +74,33 @@ def test_a_second_look_is_taken_only_where_some_scale_was_not_seen(hidden):
     assert (purse.left() < plan.stage("spread again").mu) == hidden
 
 
-def test_a_target_whose_scale_is_hidden_is_not_placed_by_the_bin_around_zero():
-    y = 1e-4 * np.random.default_rng(5).standard_normal(N_ROWS)
+@pytest.mark.parametrize("place", [0.0, 40.0])
+def test_a_target_whose_differences_are_hidden_is_placed_in_units_of_its_size(place):
+    y = 1e-4 * (place + np.random.default_rng(5).standard_normal(N_ROWS))
     problem = Problem(tg.losses.Squared(), N_ROWS, 1, intercept=True)
-    plan = Plan("test", problem, tg.GDP(MU), tuple(units_stages(problem, MU, 1e-9, 0.9)))
+    stages = tuple(units_stages(problem, MU, 0.1, 0.8, target=1e-9))
+    plan = Plan("test", problem, tg.GDP(MU), stages)
     gate = Gate.over(y[:, None], y, guarantee=tg.GDP(MU), random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     units, seen = find_units(Purse(plan, gate), problem)
     assert not seen.any()
-    assert units.target_center == 0.0
+    assert abs(units.target_center - 1e-4 * place) < 1e-4
+
+
+def test_the_target_is_seen_where_its_columns_are_not():
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((500, 50)), rng.standard_normal(500)
+    problem = Problem(tg.losses.Squared(), 500, 50, intercept=True)
+    plan = Plan("test", problem, tg.GDP(0.5), tuple(units_stages(problem, 0.5, 0.05, 0.05)))
+    gate = Gate.over(X, y, guarantee=tg.GDP(0.5), random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    assert find_units(Purse(plan, gate), problem)[1].tolist() == [False] * 50 + [True]
+
+
+def test_a_rare_column_is_no_indicator_where_more_than_noise_is_neither_tie_nor_one():
+    rng = np.random.default_rng(7)
+    ties = rng.random(N_ROWS) < 0.8
+    column = np.where(ties, 0.0, 2.0 ** rng.uniform(-150, 150, N_ROWS))
+    column[:80] = 1.0
+    _, seen = units_of(np.column_stack([rng.standard_normal(N_ROWS), column]), mu=0.1)
+    assert seen.tolist() == [True, False, True]

@@ -21,7 +21,7 @@ from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
-from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
+from tailguard.solvers.whitened.moments import LEAST, RESOLVED, first_fit, noise_level, whiten
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.shares import LENGTH_BINS, Shares
 
@@ -32,7 +32,9 @@ FloatArray = NDArray[np.float64]
 BULK, ALMOST_ALL, FURTHEST = 0.4, 0.995, 16.0  # quantiles of row norms; a multiple of the first
 FINE_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
 NEVER = -50.0  # a score at which every likelihood expects nothing
-LOST = 2.0**12  # bulk of row lengths above which some scale was noise: a constant is fitted alone
+# Bulk of row lengths, a column, above which some scale or place was noise: then a constant alone is
+# fitted. In units that fit the columns it is about 1.
+LOST = 32.0
 FAR = 4.0  # limit of a count's slope for the first mean, in units of the target
 HEADROOM = 4.0  # curvatures of a log link are told apart up to this many times the first mean
 
@@ -53,13 +55,13 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Fl
     # The constant is measured also where it is no coefficient: it tells the mean row.
     view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual)
     moments, noise_std, limit = _moments(purse, problem, view)
-    if limit > LOST and problem.intercept:
+    if limit > LOST * math.sqrt(view.width) and problem.intercept:
         alive[:d] = 0.0
         moments = np.diag(np.eye(len(alive))[d])
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
     level = noise_level(noise_std, used.size)
-    whitened = whiten(moments[np.ix_(used, used)], level)
+    whitened = whiten(moments[np.ix_(used, used)], level, LEAST if residual else RESOLVED)
     whitening[used] = whitened.matrix
     weights = np.zeros(size)
     if residual:

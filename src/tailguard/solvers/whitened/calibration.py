@@ -23,6 +23,7 @@ from tailguard.solvers.whitened.ladder import Reading, levels_up_to, shares_of
 from tailguard.solvers.whitened.levels import top_level
 from tailguard.solvers.whitened.looking import CAP, weighting
 from tailguard.solvers.whitened.moments import noise_level, shrunk
+from tailguard.solvers.whitened.purse import usable
 from tailguard.solvers.whitened.shares import LADDER_LEVELS
 from tailguard.solvers.whitened.variance import clipped_variance, squared_bias
 
@@ -70,7 +71,7 @@ def calibrate(fit: Fit) -> None:
     way = -np.linalg.solve(curvature, total * kept)
     if fit.curved:
         way *= min(1.0, LONGEST / max(float(np.linalg.norm(way)), 1e-300))
-    fit.weights = fit.weights + fit.view.whitening @ (basis @ way)
+    fit.weights = usable(fit.weights + fit.view.whitening @ (basis @ way))
     variance = float(noise[: best + 1] @ noise[: best + 1])
     variance += clipped_variance(fit.slopes, levels[best]) / fit.n_rows
     above = scores[best + 1 :].sum(axis=0), float(variances[best + 1 :].sum())

@@ -19,16 +19,19 @@ from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
 from tailguard.solvers.whitened.moments import shrunk
-from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.purse import Purse, usable
 from tailguard.solvers.whitened.shares import Shares
 
 __all__ = ["Arrival", "Fit", "Leaning"]
 
 FloatArray = NDArray[np.float64]
 
-# Share of the squared way to the fit by which a Newton step may miss it; more where losses bend.
-MISMATCH, BENT_MISMATCH = 0.1, 0.3
+# Share of the squared way to the fit by which a Newton step may miss it. Whitening from noise
+# makes steps too short in some directions, and an average that counts early rounds lags behind;
+# where losses bend, noise is the larger part of the way.
+MISMATCH, BENT_MISMATCH = 0.5, 0.3
 BELIEVED = 9.0  # variance of a likelihood's score before any is seen
+WIDEST = 3.0  # standard deviation of a fitted score, in scales of the target, beyond which is noise
 SAME_LEVEL = 0.7  # rounds whose slope limit is below this share of the raised one are left out
 
 
@@ -198,6 +201,8 @@ class Fit:
         kept_share = shrunk(rest, variance)
         if self.curved:  # noise can look like signal: scores that spread too far are not believed
             kept_share = min(kept_share, BELIEVED / (BELIEVED + variance))
+        else:  # the target cannot spread less than its best prediction
+            kept_share = min(kept_share, WIDEST / max(float(np.linalg.norm(rest)), WIDEST))
         if kept_share == 0.0:  # then the constant from before the rounds is the better one
             level = constant @ (constant.T @ (inverse @ self.arrivals[0].start))
-        self.weights = self.view.whitening @ (level + kept_share * rest)
+        self.weights = usable(self.view.whitening @ (level + kept_share * rest))

@@ -15,7 +15,7 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip
-from tailguard.solvers.whitened.moments import noise_level, whiten
+from tailguard.solvers.whitened.moments import LEAST, RESOLVED, noise_level, whiten
 from tailguard.solvers.whitened.shares import LENGTH_BINS, SLOPE_BINS
 
 __all__ = ["CAP", "bend", "choose", "look_at_rows", "look_at_slopes", "weighting"]
@@ -79,9 +79,11 @@ def look_at_slopes(fit: Fit) -> bool:
     mu = fit.mu("slopes")
     query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", SLOPE_BINS)
     law = Law.of(fit.purse.ask(query, fit.weights, mu), SLOPE_BINS, math.sqrt(2.0) / mu)
-    if law.seen > SEEN:
-        fit.slopes = SlopeLaw(None if fit.curved else fit.loss, law)
-    return law.seen > SEEN
+    slopes = SlopeLaw(None if fit.curved else fit.loss, law)
+    told = law.seen > SEEN and slopes.limits.size > 0  # slopes may all be too small for floats
+    if told:
+        fit.slopes = slopes
+    return told
 
 
 def choose(fit: Fit) -> None:
@@ -134,7 +136,7 @@ def bend(fit: Fit) -> bool:
     else:
         return False
     moments = fit.purse.ask(query, fit.weights, mu) * weights.bound
-    whitened = whiten(moments, level)
+    whitened = whiten(moments, level, RESOLVED if fit.curved else LEAST)
     matrix, fit.effective = whitened.matrix, whitened.effective
     fit.view = fit.view.through(fit.view.whitening @ matrix)
     fit.bent, fit.cap = True, CAP * limit * float(np.sqrt((matrix**2).sum() / fit.view.width))

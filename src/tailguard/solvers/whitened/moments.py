@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
+__all__ = ["LEAST", "RESOLVED", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
 FloatArray = NDArray[np.float64]
 
-RESOLVED = 0.5  # of the largest eigenvalue of the noise
+RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
 SMALLEST_SHARE = 1e-9  # of the largest eigenvalue; below it directions are duplicates
 
 
@@ -52,11 +52,13 @@ def noise_level(noise_std: float, width: int) -> float:
     return noise_std * math.sqrt(2.0 * width)
 
 
-def whiten(moments: FloatArray, level: float) -> Whitening:
-    """Return ``Q / sqrt(max(cleaned eigenvalues, level / 2))``.
+def whiten(moments: FloatArray, level: float, least: float = RESOLVED) -> Whitening:
+    """Return ``Q / sqrt(max(cleaned eigenvalues, floor))``.
 
     A direction stands out of noise with largest eigenvalue ``level`` if its own second moment is
-    above half of that; nothing below can be told apart, so a step is never longer than there.
+    above half of that. What lies below can hardly be told apart, but its sum is known well: the
+    floor is its mean, within ``least`` times ``level`` and half of it. The mean lets some steps be
+    too long, which an average of clipped steps bears; where losses bend, the higher floor is safer.
 
     Reference
     ---------
@@ -68,8 +70,11 @@ def whiten(moments: FloatArray, level: float) -> Whitening:
     True
     """
     values, vectors = np.linalg.eigh(moments)
-    values = cleaned(values, level)
-    floor = max(RESOLVED * level, SMALLEST_SHARE * float(values.max()), 1e-12)
+    total, values = float(values.sum()), cleaned(values, level)
+    above = values > RESOLVED * level
+    mean = (total - values[above].sum()) / max(1, np.count_nonzero(~above))
+    floor = min(max(mean, least * level), RESOLVED * level)
+    floor = max(floor, SMALLEST_SHARE * float(values.max()), 1e-12)
     return Whitening(vectors / np.sqrt(np.maximum(values, floor)), values, floor)
 
 

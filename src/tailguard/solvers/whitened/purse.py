@@ -12,13 +12,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.queries.base import Query
+from tailguard.queries.view import LARGEST_ENTRY, View
 from tailguard.solvers.base import Plan
 
-__all__ = ["Purse"]
+__all__ = ["BEYOND_FLOATS", "Purse", "usable"]
 
 FloatArray = NDArray[np.float64]
+
+
+class UnusableError(ArithmeticError):
+    """Released numbers that floats cannot carry on with; the run stops where it stands."""
+
+
+# What released numbers may raise in arithmetic, in linear algebra, and where a question is built
+# from them. Budgets are another matter: a BudgetError is none of these.
+BEYOND_FLOATS = (ArithmeticError, np.linalg.LinAlgError, InputError)
+
+
+def usable(weights: FloatArray) -> FloatArray:
+    """Return weights that records can be read with.
+
+    Examples
+    --------
+    >>> usable(np.ones(2))
+    array([1., 1.])
+    """
+    if not (np.abs(weights) <= LARGEST_ENTRY).all():
+        raise UnusableError
+    return weights
 
 
 class Purse:
@@ -42,7 +66,10 @@ class Purse:
         self._spent = 0.0
 
     def ask(self, query: Query, state: Any, mu: float) -> FloatArray:
-        """Ask one query at ``mu``."""
+        """Ask one query at ``mu``, unless earlier answers left nothing to read records with."""
+        view = getattr(query, "view", None)
+        if isinstance(view, View) and not view.reads(state):
+            raise UnusableError
         self._spent += mu**2
         return self.gate.ask(query, state, mu=mu)
 

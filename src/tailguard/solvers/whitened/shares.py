@@ -9,11 +9,12 @@ any proved sense. That any shares keep the guarantee is Dong, Roth and Su 2022, 
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.units import standing_out, units_stages
+from tailguard.solvers.whitened.units import PLACED, standing_out, units_stages
 
 __all__ = ["LADDER_LEVELS", "LENGTH_BINS", "SLOPE_BINS", "Shares", "shares_for", "stages_for"]
 
@@ -42,6 +43,7 @@ class Shares:
     6
     """
 
+    target: float = 0.02  # scale and place of the target
     spread: float = 0.05
     again: float = 0.0  # the second look at scales
     place: float = 0.03
@@ -65,16 +67,18 @@ class Shares:
         --------
         >>> import tailguard as tg
         >>> problem = Problem(tg.losses.Squared(), 1000, 3, intercept=True)
-        >>> round(Shares(spread=0.1).rest(problem), 9)
-        0.56
+        >>> round(Shares(spread=0.12).rest(problem), 9)
+        0.52
         """
         stages = stages_before(problem, self, 1.0)
         return 1.0 - sum(stage.total_mu**2 for stage in stages)
 
 
-# Six rounds and one release of the curvature, where residuals spread with the row: three rounds
-# without it were far from converged where budgets are large (training family: T06, T12, T22).
-SQUARED = Shares(curvature=0.08, bend=(2,))
+MANY_ROUNDS = (0.03, 0.03, 0.04, 0.04, 0.04, 0.06, 0.06, 0.1, 0.1, 0.12, 0.15, 0.23)
+# Twelve rounds and one release of the curvature, where residuals spread with the row: with six, and
+# three, directions that whitening could not tell from noise were far from converged (training
+# family: T06, T22, T24, T30).
+SQUARED = Shares(curvature=0.08, rounds=MANY_ROUNDS, look=(0, 1, 3, 6), bend=(4,), ladder=6)
 ROBUST = replace(Shares(), calibration=0.0, ladder=-1)
 LOGISTIC = Shares(
     spread=0.025,
@@ -88,9 +92,22 @@ LOGISTIC = Shares(
     bend=(1, 3),
     ladder=-1,
 )
+# A histogram of one column tells nothing where its share of mu, times n, is below about 20: where
+# n * mu is small there are fewer of them, at a larger share each, and no release of curvature or
+# variance, which would be mostly noise.
+FEW = 300.0
+FEW_LOOKS: dict[str, Any] = {
+    "norms": 0.03,
+    "lengths": 0.05,
+    "slopes": 0.1,
+    "curvature": 0.0,
+    "variance": 0.0,
+    "rounds": (0.08, 0.1, 0.12, 0.15, 0.2, 0.35),
+    "look": (0,),
+    "bend": (),
+}
 # With n * mu above this many times size**1.5 the noise allows more rounds and a third curvature.
 PLENTY = 60.0
-MANY_ROUNDS = (0.03, 0.03, 0.04, 0.04, 0.04, 0.06, 0.06, 0.1, 0.1, 0.12, 0.15, 0.23)
 MANY_BENDS, MANY_LOOKS = (2, 4, 7), (0, 2, 4, 7)
 # A typical column's scale should stand out by this many times what is taken for records, when a
 # window of bins holds that share of the records as pairs; up to a largest share of the budget.
@@ -99,7 +116,7 @@ SPREAD_MARGIN, SPREAD_BULK, LARGEST_SPREAD = 2.0, 0.2, 0.12
 # A second look where some scale was not seen. A median asks for a quarter of what its scale does,
 # since it is told by all records and not by pairs. (Training family: 10 of 28 cells of small
 # n * mu were worse than a constant without these two, 7 with them.)
-LARGEST_AGAIN, PLACED, LEAST_ROUNDS = 0.25, 4.0, 0.2
+RARE, LARGEST_AGAIN, LEAST_ROUNDS, LARGEST_TARGET = 5.0, 0.25, 0.2, 0.08
 
 
 def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
@@ -115,6 +132,8 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     if units == "location-scale":
         bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
         shares = ROBUST if robust or bounded else SQUARED
+        if problem.n_rows * mu < FEW:
+            shares = replace(shares, **FEW_LOOKS)
     else:
         shares = LOGISTIC
         if problem.n_rows * mu > PLENTY * problem.size**1.5:
@@ -124,14 +143,21 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
             shares = replace(shares, slopes=0.04, calibration=0.06, ladder=ladder)
         faint = (CONSTANT_SEEN / (problem.n_rows * mu)) ** 2
         shares = replace(shares, constant=min(max(faint, shares.constant), LARGEST_CONSTANT))
-    columns = problem.n_features + 1
-    seen = SPREAD_MARGIN * standing_out(columns) * math.sqrt(2.0 * columns)
-    wanted = seen / (SPREAD_BULK * problem.n_rows * mu)
-    spread = min(max(wanted**2, shares.spread), LARGEST_SPREAD)
-    shares = replace(shares, spread=spread)
+    alone, wanted = (_share_to_see(columns, problem, mu) for columns in (1, problem.n_features))
+    most = LARGEST_TARGET if units == "location-scale" else shares.target
+    target = min(max((1.0 + 1.0 / PLACED) * alone, shares.target), most)
+    spread = min(max(wanted, shares.spread), LARGEST_SPREAD)
+    shares = replace(shares, spread=spread, target=target)
     room = (shares.rest(problem) - LEAST_ROUNDS) / (1.0 + 1.0 / PLACED)
-    again = max(min(wanted**2 - LARGEST_SPREAD, LARGEST_AGAIN, room), 0.0)
+    rare = RARE if units == "location-scale" else 1.0
+    again = max(min(rare * wanted - spread, LARGEST_AGAIN, room), 0.0)
     return replace(shares, again=again, place=shares.place + again / PLACED)
+
+
+def _share_to_see(columns: int, problem: Problem, mu: float) -> float:
+    """Share of ``mu**2`` at which the scales of so many typical columns stand out."""
+    seen = SPREAD_MARGIN * standing_out(columns) * math.sqrt(2.0 * columns)
+    return (seen / (SPREAD_BULK * problem.n_rows * mu)) ** 2
 
 
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
@@ -164,7 +190,9 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     >>> stages_before(Problem(tg.losses.Squared(), 1000, 3), Shares(), total_mu=1.0)[0].name
     'spread'
     """
-    stages = units_stages(problem, total_mu, shares.spread, shares.place, shares.again)
+    stages = units_stages(
+        problem, total_mu, shares.spread, shares.place, shares.again, shares.target
+    )
     for name, purpose, share, times, size in _middle(problem, shares):
         if share > 0.0 and times > 0:
             stages.append(Stage(name, purpose, total_mu * math.sqrt(share / times), times, size))

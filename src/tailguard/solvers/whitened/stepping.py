@@ -16,6 +16,7 @@ from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.solvers.whitened.fit import Arrival, Fit, Leaning
 from tailguard.solvers.whitened.ladder import Reading, levels_up_to, shares_of
 from tailguard.solvers.whitened.levels import top_level
+from tailguard.solvers.whitened.purse import usable
 from tailguard.solvers.whitened.shares import LADDER_LEVELS
 
 __all__ = ["step"]
@@ -45,7 +46,7 @@ def step(fit: Fit, number: int) -> None:
     noise_std = float(noise[0]) / curvature
     way = bounded(fit, -scores[0] / curvature)
     stretch = stretched(fit, way, noise_std)
-    end = fit.weights + fit.view.whitening @ (stretch * way)
+    end = usable(fit.weights + fit.view.whitening @ (stretch * way))
     # Where the map bends, its own error is counted three times already (BENT_MISMATCH).
     counted = 1.0 if fit.curved else stretch
     arrival = Arrival(fit.weights, end, counted * noise_std, levels[0], counted, fit.view)

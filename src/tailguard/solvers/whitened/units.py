@@ -35,37 +35,63 @@ FINE_BINS = Bins("linear", -2.0, 16.0, 64)
 REFINEMENTS = 2
 # How often any window of pure noise may stand out in a fit, among some thousand a column.
 FALSE_ALARM, WINDOWS = 1e-2, 2e3
-FAINT = 2.5  # the same for one given bin
+# The same for one given bin, where all other pairs may be ties as far as this much noise can hide.
+FAINT, HIDDEN = 2.5, 2.0
+PLACED = 4.0  # a median asks for this much less than a scale: all records tell it, and not pairs
 INDICATOR_BIN = int(SPREAD_BINS.index(1.0))
+PURPOSES = {
+    "spread": "a private scale for every column",
+    "spread again": "the same again, where some scale was not seen",
+    "target spread": "a private scale for the target",
+    "place": "a private centre for every column",
+    "fine place": "centres far from zero",
+    "target place": "a private centre for the target",
+}
 COARSE = 1.0  # a location is refined while its bin is wider than this many scales
+SIZE_UNITS = 16.0  # a typical size in units of which a target is placed whose spread is unknown
 LARGEST_SCALE = 2.0**150
 
 
 def units_stages(
-    problem: Problem, total_mu: float, spread: float, place: float, again: float = 0.0
+    problem: Problem,
+    total_mu: float,
+    spread: float,
+    place: float,
+    again: float = 0.0,
+    target: float = 0.02,
 ) -> list[Stage]:
     """Plan the histograms; refinements are asked for only where bins turn out too coarse.
+
+    The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
+    large, and without it no fit is better than a guess.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), 1000, 3, intercept=True)
     >>> [stage.times for stage in units_stages(problem, 1.0, 0.03, 0.03)]
-    [1, 1, 2]
+    [1, 1, 1, 2, 3]
     """
-    columns = len(Columns.of(problem).indices)
-    planned = [("spread", "a private scale for every column", spread, 1, SPREAD_BINS)]
+    columns = Columns.of(problem)
+    others = len(columns.indices) - columns.target
+    spread_of = {"spread": (spread, 1, others, SPREAD_BINS)}
+    place_of = {}
     if again > 0.0:
-        purpose = "the same again, where some scale was not seen"
-        planned.append(("spread again", purpose, again, 1, SPREAD_BINS))
+        spread_of["spread again"] = (again, 1, others, SPREAD_BINS)
     if problem.intercept:
-        planned += [
-            ("place", "a private centre for every column", place / 2, 1, PLACE_BINS),
-            ("fine place", "centres far from zero", place / 2, REFINEMENTS, FINE_BINS),
-        ]
+        place_of = {
+            "place": (place / 2, 1, others, PLACE_BINS),
+            "fine place": (place / 2, REFINEMENTS, others, FINE_BINS),
+        }
+    if columns.target:
+        placed = problem.intercept and target_units(problem) == "location-scale"
+        share = target * PLACED / (1.0 + PLACED) if placed else target
+        spread_of["target spread"] = (share, 1, 1, SPREAD_BINS)
+        if placed:
+            place_of["target place"] = (target - share, 1 + REFINEMENTS, 1, PLACE_BINS)
     return [
-        Stage(name, purpose, total_mu * math.sqrt(share / times), times, columns * bins.count)
-        for name, purpose, share, times, bins in planned
+        Stage(name, PURPOSES[name], total_mu * math.sqrt(share / times), times, count * bins.count)
+        for name, (share, times, count, bins) in {**spread_of, **place_of}.items()
     ]
 
 
@@ -78,7 +104,7 @@ def find_units(purse: Purse, problem: Problem) -> tuple[Units, FloatArray]:
     >>> from tailguard.gate import Gate
     >>> from tailguard.solvers.base import Plan
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
-    >>> plan = Plan("example", problem, tg.GDP(9.0), tuple(units_stages(problem, 9.0, 0.5, 0.5)))
+    >>> plan = Plan("example", problem, tg.GDP(9.0), tuple(units_stages(problem, 9.0, 0.5, 0.4)))
     >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
     >>> gate = Gate.over(x, x[:, 0], guarantee=tg.GDP(9.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
@@ -86,59 +112,94 @@ def find_units(purse: Purse, problem: Problem) -> tuple[Units, FloatArray]:
     True
     """
     columns = Columns.of(problem)
-    width = len(columns.indices)
-    scale = _spreads(purse, columns, paired=problem.intercept)
-    seen = ~np.isnan(scale)
-    center, resolution = np.zeros(width), np.zeros(width)
-    if problem.intercept and (seen.any() or columns.target):
+    scale = np.full(len(columns.indices), np.nan)
+    center, resolution = np.zeros((2, scale.size))
+    target = np.array(columns.indices) == problem.n_features
+    for asked, spread, place in (
+        (np.flatnonzero(target), ("target spread",), ("target place", "target place")),
+        (np.flatnonzero(~target), ("spread", "spread again"), ("place", "fine place")),
+    ):
+        if not asked.size:
+            continue
+        scale[asked] = _spreads(purse, columns, problem, asked, spread)
+        hopeless = target[asked].any() and np.isnan(scale[asked]).all()
         # A column that is left out needs no centre; the target does, being the constant fit.
-        placed = np.flatnonzero(seen | (np.array(columns.indices) >= problem.n_features))
-        center[placed], resolution[placed] = _places(purse, columns, placed, scale[placed])
-    scale = np.maximum(np.where(np.isnan(scale), 1.0, scale), resolution)
+        placed = asked[~np.isnan(scale[asked]) | hopeless]
+        if placed.size and _planned(purse, place[0]):
+            mus = [purse.plan.stage(stage).mu for stage in place]
+            unit = scale[placed]
+            if hopeless:  # nothing but a constant will be fitted: it may take all that is left
+                mus = [purse.left() / math.sqrt(2.0 + REFINEMENTS)] * 2
+                unit = _sizes(purse, columns, placed, mus[0])
+            found = _places(purse, columns, placed, unit, mus)
+            center[placed], resolution[placed] = found
+        if hopeless and target_units(problem) == "location-scale":
+            break
+    seen = ~np.isnan(scale)
+    scale = np.where(seen, np.maximum(scale, resolution), 1.0)
     scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
     return _assemble(columns, problem, center, scale), seen
 
 
-def _spreads(purse: Purse, columns: Columns, *, paired: bool) -> FloatArray:
+def _planned(purse: Purse, stage: str) -> bool:
+    return any(planned.name == stage for planned in purse.plan.stages)
+
+
+def _spreads(
+    purse: Purse, columns: Columns, problem: Problem, asked: IntArray, stages: tuple[str, ...]
+) -> FloatArray:
     """Typical difference (or size) of each column; NaN where none can be told from zero.
 
     Where some column is not seen, the second release, if planned, is averaged with the first.
     """
-    width = len(columns.indices)
-    query = ColumnHistograms(columns.indices, SPREAD_BINS, paired=paired)
-    mu, counts = 0.0, np.zeros((width, SPREAD_BINS.count))
-    found = np.full(width, np.nan)
-    for stage in ("spread", "spread again"):
-        if np.isnan(found).any() and any(planned.name == stage for planned in purse.plan.stages):
+    paired = problem.intercept
+    query = ColumnHistograms(tuple(columns.indices[c] for c in asked), SPREAD_BINS, paired=paired)
+    mu, counts = 0.0, np.zeros((asked.size, SPREAD_BINS.count))
+    found = np.full(asked.size, np.nan)
+    for stage in stages:
+        if np.isnan(found).any() and _planned(purse, stage):
             more = purse.plan.stage(stage).mu
-            released = purse.ask(query, (np.zeros(width), np.ones(width)), more)
+            released = purse.ask(query, (np.zeros(asked.size), np.ones(asked.size)), more)
             counts = (mu**2 * counts + more**2 * released) / (mu**2 + more**2)
             mu = math.hypot(mu, more)
-            found = _scales(counts, math.sqrt(2 * width) / mu)
+            total = problem.n_rows // 2 if paired else problem.n_rows
+            found = _scales(counts, math.sqrt(2 * asked.size) / mu, total)
     return found
 
 
-def _scales(counts: FloatArray, noise_std: float) -> FloatArray:
-    """Scale of each column as its histogram tells it."""
+def _sizes(purse: Purse, columns: Columns, asked: IntArray, mu: float) -> FloatArray:
+    """Typical absolute value of each column: a unit where no difference was seen."""
+    query = ColumnHistograms(tuple(columns.indices[column] for column in asked), SPREAD_BINS)
+    counts = purse.ask(query, (np.zeros(asked.size), np.ones(asked.size)), mu)
+    return _scales(counts, math.sqrt(2 * asked.size) / mu, math.inf) / SIZE_UNITS
+
+
+def _scales(counts: FloatArray, noise_std: float, total: float) -> FloatArray:
+    """Scale of each column as its histogram of ``total`` differences tells it."""
     found, least = np.full(len(counts), np.nan), standing_out(len(counts))
     for column, row in enumerate(counts.copy()):
         ties, row[0] = row[0], 0.0  # exact zeros, and what is too small to tell
-        law = Law.of(row, SPREAD_BINS, noise_std)
+        law, ones = Law.of(row, SPREAD_BINS, noise_std), row[INDICATOR_BIN]
+        others = total - ties - ones
         if law.seen > least:
             found[column] = law.quantile(0.5)
-        elif ties > least * noise_std and row[INDICATOR_BIN] > FAINT * noise_std:
-            found[column] = 1.0  # mostly ties, and some differences of 1: a rare indicator
+        elif ties > least * noise_std and ones > FAINT * noise_std and others < HIDDEN * noise_std:
+            found[column] = 1.0  # mostly ties, the rest differences of 1: a rare indicator
     return found
 
 
 def _places(
-    purse: Purse, columns: Columns, placed: IntArray, scale: FloatArray
+    purse: Purse,
+    columns: Columns,
+    placed: IntArray,
+    scale: FloatArray,
+    mus: list[float],
 ) -> tuple[FloatArray, FloatArray]:
     """Median of each placed column, and how far off its bin leaves it."""
     known, scale = ~np.isnan(scale), np.where(np.isnan(scale), 1.0, scale)
-    center, coarse = np.zeros(placed.size), np.zeros(placed.size)
-    least = standing_out(len(columns.indices))
-    for column, law in _laws(purse, columns, placed, PLACE_BINS, "place", center, scale):
+    center, coarse = np.zeros((2, placed.size))
+    least = standing_out(placed.size)
+    for column, law in _laws(purse, columns, placed, PLACE_BINS, mus[0], center, scale):
         middle = law.quantile(0.5)
         place = np.searchsorted(law.edges, middle).clip(1, law.edges.size - 1)
         wide = law.edges[place] - law.edges[place - 1]
@@ -151,7 +212,7 @@ def _places(
         if not far.size:
             break
         window = coarse[far]
-        laws = _laws(purse, columns, placed[far], FINE_BINS, "fine place", center[far], window)
+        laws = _laws(purse, columns, placed[far], FINE_BINS, mus[1], center[far], window)
         for number, law in laws:
             if law.seen > least:
                 center[far[number]] += law.quantile(0.5) * window[number]
@@ -164,12 +225,11 @@ def _laws(
     columns: Columns,
     asked: IntArray,
     bins: Bins,
-    stage: str,
+    mu: float,
     center: FloatArray,
     scale: FloatArray,
 ) -> list[tuple[int, Law]]:
     """Release histograms of some columns around a centre and read them."""
-    mu = purse.plan.stage(stage).mu
     query = ColumnHistograms(tuple(columns.indices[column] for column in asked), bins)
     counts = purse.ask(query, (center, 1.0 / scale), mu)
     noise_std = math.sqrt(2 * asked.size) / mu

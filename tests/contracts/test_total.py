@@ -1,0 +1,133 @@
+"""What every fit promises once budget is set aside: it ends, silently, with finite numbers.
+
+The values of records never raise and never warn, however extreme they, their units and the loss's
+parameters are. Plans may refuse, since they see public numbers only.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.extremes import KINDS, UNITS, in_units, records, survive
+from support.registered import examples_of, missing_examples
+from tailguard.losses.registry import LOSSES, make_loss
+from tailguard.means.registry import MEANS
+from tailguard.solvers.base import Problem
+from tailguard.solvers.registry import SOLVERS
+
+ENDS = (1e-100, 1e100)
+EXTREMES = {
+    "huber": [tg.losses.Huber(), *map(tg.losses.Huber, ENDS)],
+    "lp": [tg.losses.LpLoss(p) for p in (2.0, 4.0, 16.0)],
+    "pseudo_huber": [tg.losses.PseudoHuber(), *map(tg.losses.PseudoHuber, ENDS)],
+    "quantile": [
+        *(tg.losses.Quantile(0.5, width) for width in ENDS),
+        *(tg.losses.Quantile(level) for level in (1e-300, 0.5, 1.0 - 1e-16)),
+    ],
+}
+EXAMPLES = examples_of(LOSSES, make_loss, EXTREMES)
+every_loss = pytest.mark.parametrize(
+    "loss", [loss for losses in EXAMPLES.values() for loss in losses], ids=repr
+)
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+every_method = pytest.mark.parametrize("method", [*MEANS, "auto"])
+
+# Enough to be told from noise, so that a run takes all of its stages.
+PLENTY = tg.GDP(300.0)
+BUDGETS = (tg.GDP(1e-3), tg.GDP(1.0), PLENTY, tg.GDP(1e4))
+CONSTRAINTS = {
+    "hard-thresholding": (tg.sets.SparseBall(2),),
+    "scaled-gradient-descent": (None,),
+    "whitened-newton": (None,),
+}
+BALLS = (tg.sets.L2Ball(1.0), tg.sets.L2Ball(1e-80), tg.sets.L2Ball(1e80), tg.sets.L1Ball(1e6))
+
+
+def test_every_loss_has_examples():
+    assert missing_examples(EXAMPLES, "EXTREMES in tests/contracts/test_total.py") == []
+
+
+def fit(loss, kind, units, guarantee, *, n_rows=200, intercept=True, constraint=None, **how):
+    """Fit one kind of records in extreme units; None where the plan is refused."""
+    X, y = in_units(loss, *records(kind, how.get("seed", 0), n_rows), *units)
+    problem = Problem(loss, n_rows, 3, intercept, constraint)
+    return survive(problem, X, y, guarantee, **how)
+
+
+@every_loss
+def test_the_default_method_ends_in_all_units(loss):
+    """Kinds and budgets take turns over the units of features and target."""
+    turns = itertools.cycle(itertools.product((PLENTY, tg.GDP(3.0)), KINDS))
+    for units in itertools.product(UNITS, UNITS):
+        guarantee, kind = next(turns)
+        assert fit(loss, kind, units, guarantee, intercept=units[0] <= 1.0) is not None
+
+
+@every_loss
+def test_ordinary_records_never_leave_the_floats(loss):
+    """The guards are for extremes: where nothing is extreme they stay out of the way."""
+    for kind, guarantee in itertools.product(("cauchy", "line"), (PLENTY, tg.GDP(1.0))):
+        solution = fit(loss, kind, (1.0, 1.0), guarantee, n_rows=2000)
+        assert not any("beyond the floats" in note for note in solution.notes)
+
+
+def run_of(solver, seed, loss):
+    """One kind of records, units, promise and set, drawn by the seed."""
+    rng = np.random.default_rng(seed)
+    units, kind = rng.choice(UNITS, 2), KINDS[rng.integers(len(KINDS))]
+    guarantee = BUDGETS[rng.integers(len(BUDGETS))]
+    if solver == "sample-and-aggregate":
+        guarantee = tg.ApproxDP(rng.choice([0.3, 4.0]), 1e-6)
+    allowed = CONSTRAINTS.get(solver, BALLS)
+    constraint = allowed[rng.integers(len(allowed))]
+    how = {"seed": seed, "solver": solver, "constraint": constraint}
+    return fit(loss, kind, units, guarantee, intercept=constraint is None, **how)
+
+
+@every_solver
+def test_every_solver_ends(solver):
+    solutions = [run_of(solver, seed, tg.losses.Huber()) for seed in range(3)]
+    assert any(solution is not None for solution in solutions)
+
+
+@every_method
+def test_every_mean_ends_in_all_units(method):
+    for number, (unit, kind) in enumerate(zip(3 * UNITS, itertools.cycle(KINDS), strict=False)):
+        mean_of(method, kind, unit, seed=number, n_rows=300)
+
+
+def mean_of(method, kind, unit, *, seed, n_rows):
+    """One mean with private scales, where every floating-point error raises."""
+    X, _ = in_units(tg.losses.Squared(), *records(kind, seed, n_rows), unit, 1.0)
+    with np.errstate(all="raise"):
+        result = tg.mean(X, epsilon=3.0, delta=1e-6, method=method, random_state=seed)
+    assert np.isfinite(result.value).all()
+
+
+@pytest.mark.audit
+@every_loss
+@pytest.mark.parametrize("guarantee", BUDGETS, ids=repr)
+def test_the_default_method_ends_for_every_kind_and_seed(loss, guarantee):
+    seeds = itertools.cycle(range(50))
+    for units in itertools.product(UNITS, UNITS):
+        for kind, n_rows in itertools.product(KINDS, (60, 3000)):
+            solution = fit(loss, kind, units, guarantee, seed=next(seeds), n_rows=n_rows)
+            assert solution is not None
+
+
+@pytest.mark.audit
+@every_loss
+@every_solver
+def test_every_solver_ends_for_every_loss_and_seed(loss, solver):
+    for seed in range(10):
+        run_of(solver, seed, loss)
+
+
+@pytest.mark.audit
+@every_method
+def test_every_mean_ends_for_every_seed(method):
+    kinds = itertools.cycle(KINDS)
+    for seed, unit in itertools.product(range(50), UNITS):
+        mean_of(method, next(kinds), unit, seed=seed, n_rows=(150, 300, 3000)[seed % 3])

@@ -1,0 +1,62 @@
+"""Records at the ends of the floats, and fits that must survive them in silence."""
+
+import numpy as np
+
+from tailguard.checks import InputError
+from tailguard.gate import Gate
+from tailguard.privacy.events import Composed
+from tailguard.solvers.solve import solve
+
+UNITS = (1e-300, 1e-100, 1.0, 1e100, 1e300)
+KINDS = ("cauchy", "line", "lognormal", "half void", "constant", "zero", "any float")
+
+
+def records(kind, seed, n_rows, n_features=3):
+    """Features and a target of one kind, in units of about 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_features))
+    y = X.sum(axis=1) + rng.standard_normal(n_rows)
+    if kind == "cauchy":
+        X, y = rng.standard_t(1.1, X.shape), y + rng.standard_t(1.1, n_rows)
+    elif kind == "line":
+        y = 10.0 * X[:, 0] + 1e3
+    elif kind == "lognormal":
+        y = np.exp(4.0 * y)
+    elif kind == "half void":
+        y = np.where(rng.random(n_rows) < 0.5, np.nan, y)
+        X[rng.random(n_rows) < 0.1] = np.inf
+    elif kind == "constant":
+        X, y = np.ones_like(X), np.ones_like(y)
+    elif kind == "zero":
+        X, y = np.zeros_like(X), np.zeros_like(y)
+    elif kind == "any float":
+        words = rng.integers(0, 2**64, (n_rows, n_features + 1), dtype=np.uint64)
+        X, y = words.view(np.float64)[:, :-1].copy(), words.view(np.float64)[:, -1].copy()
+    return X, y
+
+
+def in_units(loss, X, y, feature_unit, target_unit):
+    """The records in other units, with targets that the loss takes."""
+    with np.errstate(all="ignore"):
+        if loss.name == "logistic":
+            return X * feature_unit, (y > 0.0).astype(float)
+        if loss.name == "poisson":
+            y = np.floor(np.abs(y))
+        return X * feature_unit, y * target_unit
+
+
+def survive(problem, X, y, guarantee, *, solver="auto", seed=0):
+    """Plan, reserve and run where every floating-point error raises; return the solution.
+
+    None where the plan is refused, before budget is set aside.
+    """
+    gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=seed)
+    try:
+        with np.errstate(all="raise"):
+            solution = solve(problem, gate, guarantee=guarantee, solver=solver).solution
+    except InputError:
+        assert gate.books.reserved == Composed(())
+        return None
+    assert np.isfinite(solution.coef).all()
+    assert np.isfinite(solution.intercept)
+    return solution
