@@ -72,7 +72,7 @@ def test_a_figure_is_that_of_the_theorem():
         200_000, 5, GUARANTEE, moment=MOMENT, diameter=2.0, smoothness=1.0
     )
     listed = found["tg.papers.zhao2024.convex"]
-    assert listed.predicted_error == theorem.predicted_excess
+    assert listed.predicted_error == theorem.typical_excess(curvature=math.sqrt(0.5))
     assert listed.noise_std == theorem.noise_std
     assert listed.n_passes == theorem.n_passes
 
@@ -120,11 +120,31 @@ def test_defaults_are_planned_as_the_estimators_run_them(name):
 def test_predictions_that_beat_no_point_without_records_are_said_to_be_so():
     facts = {**FACTS, "moment": tg.Moment(2.0, 1.0, kind="norm"), "n_rows": 60}
     few, many = advice("convex", **facts), advice("convex", **{**facts, "n_rows": 10**6})
-    assert few.recommended.predicted_error > 2.0  # the diameter times the mean gradient's norm
-    assert few.notes[0].endswith("chosen without records, at most 2.")
+    centre = math.sqrt(0.5) / 2.0  # curvature / 2, at half a diameter
+    assert few.recommended.predicted_error > centre / 2.0 > many.recommended.predicted_error
+    assert few.notes[0].endswith(f"the centre of the set has {centre:.3g} in the model.")
     assert few.notes[0] in str(few)
-    assert few.to_dict()["notes"] == [few.notes[0]]
-    assert not many.notes
+    assert few.to_dict()["notes"] == list(few.notes)
+    assert not any("without records" in note for note in many.notes)
+
+
+def test_no_prediction_exceeds_what_no_point_exceeds():
+    facts = {**FACTS, "n_rows": 60}
+    for bound, most in ((100.0, 2.0), (0.25, 0.5)):  # smoothness 1 / 2 * 2^2, and 0.25 * 2
+        errors = [
+            each.predicted_error
+            for each in advice("convex", **facts, gradient_bound=bound).candidates
+        ]
+        assert max(errors) == most
+
+
+def test_what_ranks_is_said():
+    theorems = advice("convex", **FACTS)
+    assert "ranked by one model, a quadratic risk of curvature 0.707" in str(theorems)
+    facts = {each: FACTS[each] for each in ("moment", "diameter", "smoothness")}
+    both = advice("logistic", **facts)
+    assert any("in other units" in note for note in both.notes)
+    assert "curvature 1 " in both.notes[-1]
 
 
 def test_too_few_records_for_the_default_method_are_said_to_be_so():

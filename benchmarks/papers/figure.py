@@ -42,8 +42,10 @@ def draw(cells, path):
         "Excess risk against epsilon: medians over seeds, band: 95 % interval of the median. "
         "Solid: tight noise; dashed: noise as printed.",
         fontsize=10,
+        y=1.0 - 0.1 / height,
+        va="top",
     )
-    plot.tight_layout(rect=(0, 1.65 / height, 1, 1))
+    plot.tight_layout(rect=(0, 1.65 / height, 1, 1 - 0.35 / height))
     for column, prefix in enumerate(PAPERS):
         box = axes[-1][column].get_position()
         handles = _named(axes[:, column])

@@ -1,7 +1,7 @@
 """What can be done for a task, and how well: every method's prediction, from public facts alone.
 
-Nothing is read and nothing is spent. Predictions leave out what theorems hide; they compare methods
-under the stated moment, and are no promise.
+Nothing is read and nothing is spent. Predictions compare methods under the stated facts, on one
+model for all theorems, and are no promise.
 
 Reference
 ---------
@@ -11,17 +11,16 @@ The predictions are those of :mod:`tailguard.papers` (Kamath, Liu and Zhang 2022
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard import papers
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan, Task
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
-from tailguard.papers.theorem import Theorem
+from tailguard.papers.ranking import CONVEX, SHAPE, SPARSE, STRONGLY_CONVEX, Ranked, rank
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.base import Problem
 from tailguard.solvers.limits import typical_curvature
@@ -29,31 +28,6 @@ from tailguard.solvers.registry import make_solver, solver_for
 
 __all__ = ["TASKS", "Advice", "Candidate", "plan"]
 
-CONVEX = {
-    "kamath2022.convex": (),
-    "kamath2022.soft_convex": (),
-    "kamath2022.convex_with_probability": ("smoothness",),
-    "tao2022.convex": (),
-    "wang2020.smoothed_convex": ("smoothness",),
-    "wang2020.stochastic": (),
-    "zhao2024.convex": ("smoothness",),
-    "zhao2024.iterative_convex": ("smoothness",),
-    "xu2025.localised": ("row_limit",),
-    "xu2025.accelerated": ("smoothness",),
-}
-SHAPE = ("strong_convexity", "smoothness")
-STRONGLY_CONVEX = {
-    "kamath2022.strongly_convex": SHAPE,
-    "tao2022.strongly_convex": SHAPE,
-    "wang2020.smoothed_strongly_convex": SHAPE,
-    "wang2020.trimmed_strongly_convex": SHAPE,
-    "wang2020.sample_aggregate": SHAPE,
-    "xu2025.tsybakov": ("row_limit", "growth_constant"),
-    "xu2025.unknown_growth": ("row_limit", "growth_constant"),
-    "xu2025.accelerated_growth": ("smoothness", "growth_constant"),
-}
-SPARSE = {"tao2022.sparse": (*SHAPE, "n_nonzero")}
-# Theorem -> what it must be told beside moment and diameter.
 THEOREMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "convex": CONVEX,
     "strongly-convex": STRONGLY_CONVEX,
@@ -72,7 +46,15 @@ ESTIMATORS = {
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 SCALE_ROWS = 220.0  # measured: times the root of the columns, target included, over mu
 BLIND = "below {:.3g} records the budget shows no scales: the default fit is then a constant."
-IDLE = "no error is below that of a point that is chosen without records, at most {:.3g}."
+UNRANKED = "the default method comes first; its error is in other units than those of theorems."
+MODEL = (
+    "theorems are ranked by one model, a quadratic risk of curvature {:.3g} with the planned noise "
+    "and no bias; what explain() predicts is each one's own bound, which is larger."
+)
+IDLE = (
+    "no method saves half of the excess of a point that is chosen without records: the centre of "
+    "the set has {:.3g} in the model."
+)
 RISK_UNITS = "units of the risk and its gradient"
 TASKS = ("mean", *THEOREMS, *LOSSES)
 """What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
@@ -172,7 +154,7 @@ class Advice:
         width = max(len(candidate.method) for candidate in self.candidates)
         lines = [
             f"{self.task}: {self.guarantee.describe()}, n = {self.n_rows}, d = {self.n_features}",
-            "No record was read. Errors are predictions, with hidden constants 1.",
+            "No record was read. Errors are predictions of what is typical, not bounds.",
             "",
             f"  {'method':{width}} {'error':>9} {'passes':>7} {'noise':>9}",
         ]
@@ -274,35 +256,27 @@ def plan(
             f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
             f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
         )
-    theorems: list[Candidate] = []
-    for name, needed in wanted.items():
-        try:
-            theorem = _theorem(name, needed, n_rows, n_features, promise, moment, diameter, facts)
-            figures = theorem.predicted_excess, theorem.n_passes, theorem.noise_std
-            theorems.append(Candidate(f"tg.papers.{name}", *figures, RISK_UNITS))
-        except InputError as refusal:
-            refusals.append((f"tg.papers.{name}", str(refusal)))
-    found += sorted(theorems, key=lambda candidate: candidate.predicted_error)
-    if not found:
-        raise InputError(f"task must have a method here, and has none; {refusals[0][1]}")
+    notes: list[str] = []
     if task in LOSSES:
         least = SCALE_ROWS * math.sqrt(n_features) / promise.gaussian_mu()
-        notes = (BLIND.format(least),) if n_rows < least else ()
-    else:
-        bound = facts.get("gradient_bound", math.inf)
-        most = _trivial_excess(n_features, moment, diameter or math.inf, bound)
-        notes = (IDLE.format(most),) if found[0].predicted_error > most else ()
-    return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), notes)
+        notes += [BLIND.format(least)] * (n_rows < least)
+    if wanted:
+        assert moment is not None  # refused above
+        assert diameter is not None
+        sizes = n_rows, n_features, promise
+        ranking = rank(wanted, *sizes, moment=moment, diameter=diameter, facts=facts)
+        notes += [IDLE.format(ranking.centre)] * (ranking.idle and not found)
+        notes += [UNRANKED] * bool(found) + [MODEL.format(ranking.curvature)]
+        found += map(_of_theorem, ranking.found)
+        refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
+    if not found:
+        raise InputError(f"task must have a method here, and has none; {refusals[0][1]}")
+    return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
 
 
-def _trivial_excess(
-    n_features: int, moment: Moment | None, reach: float, gradient_bound: float
-) -> float:
-    """Return what no point of the set exceeds: its width times the mean gradient's norm."""
-    if moment is None or moment.kind == "central":
-        return gradient_bound * reach
-    spread = 1.0 if moment.kind == "norm" else n_features ** max(0.5, 1.0 / moment.order)
-    return moment.scale * spread * reach
+def _of_theorem(ranked: Ranked) -> Candidate:
+    theorem, name = ranked.theorem, f"tg.papers.{ranked.name}"
+    return Candidate(name, ranked.excess, theorem.n_passes, theorem.noise_std, RISK_UNITS)
 
 
 def _check_facts(facts: Mapping[str, float]) -> None:
@@ -312,36 +286,6 @@ def _check_facts(facts: Mapping[str, float]) -> None:
         check_positive(name, value)
         if name == "n_nonzero":
             check_integer(name, value, minimum=1)
-
-
-def _theorem(
-    name: str,
-    needed: tuple[str, ...],
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
-    moment: Moment | None,
-    diameter: float | None,
-    facts: Mapping[str, float],
-) -> Theorem:
-    """Call a theorem with the facts that it asks for."""
-    paper, _, function = name.partition(".")
-    call: Callable[..., Theorem] = getattr(getattr(papers, paper), function)
-    missing = [each for each in needed if each not in facts]
-    if missing:
-        raise InputError(f"{missing[0]} must be given.")
-    told: dict[str, Any] = {each: facts[each] for each in needed}
-    if "gradient_bound" in facts and paper != "zhao2024":  # which takes smoothness for it
-        told["gradient_bound"] = facts["gradient_bound"]
-    assert moment is not None
-    try:
-        return call(n_rows, n_features, guarantee, moment=moment, diameter=diameter, **told)
-    except InputError:
-        if moment.order <= 2.0:
-            raise
-        # Second moments follow from higher ones, and imply more kinds of them.
-        second = moment.at_order(2.0)
-        return call(n_rows, n_features, guarantee, moment=second, diameter=diameter, **told)
 
 
 def _mean_advice(

@@ -24,6 +24,13 @@ def test_the_table_is_that_of_the_library(capsys):
     assert capsys.readouterr().out == str(advice) + "\n"
 
 
+def test_a_bound_on_the_gradient_can_be_stated(capsys):
+    assert run(["plan", "convex", *SIZES, *FACTS, "--gradient-bound", "3", "--json"]) == 0
+    stated = json.loads(capsys.readouterr().out)["candidates"]
+    assert run(["plan", "convex", *SIZES, *FACTS, "--json"]) == 0
+    assert stated != json.loads(capsys.readouterr().out)["candidates"]
+
+
 def test_json_is_valid_where_a_noise_is_not_known(capsys):
     shape = ["--strong-convexity", "0.5"]
     assert run(["plan", "strongly-convex", *SIZES, *FACTS, *shape, "--json"]) == 0

@@ -301,3 +301,24 @@ def test_the_cut_of_a_ball_and_an_edge_stays_within_the_tolerance_of_a_general_s
         ).x
         slack = query.accuracy(300).tolerance + 1e-6
         assert np.linalg.norm(answer(query, X, y) - best) <= slack
+
+
+@pytest.mark.parametrize("most_steps", [1_000_000, 3])
+@pytest.mark.parametrize("constraint", [tg.sets.L2Ball(1.0), tg.sets.Box([-0.5], [0.5])])
+def test_no_record_moves_the_answer_beyond_the_set(constraint, most_steps):
+    """With hardly any penalty the formula says 20 000 where the set has a diameter of 2."""
+    query = query_of(
+        size=1, strength=1e-5, constraint=constraint, most_steps=most_steps, clip_norm=1.0
+    )
+    diameter = constraint.diameter()
+    stated = query.sensitivity(10, 1)
+    assert stated.ideal <= diameter
+    assert stated.computed <= 1.003 * diameter
+    data = np.column_stack([np.ones(10), np.linspace(-1.0, 1.0, 10)])
+    for slot, record in ((0, [1.0, 1e9]), (9, [1.0, -1e9]), (5, [np.nan, 0.0])):
+        assert ratio(query, data, slot, np.array(record)) <= 1.0
+
+
+def test_the_books_tell_the_diameter_that_caps_the_sensitivity():
+    assert query_of(constraint=tg.sets.L2Ball(1.0)).parameters()["diameter"] == 2.0
+    assert "diameter" not in query_of().parameters()

@@ -66,6 +66,7 @@ def plan(
     smoothness: Annotated[float | None, _fact("The largest curvature.")] = None,
     strong_convexity: Annotated[float | None, _fact("The least curvature.")] = None,
     row_limit: Annotated[float | None, _fact("A bound on the norm of rows.")] = None,
+    gradient_bound: Annotated[float | None, _fact("A bound on the mean gradient's norm.")] = None,
     growth_constant: Annotated[
         float | None, _fact("Growth of the risk over squared distance.")
     ] = None,
@@ -85,6 +86,7 @@ def plan(
         "smoothness": smoothness,
         "strong_convexity": strong_convexity,
         "row_limit": row_limit,
+        "gradient_bound": gradient_bound,
         "growth_constant": growth_constant,
         "n_nonzero": n_nonzero,
     }

@@ -19,9 +19,10 @@ from tailguard.papers.descent import (
 from tailguard.papers.facts import check_facts
 from tailguard.papers.parameters.steps import whole_steps
 from tailguard.papers.theorem import Assumptions, Theorem, promised_and_spent
+from tailguard.papers.typical import Course, Descent
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Solver, usable_mu
+from tailguard.solvers.base import Solver, Stage, usable_mu
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
@@ -29,6 +30,7 @@ __all__ = [
     "Facts",
     "Statement",
     "convex_theorem",
+    "needed_of_batches",
     "noise_of",
     "paid",
     "strongly_convex_theorem",
@@ -110,6 +112,28 @@ class Facts:
         """The root of the number of coordinates, from one of them to the l2 norm."""
         return math.sqrt(self.n_features)
 
+    def descent(self, solver: NoisyGradientDescent, *, noise: float, error: float) -> Descent:
+        """Return the course of a descent; ``noise`` and ``error`` are those of a coordinate."""
+        assert solver.step_size is not None  # every theorem states it
+        return Descent(
+            self.diameter / 2.0,
+            solver.n_steps,
+            solver.step_size,
+            noise=self.root_size * noise,
+            error=self.root_size * error,
+            last=solver.iterate == "last",
+            fades=solver.decay == "root",
+        )
+
+    def block_rows(self, n_steps: int) -> int:
+        """Return how many records each step has where every step reads its own, or refuse."""
+        if n_steps > self.n_rows:
+            raise InputError(
+                f"n_steps must be at most n_rows = {self.n_rows}, since every step reads records "
+                f"of its own; got {n_steps}."
+            )
+        return self.n_rows // n_steps
+
     def steps(self, count: float, *, maximum: int = 1000) -> int:
         """Return the user's number of steps, or the theorem's, made whole."""
         return self.n_steps or whole_steps(count, maximum=maximum)
@@ -152,6 +176,27 @@ def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
     return noise if n_groups == 1 else noise * CENTRE_LOSS / math.sqrt(n_groups)
 
 
+def needed_of_batches(stage: Stage) -> str:
+    """Say what the privacy of batches rests on: nothing, or a partition that stays secret.
+
+    Examples
+    --------
+    >>> stage = Stage("pass", "means", mu=0.1, times=1, size=3, block_map="batches", n_blocks=50)
+    >>> needed_of_batches(stage).partition(":")[0]
+    'nothing of the data'
+    """
+    if not stage.shuffled:
+        return (
+            "nothing of the data: every batch is released with noise, and batches are disjoint "
+            "(proof 'parallel', for every epsilon and delta)"
+        )
+    return (
+        f"the gate's partition stays secret: which record is in which of the {stage.n_blocks} "
+        "batches, drawn for each pass, is told to nobody (proof 'groups', a shuffle of the "
+        "batches, for every epsilon and delta; taken where it needs less noise than 'parallel')"
+    )
+
+
 def convex_theorem(
     facts: Facts,
     statement: Statement,
@@ -161,10 +206,13 @@ def convex_theorem(
     step_size: float,
     bias: float,
     sampling: float,
+    typical_sampling: float | None = None,
     printed_mu: float | None = None,
     smoothness: float | None = None,
 ) -> Theorem:
     """Full-batch descent; ``bias`` and ``sampling`` are those of a coordinate.
+
+    The typical excess counts ``typical_sampling`` where both are one bound together.
 
     It averages its points; with ``smoothness`` it returns the last one, as theorems for steps of
     ``1 / smoothness`` do, and the prediction is that of such steps.
@@ -197,8 +245,17 @@ def convex_theorem(
         )
     iterate = "average" if smoothness is None else "last"
     solver = NoisyGradientDescent(n_steps, step_size=step_size, oracle=oracle, iterate=iterate)
+    course = facts.descent(solver, noise=noise, error=typical_sampling or sampling)
     return theorem_of(
-        facts, statement, solver, promise, spent, predicted, noise_std=noise, n_passes=n_steps
+        facts,
+        statement,
+        solver,
+        promise,
+        spent,
+        predicted,
+        course=course,
+        noise_std=noise,
+        n_passes=n_steps,
     )
 
 
@@ -212,13 +269,15 @@ def strongly_convex_theorem(
     smoothness: float,
     bias: float,
     sampling: float,
+    typical_sampling: float | None = None,
     printed_mu: float | None = None,
     disjoint: bool = True,
     step_size: float | None = None,
 ) -> Theorem:
     """Descent with the last iterate, on disjoint blocks of records unless told otherwise.
 
-    Steps are of ``1 / (strong_convexity + smoothness)`` unless told otherwise.
+    Steps are of ``1 / (strong_convexity + smoothness)`` unless told otherwise; the typical excess
+    counts ``typical_sampling`` as in :func:`convex_theorem`.
 
     Examples
     --------
@@ -232,7 +291,7 @@ def strongly_convex_theorem(
     """
     promise, spent = paid(facts, printed_mu)
     mu = usable_mu(spent, n_steps * facts.n_features) / (1.0 if disjoint else math.sqrt(n_steps))
-    n_rows = facts.n_rows // n_steps if disjoint else facts.n_rows
+    n_rows = facts.block_rows(n_steps) if disjoint else facts.n_rows
     noise = noise_of(oracle, facts, n_rows=n_rows, mu=mu)
     predicted = strongly_convex_descent_bound(
         diameter=facts.diameter,
@@ -250,8 +309,20 @@ def strongly_convex_theorem(
         schedule="disjoint" if disjoint else "full",
     )
     passes = 1 if disjoint else n_steps
+    usual = typical_sampling or sampling
+    course = facts.descent(solver, noise=noise, error=usual)
+    if disjoint:  # steps read records of their own, so that sampling is fresh as well
+        course = facts.descent(solver, noise=math.hypot(noise, usual), error=0.0)
     return theorem_of(
-        facts, statement, solver, promise, spent, predicted, noise_std=noise, n_passes=passes
+        facts,
+        statement,
+        solver,
+        promise,
+        spent,
+        predicted,
+        course=course,
+        noise_std=noise,
+        n_passes=passes,
     )
 
 
@@ -280,6 +351,7 @@ def theorem_of(
     spent: Guarantee,
     predicted: float,
     *,
+    course: Course,
     noise_std: float,
     n_passes: float,
 ) -> Theorem:
@@ -309,4 +381,5 @@ def theorem_of(
         lower_bound=statement.lower_bound,
         assumptions=statement.assumptions,
         deviations=statement.deviations,
+        course=course,
     )

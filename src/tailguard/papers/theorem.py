@@ -9,10 +9,12 @@ Reference
 The theorems' own papers; Dong, Roth and Su 2022, Theorem 2.7 (what Gaussian noise costs).
 """
 
+import math
 from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError, check_boolean, check_choice
 from tailguard.gate import Gate
+from tailguard.papers.typical import Course
 from tailguard.privacy.guarantees import GDP, Guarantee
 from tailguard.solvers.base import Plan, Problem, Solution, Solver
 
@@ -54,10 +56,11 @@ class Theorem:
     spent
         What the run spends: the guarantee, or what the printed noise costs.
     predicted_excess
-        Excess risk that is to be expected, from the noise that is really added.
+        Excess risk by the analysis of the theorem, with the noise that is really added: a bound,
+        for the worst risk that is allowed. :meth:`typical_excess` is what compares methods.
     noise_std
-        Noise on every coordinate of a step's gradient, or of a release; NaN where it follows the
-        records.
+        Noise on every coordinate of a step's gradient, or of a release, of the first one where they
+        differ; NaN where it follows the records.
     n_passes
         How often every record is read.
     bound, lower_bound
@@ -66,6 +69,8 @@ class Theorem:
         What must hold.
     deviations
         Every place where this is not what the paper prints.
+    course
+        What its steps do with errors, from which :meth:`typical_excess` follows.
 
     Examples
     --------
@@ -90,6 +95,11 @@ class Theorem:
     lower_bound: float
     assumptions: Assumptions
     deviations: tuple[str, ...]
+    course: Course
+
+    def typical_excess(self, curvature: float) -> float:
+        """Return the excess on a quadratic risk: one model, which compares theorems."""
+        return self.course.excess(curvature)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan as the theorem says, for the sizes and the guarantee that it was told."""
@@ -127,12 +137,16 @@ class Theorem:
             f"  spends: {self.spent.describe()}",
             f"  predicted excess risk {self.predicted_excess:.3g} "
             f"(bound {self.bound:.3g}, lower bound {self.lower_bound:.3g}, constants 1)",
-            f"  noise {self.noise_std:.3g} on every coordinate, {self.n_passes:g} passes",
+            f"  noise {self._noise()}, {self.n_passes:g} passes",
         ]
         lines += [f"  needed for privacy: {line}" for line in self.assumptions.for_privacy]
         lines += [f"  needed for accuracy: {line}" for line in self.assumptions.for_accuracy]
         lines += [f"  differs from the paper: {line}" for line in self.deviations]
         return "\n".join(lines)
+
+    def _noise(self) -> str:
+        known = math.isfinite(self.noise_std)
+        return f"{self.noise_std:.3g} on every coordinate" if known else "follows the records"
 
 
 def promised_and_spent(

@@ -11,7 +11,9 @@ Why one record matters little. The clipped slope is nondecreasing in the score, 
 mean plus penalty, and w, w' the minimisers for neighbours. Optimality gives
 ``<g(w) - g'(w'), w - w'> <= 0``, the penalty ``<g(w) - g(w'), w - w'> >= strength |w - w'|^2``, and
 g and g' differ by ``2 C / m`` at most. So ``|w - w'| <= 2 C / (m strength)``. A point within
-``tolerance`` of the minimiser moves by ``2 tolerance`` more.
+``tolerance`` of the minimiser moves by ``2 tolerance`` more. Both minimisers lie in the set, and so
+do the ends of exact steps, which are projections: neither distance exceeds the set's diameter. The
+center is where both searches start, and does not depend on the records.
 
 This holds for a loss of ONE score. The clipped gradient of another convex loss is no gradient of a
 convex function, and one record can move where it vanishes any number of times as far. It holds for
@@ -85,7 +87,8 @@ class ClippedMinimiser(GaussianQuery):
     Guarantee
     ---------
     Replacing any record by any other moves the answer by at most ``2 clip_norm / (m strength)`` in
-    l2 norm, plus twice the tolerance and the charged rounding, under replace-one neighbours.
+    l2 norm, and by at most the diameter of the set, plus twice the tolerance and the charged
+    rounding, under replace-one neighbours.
 
     Edge cases
     ----------
@@ -114,7 +117,6 @@ class ClippedMinimiser(GaussianQuery):
     most_steps: int = 1_000_000
 
     name = "clipped minimiser"
-    in_memory = True
 
     def __post_init__(self) -> None:
         """Check the public numbers, and that the proof covers the loss, the set and the step."""
@@ -163,7 +165,7 @@ class ClippedMinimiser(GaussianQuery):
             self.facts,
             self.constraint,
             size=self.units.size,
-            move=self._move(n_rows),
+            move=min(self._move(n_rows), self._widest),
             curvature_ratio=self.curvature / self.strength,
             gradient_travel=self.clip_norm / self.strength,
             gradient_off=gradient_off / self.strength,
@@ -173,7 +175,7 @@ class ClippedMinimiser(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far one record moves the answer; see the module's proof."""
         accuracy = self.accuracy(n_rows)
-        ideal = self._move(n_rows) * accuracy.progress
+        ideal = min(self._move(n_rows) * accuracy.progress, self._widest)
         largest = self.facts.travel + accuracy.tolerance
         return Sensitivity(
             norm="l2",
@@ -210,6 +212,7 @@ class ClippedMinimiser(GaussianQuery):
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {
+            **({"diameter": self._widest} if math.isfinite(self._widest) else {}),
             "clip_norm": self.clip_norm,
             "row_limit": self.row_limit,
             "strength": self.strength,
@@ -220,8 +223,13 @@ class ClippedMinimiser(GaussianQuery):
         }
 
     def _move(self, n_rows: int) -> float:
-        """How far one record moves the minimiser."""
+        """How far one record moves the minimiser of an unbounded set."""
         return 2.0 * self.clip_norm / (n_rows * self.strength)
+
+    @property
+    def _widest(self) -> float:
+        """How far apart two answers can be; of a set of one point no cap is needed."""
+        return self.constraint.diameter() or math.inf
 
     @property
     def _grid(self) -> float:

@@ -9,7 +9,13 @@ import math
 from tailguard.checks import InputError
 from tailguard.papers.facts import check_facts
 
-__all__ = ["group_count", "median_sensitivity", "uniform_group_count", "whole_groups"]
+__all__ = [
+    "group_count",
+    "group_count_with_probability",
+    "median_sensitivity",
+    "uniform_group_count",
+    "whole_groups",
+]
 
 
 def group_count(*, n_features: int, failure_probability: float) -> float:
@@ -42,6 +48,30 @@ def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> flo
     check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
     union = 8.0 * n_features * (math.log(diameter) + 3.0 * math.log(n_rows))
     return 4.0 * math.log(2.0 * n_features) + max(0.0, union)
+
+
+def group_count_with_probability(
+    *, n_rows: int, n_features: int, diameter: float, failure_probability: float
+) -> float:
+    """How many groups it wants for a bound that fails nowhere on the set, but for that chance.
+
+    ``d log(d diameter n / failure_probability)``, and at least 1.
+
+    *Correction.* The paper hides a constant: its net of width ``n^-3`` asks for
+    :func:`uniform_group_count`, some 24 times as many.
+
+    *Reference.* Kamath, Liu and Zhang 2022, proof of Theorem B.8.
+
+    Examples
+    --------
+    >>> sizes = {"n_rows": 10**5, "n_features": 10, "diameter": 2.0}
+    >>> round(group_count_with_probability(failure_probability=0.1, **sizes), 3)
+    168.112
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
+    check_facts(failure_probability=failure_probability)
+    chances = n_features * diameter * n_rows / failure_probability
+    return max(1.0, n_features * math.log(chances))
 
 
 def whole_groups(count: float, *, n_rows: int) -> int:

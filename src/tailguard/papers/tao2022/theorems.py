@@ -11,9 +11,10 @@ losses; a gradient that vanishes at the minimiser and is at most ``gradient_boun
 """
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from tailguard.checks import check_integer
+from tailguard.losses.squared import Squared
 from tailguard.moments import Moment
 from tailguard.papers.descent_theorem import (
     Facts,
@@ -29,11 +30,12 @@ from tailguard.papers.parameters.groups import group_count, median_sensitivity, 
 from tailguard.papers.parameters.steps import descent_step_size, settled_steps
 from tailguard.papers.tao2022 import bounds
 from tailguard.papers.theorem import Assumptions, Theorem
+from tailguard.papers.typical import Descent
 from tailguard.privacy.guarantees import Guarantee, PureDP
-from tailguard.solvers.base import usable_guarantee
+from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import Oracle, make_oracle
-from tailguard.solvers.peeling_stage import best_form, printed_form, std_of
+from tailguard.solvers.peeling_stage import PeelingStage
 
 __all__ = ["convex", "sparse", "strongly_convex"]
 
@@ -68,6 +70,7 @@ SPARSE_DEVIATIONS = (
     "log(n) times the condition number of steps, where the proof has 24 times as many (E29)",
     "the number of steps is whole, and leaves 50 records a step (E36)",
 )
+CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
 FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
 
 
@@ -109,7 +112,7 @@ def convex(
         bounds.convex_bound(**law, epsilon=epsilon, diameter=diameter),
         bounds.convex_lower_bound(**law, rho=facts.rho) * diameter / 2.0,  # of the unit ball
         ASSUMPTIONS,
-        (TIGHT, UNITS, WHOLE),
+        (TIGHT, UNITS, WHOLE, CONCENTRATED),
     )
     oracle = _truncated(threshold, n_features, n_rows)
     bias, sampling = _truncated_error(law, threshold, n_rows)
@@ -167,6 +170,7 @@ def strongly_convex(
 
     most = max(1, n_rows // (2 * math.ceil(count)))
     n_steps = facts.n_steps or min(settled_steps(error_of, **shape), most)
+    block_rows = facts.block_rows(n_steps)
     threshold = parameters.strongly_convex_threshold(**law, epsilon=epsilon, n_steps=n_steps)
     statement = Statement(
         f"{PAPER}, Theorem 7",
@@ -178,11 +182,12 @@ def strongly_convex(
             "the threshold is that of Lemma 20, from which the rate follows (E26)",
             "every step reads a block of its own, as its budget asks (E25)",
             "the number of steps breaks the circle of error and steps (E16)",
+            CONCENTRATED,
         ),
     )
-    oracle = _truncated(threshold, n_features, n_rows // n_steps)
-    bias, sampling = _truncated_error(law, threshold, n_rows // n_steps)
-    printed = _printed_mu(facts, oracle, 1, n_rows // n_steps) if facts.prints else None
+    oracle = _truncated(threshold, n_features, block_rows)
+    bias, sampling = _truncated_error(law, threshold, block_rows)
+    printed = _printed_mu(facts, oracle, 1, block_rows) if facts.prints else None
     return strongly_convex_theorem(
         facts,
         statement,
@@ -237,6 +242,7 @@ def sparse(
     n_kept = min(check_integer("n_kept", n_kept, minimum=n_nonzero), n_features)
     most = max(1, n_rows // 50)
     n_steps = facts.steps(math.ceil(condition * math.log(n_rows)), maximum=min(most, 1000))
+    facts.block_rows(n_steps)  # refuses more steps than records
     chances: dict[str, Any] = {"failure_probability": FAILURE_PROBABILITY, "delta": delta}
     threshold = parameters.sparse_threshold(
         **law, n_kept=n_kept, n_steps=n_steps, smoothness=smoothness, epsilon=epsilon, **chances
@@ -252,7 +258,7 @@ def sparse(
         bounds.sparse_bound(**law, n_nonzero=n_nonzero, epsilon=epsilon, **chances),
         lower,
         SPARSE_ASSUMPTIONS,
-        SPARSE_DEVIATIONS,
+        (*SPARSE_DEVIATIONS, CONCENTRATED),
     )
     solver = HardThresholding(
         n_nonzero=n_kept,
@@ -263,13 +269,44 @@ def sparse(
         target_scale=1.0,
         calibration=facts.calibration,
     )
-    noise = _peeling_noise(facts, n_kept, threshold, n_steps)
-    bias, sampling = _truncated_error(law, threshold, n_rows // n_steps)
-    step = math.hypot(bias, math.log(n_features) * noise, math.log(n_features) * sampling)
-    left = (1.0 - 2.0 / (3.0 * condition)) ** (2 * n_steps) * diameter**2
-    predicted = smoothness * (left + n_kept * (step / strong_convexity) ** 2)
+    shape = {"strong_convexity": strong_convexity, "smoothness": smoothness}
+    return _sparse_theorem(facts, law, statement, solver, **shape)
+
+
+def _sparse_theorem(
+    facts: Facts,
+    law: dict[str, Any],
+    statement: Statement,
+    solver: HardThresholding,
+    *,
+    strong_convexity: float,
+    smoothness: float,
+) -> Theorem:
+    """Predict what sparse descent achieves; the largest of all noises decides what is kept."""
+    assert solver.n_nonzero is not None  # the theorem states all of them
+    assert solver.n_steps is not None
+    assert solver.threshold is not None
+    assert solver.step_size is not None
+    block_rows = facts.block_rows(solver.n_steps)
+    noise = _peeling_noise(facts, solver, solver.threshold, block_rows)
+    bias, sampling = _truncated_error(law, solver.threshold, block_rows)
+    fresh = math.log(facts.n_features) * math.hypot(noise, sampling)
+    shrink = 1.0 - 2.0 / 3.0 * min(1.0, strong_convexity / smoothness)
+    left = shrink ** (2 * solver.n_steps) * facts.diameter**2
+    error = (math.hypot(bias, fresh) / strong_convexity) ** 2
+    root = math.sqrt(solver.n_nonzero)
+    steps = solver.n_steps, solver.step_size
+    course = Descent(facts.diameter / 2.0, *steps, noise=root * fresh, error=0.0, last=True)
     return theorem_of(
-        facts, statement, solver, guarantee, guarantee, predicted, noise_std=noise, n_passes=1
+        facts,
+        statement,
+        solver,
+        facts.guarantee,
+        facts.guarantee,
+        smoothness * (left + solver.n_nonzero * error),
+        course=course,
+        noise_std=noise,
+        n_passes=1,
     )
 
 
@@ -317,13 +354,10 @@ def _printed_mu(facts: Facts, oracle: Oracle, n_steps: int, n_rows: int) -> floa
     return math.sqrt(n_steps) * move / (printed_move * ratio)
 
 
-def _peeling_noise(facts: Facts, n_kept: int, threshold: float, n_steps: int) -> float:
-    """Return the noise of a chosen entry, in the units of the gradient."""
-    promise = usable_guarantee(facts.guarantee, n_steps * facts.n_features)
-    n_selected = 0 if n_kept == facts.n_features else n_kept
-    counts = n_selected, n_kept - n_selected
-    if facts.prints:
-        form, ratio = printed_form(promise, *counts)
-    else:
-        form, ratio = best_form(promise, (), *counts)
-    return 2.0 * threshold * n_steps * std_of(form) / (facts.n_rows * ratio)
+def _peeling_noise(
+    facts: Facts, solver: HardThresholding, threshold: float, block_rows: int
+) -> float:
+    """Return the noise of a chosen entry, in the units of the gradient, as the plan has it."""
+    problem = Problem(Squared(), facts.n_rows, facts.n_features)
+    descent = cast(PeelingStage, solver.plan(problem, facts.guarantee).stage("descent"))
+    return 2.0 * threshold / block_rows * descent.noise_over_sensitivity

@@ -22,6 +22,7 @@ from tailguard.papers.facts import check_facts
 from tailguard.papers.kamath2022 import bounds as kamath_bounds
 from tailguard.papers.parameters import wang2020 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
+from tailguard.papers.typical import Release
 from tailguard.papers.wang2020 import bounds
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee, Unprotected
@@ -108,14 +109,15 @@ def trimmed_strongly_convex(
     reach = check_positive("mean_range", mean_range or facts.gradient_bound)
     shape: dict[str, Any] = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     n_steps = facts.steps(math.ceil(parameters.strongly_convex_steps(n_rows=n_rows, **shape)))
+    step_size = 1.0 / smoothness
     promise: Guarantee = Unprotected(guarantee) if facts.prints else guarantee
     oracle = _trimmed_oracle(facts, reach, proof)
-    error = _trimmed_error(facts, oracle, scale, n_steps)
+    noise, sampling, bias = _trimmed_errors(facts, oracle, scale, n_steps)
     predicted = strongly_convex_descent_bound(
         diameter=diameter,
         n_steps=n_steps,
-        gradient_error=error,
-        step_size=1.0 / smoothness,
+        gradient_error=facts.root_size * math.hypot(noise, sampling, bias),
+        step_size=step_size,
         **shape,
     )
     epsilon, delta = facts.terms
@@ -134,9 +136,7 @@ def trimmed_strongly_convex(
         TRIMMED_ASSUMPTIONS,
         TRIMMED_DEVIATIONS,
     )
-    solver = NoisyGradientDescent(
-        n_steps, step_size=1.0 / smoothness, oracle=oracle, iterate="last"
-    )
+    solver = NoisyGradientDescent(n_steps, step_size=step_size, oracle=oracle, iterate="last")
     return theorem_of(
         facts,
         statement,
@@ -144,6 +144,7 @@ def trimmed_strongly_convex(
         promise,
         promise,
         predicted,
+        course=facts.descent(solver, noise=noise, error=sampling),
         noise_std=math.nan,
         n_passes=n_steps,
     )
@@ -212,9 +213,17 @@ def sample_aggregate(
         AGGREGATE_ASSUMPTIONS,
         AGGREGATE_DEVIATIONS,
     )
-    predicted = smoothness / 2.0 * (4.0 * radius**2 + n_features * noise**2)
+    squared = 4.0 * radius**2 + n_features * noise**2
     return theorem_of(
-        facts, statement, solver, guarantee, guarantee, predicted, noise_std=math.nan, n_passes=1
+        facts,
+        statement,
+        solver,
+        guarantee,
+        guarantee,
+        smoothness / 2.0 * squared,
+        course=Release(math.sqrt(squared)),
+        noise_std=math.nan,
+        n_passes=1,
     )
 
 
@@ -240,8 +249,10 @@ def _trimmed_oracle(facts: Facts, reach: float, proof: str) -> Oracle:
     return make_oracle("trimmed", low=-reach, high=reach, **stated)
 
 
-def _trimmed_error(facts: Facts, oracle: Oracle, scale: float, n_steps: int) -> float:
-    """Predict the error of a gradient with exponential tails.
+def _trimmed_errors(
+    facts: Facts, oracle: Oracle, scale: float, n_steps: int
+) -> tuple[float, float, float]:
+    """Predict noise, sampling error and bias of a coordinate with exponential tails.
 
     They end at about ``scale * log(n / m)``, and order statistics lie that far apart there.
     """
@@ -253,4 +264,4 @@ def _trimmed_error(facts: Facts, oracle: Oracle, scale: float, n_steps: int) -> 
     tail = scale * math.log(n_rows / n_trimmed)
     noise = ARSINH_STD * max(tail / (n_rows - 2 * n_trimmed), 1e-3 / n_rows) / public.shift
     sampling, bias = scale / math.sqrt(n_rows), tail * n_trimmed / n_rows
-    return facts.root_size * math.hypot(noise, bias, sampling)
+    return noise, sampling, bias

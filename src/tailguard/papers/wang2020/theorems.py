@@ -12,7 +12,7 @@ gradient vanishes at the minimiser; a bounded set.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
@@ -21,6 +21,7 @@ from tailguard.papers.descent_theorem import (
     Facts,
     Statement,
     convex_theorem,
+    needed_of_batches,
     noise_of,
     paid,
     strongly_convex_theorem,
@@ -31,6 +32,7 @@ from tailguard.papers.kamath2022 import bounds as kamath_bounds
 from tailguard.papers.parameters import wang2020 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
 from tailguard.papers.wang2020 import bounds
+from tailguard.privacy.concentrated import rho_of_simple
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.base import usable_guarantee
 from tailguard.solvers.batches import Batches
@@ -112,6 +114,7 @@ def smoothed_strongly_convex(
         n_steps=n_steps,
         bias=law.error,
         sampling=0.0,  # counted in the error of the truncation
+        typical_sampling=law.typical_sampling,
         printed_mu=law.printed_mu,
         disjoint=False,
         step_size=1.0 / smoothness,
@@ -148,7 +151,8 @@ def smoothed_convex(
     law = _Law.of(Facts(n_rows, n_features, guarantee, diameter, **options), moment, scale)
     facts = law.facts
     check_facts(smoothness=smoothness)
-    sizes: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": facts.rho}
+    rho = rho_of_simple(*facts.printed_terms) if facts.prints else facts.rho
+    sizes: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
     n_steps = facts.steps(round(parameters.convex_steps(**sizes, diameter=diameter)))
     law = law.with_steps(n_steps, failure_probability)
     return convex_theorem(
@@ -159,6 +163,7 @@ def smoothed_convex(
         step_size=1.0 / smoothness,
         bias=law.error,
         sampling=0.0,
+        typical_sampling=law.typical_sampling,
         printed_mu=law.printed_mu,
         smoothness=smoothness,
     )
@@ -203,15 +208,15 @@ def stochastic(
     if batch_rows is None:
         batch_rows = min(USUAL_BATCH_ROWS, n_rows)
     n_batches = n_rows // check_integer("batch_rows", batch_rows, minimum=1, maximum=n_rows)
-    n_steps = n_passes * n_batches
+    batch_rows, n_steps = n_rows // n_batches, n_passes * n_batches  # batches share the remainder
     if facts.n_steps not in (None, n_steps):
         raise InputError("n_steps must be None here: batch_rows and n_passes say how many.")
     promise, spent = paid(facts)
     usable = usable_guarantee(spent, n_steps * n_features)
     batches = Batches("shuffled", n_steps, n_batches)
-    mu = batches.stage(usable, 0.0, n_rows, n_features).mu
-    law = law.with_steps(n_steps, failure_probability, n_rows=batch_rows, step_mu=mu)
-    noise = noise_of(law.oracle, facts, n_rows=batch_rows, mu=mu)
+    stage = batches.stage(usable, 0.0, n_rows, n_features)
+    law = law.with_steps(n_steps, failure_probability, n_rows=batch_rows, step_mu=stage.mu)
+    noise = noise_of(law.oracle, facts, n_rows=batch_rows, mu=stage.mu)
     error = facts.root_size * math.hypot(law.error, noise)
     # Steps of c / sqrt(t), on average: D^2 / (2 c sqrt(T)) + 2 c (R^2 + G^2) / sqrt(T) + D B.
     reach = diameter**2 / (2.0 * step_size) + 2.0 * step_size * (facts.gradient_bound**2 + error**2)
@@ -226,13 +231,17 @@ def stochastic(
     )
     priced = "the batches are priced, as disjoint ones or as a secret shuffle (E50)"
     bound = "no bound is stated for batches; that of Theorem 8 is shown"
+    shared = "batches share the records that are left over; their scale is that of their real size"
+    statement = law.convex_statement("Section 6", priced, bound, shared, UNIFORM, WHOLE)
+    needed = replace(ASSUMPTIONS, for_privacy=(needed_of_batches(stage),))
     return theorem_of(
         facts,
-        law.convex_statement("Section 6", priced, bound, UNIFORM),
+        replace(statement, assumptions=needed),
         solver,
         promise,
         spent,
         reach / math.sqrt(n_steps) + bias,
+        course=facts.descent(solver, noise=math.hypot(noise, law.typical_sampling), error=0.0),
         noise_std=noise,
         n_passes=n_passes,
     )
@@ -322,6 +331,11 @@ class _Law:
     def bias(self) -> float:
         """The part of the error that no averaging over batches takes away."""
         return self.moment.bound * (1.0 + 1.0 / self.smoothing) / (2.0 * self.scale)
+
+    @property
+    def typical_sampling(self) -> float:
+        """Sampling error of one coordinate as it usually is."""
+        return self.moment.scale / math.sqrt(self.n_rows)
 
     @property
     def printed_mu(self) -> float | None:

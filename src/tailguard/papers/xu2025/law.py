@@ -7,20 +7,29 @@ Xu and others 2025, Algorithms 3 to 7; Ghadimi and Lan 2012, Proposition 9.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError, check_positive
 from tailguard.losses.squared import Squared
 from tailguard.moments import Moment
-from tailguard.papers.descent_theorem import Facts, Statement, paid, theorem_of
+from tailguard.papers.descent_theorem import (
+    Facts,
+    Statement,
+    needed_of_batches,
+    paid,
+    theorem_of,
+)
 from tailguard.papers.facts import check_facts, check_order, tail_power
 from tailguard.papers.parameters import xu2025 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
+from tailguard.papers.typical import Accelerated, Localisation, Pass, Pull
 from tailguard.papers.xu2025 import bounds
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.base import Problem
+from tailguard.solvers.base import Plan, Problem
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 
@@ -94,6 +103,16 @@ class Law:
             "moment_order": self.order,
             "moment_bound": self.moment.bound,
         }
+
+    @property
+    def problem(self) -> Problem:
+        """A problem of these sizes: promise and noise are the same for all of them, nearly.
+
+        The tolerance to which minimisers are certified depends on loss and set, and is below 1
+        percent of the noise.
+        """
+        ball = L2Ball(self.facts.diameter / 2.0)
+        return Problem(Squared(), self.facts.n_rows, self.facts.n_features, constraint=ball)
 
     @property
     def convex_lower_bound(self) -> float:
@@ -194,6 +213,14 @@ class Law:
         slope, room = risk / self.facts.diameter, 1.0 / (growth - 1.0)
         return min(risk, math.pow(slope, growth * room) * math.pow(growth_constant, -room))
 
+    @property
+    def printed_mu(self) -> float | None:
+        """What the printed noise of a phase costs; None where it is not asked for."""
+        if not self.facts.prints:
+            return None
+        epsilon, delta = self.facts.printed_terms
+        return epsilon / (4.0 * math.sqrt(-math.log(delta)))
+
     def risk(self, n_rows: int) -> float:
         """Predict the risk of the localised method on so many records."""
         return bounds.localized_risk(
@@ -204,24 +231,33 @@ class Law:
             clip_norm=self.clip_norm(n_rows),
             step_parameter=self.eta(n_rows),
             gradient_scale=self.moment.scale,
-            mu=self.facts.mu,
+            mu=self.printed_mu or self.facts.mu,
         )
 
-    def localised(
-        self, statement: Statement, solver: Localised, n_rows: int, predicted: float
-    ) -> Theorem:
-        """Put a theorem on the localised method together; its first run has so many records."""
-        printed_mu = None
-        if self.facts.prints:
-            epsilon, delta = self.facts.printed_terms
-            printed_mu = epsilon / (4.0 * math.sqrt(-math.log(delta)))
-        promise, spent = paid(self.facts, printed_mu)
-        # The sensitivity 2 C / (n_1 l_1) of the first phase, where l_1 is 4 / (eta n_1).
-        move = self.clip_norm(n_rows) * self.eta(n_rows) / 2.0
-        noise = move / spent.gaussian_mu()
+    def localised(self, statement: Statement, solver: Localised, predicted: float) -> Theorem:
+        """Put a theorem on the localised method together."""
+        promise, spent = paid(self.facts, self.printed_mu)
+        noise = float(solver.plan(self.problem, spent).settings["first_noise_std"])
         return theorem_of(
-            self.facts, statement, solver, promise, spent, predicted, noise_std=noise, n_passes=1
+            self.facts,
+            statement,
+            solver,
+            promise,
+            spent,
+            predicted,
+            course=self._localisation(solver, spent.gaussian_mu()),
+            noise_std=noise,
+            n_passes=1,
         )
+
+    def _localisation(self, solver: Localised, mu: float) -> Localisation:
+        """Return what the phases do with distances."""
+        scale, pulls = self.moment.scale, []
+        for phase in solver.phases(self.problem, mu):
+            noise = 2.0 * phase.clip_norm / (phase.n_rows * phase.strength * mu)
+            error = scale / math.sqrt(phase.n_rows)
+            pulls.append(Pull(phase.strength, self.facts.root_size * noise, error))
+        return Localisation(self.facts.diameter / 2.0, tuple(pulls))
 
     def steps(self, n_rows: int, smoothness: float) -> int:
         """Return how many batches so many records are cut into."""
@@ -242,32 +278,45 @@ class Law:
         self,
         statement: Statement,
         solver: PermutedAccelerated,
-        n_rows: int,
         shape: Callable[[float], float],
     ) -> Theorem:
-        """Put a theorem on the accelerated method together; its last pass has so many records."""
-        facts, scale, order = self.facts, self.moment.scale, self.order
-        ball = L2Ball(facts.diameter / 2.0)  # noise and promise are the same for every problem
-        plan = solver.plan(
-            Problem(Squared(), facts.n_rows, facts.n_features, constraint=ball), facts.guarantee
-        )
-        stage, clip_norm = plan.stages[-1], self.clip_norm(n_rows)
-        batch = n_rows // stage.n_blocks
-        noise = 2.0 * clip_norm / (batch * stage.mu)
-        error = math.hypot(facts.root_size * noise, scale / math.sqrt(batch))
+        """Put a theorem on the accelerated method together."""
+        facts, smoothness = self.facts, solver.smoothness
+        scale, order, clip_norm = self.moment.scale, self.order, solver.clip_norm
+        assert smoothness is not None  # every theorem states both
+        assert clip_norm is not None
         cut = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
-        smoothness = solver.smoothness
-        assert smoothness is not None  # every theorem states it
-        risk = smoothness * (facts.diameter / stage.n_blocks) ** 2 + facts.diameter * (
-            error / math.sqrt(stage.n_blocks) + cut
+        plan = solver.plan(self.problem, facts.guarantee)
+        noises, passes = self._passes(solver, plan)
+        needed = tuple(dict.fromkeys(map(needed_of_batches, plan.stages)))
+        last = passes[-1]
+        risk = smoothness * (facts.diameter / last.n_steps) ** 2 + facts.diameter * (
+            last.noise / math.sqrt(last.n_steps) + cut
         )
         return theorem_of(
             facts,
-            statement,
+            replace(statement, assumptions=replace(statement.assumptions, for_privacy=needed)),
             solver,
             plan.guarantee,
             facts.guarantee,
             shape(risk),
-            noise_std=noise,
+            course=Accelerated(facts.diameter / 2.0, smoothness, passes),
+            noise_std=noises[0],
             n_passes=1,
         )
+
+    def _passes(
+        self, solver: PermutedAccelerated, plan: Plan
+    ) -> tuple[list[float], tuple[Pass, ...]]:
+        """Return the noise of a coordinate in each pass, and what passes do with distances."""
+        assert solver.clip_norm is not None  # every theorem states it
+        size, noises, passes = self.facts.n_features, [], []
+        units = Units.raw(size, intercept=False)
+        query = MeanClippedGradient(Squared(), units, clip_norm=solver.clip_norm)
+        for n_rows, stage in zip(solver.pass_sizes(self.problem), plan.stages, strict=True):
+            batch = n_rows // stage.n_blocks
+            noises.append(query.calibrate(batch, size, stage.mu).noise_std / batch)
+            sampling = self.moment.scale / math.sqrt(batch)
+            whole = math.hypot(self.facts.root_size * noises[-1], sampling)
+            passes.append(Pass(stage.n_blocks, whole))
+        return noises, tuple(passes)

@@ -35,6 +35,11 @@ GLM = (
     "the loss is one of a single score with bounded clipped curvature; others are refused (E43)",
     "rows are shrunk to row_limit, and penalties stay outside of the clip; the solver does both",
 )
+CLIP = (
+    "the clip norm is r (n mu / sqrt(d))^(1/q), with the exact mu in the place of epsilon / "
+    "sqrt(log(1/delta))"
+)
+LOWER = "the lower bound has sqrt(d) in the chance of its laws, as its proof does (E53)"
 LOCALISED = (
     "the sensitivity is proved for losses of one score; the paper's proof noises steps that have "
     "no noise (E43)",
@@ -42,11 +47,15 @@ LOCALISED = (
     "answers are put back into the set, and the ball around each start is left out (E45)",
     "one clip norm, phases of 32 records at least, penalties 4^i / (eta n_i) with the eta of least "
     "predicted risk (E46)",
+    CLIP,
+    LOWER,
 )
 ACCELERATED = (
     "noise over batches, by the least that disjoint or shuffled batches allow; the printed formula "
     "is not private (E47)",
     "the step size is that of Ghadimi and Lan 2012; the number of steps is whole (E36)",
+    CLIP,
+    LOWER,
 )
 
 
@@ -84,7 +93,7 @@ def localised(
         LOCALISED,
     )
     solver = Localised(row_limit=row_limit, step_parameter=law.eta(n_rows), **law.knobs(n_rows))
-    return law.localised(statement, solver, n_rows, law.risk(n_rows))
+    return law.localised(statement, solver, law.risk(n_rows))
 
 
 def tsybakov(
@@ -125,7 +134,7 @@ def tsybakov(
     solver = ShrinkingLocalised(row_limit=row_limit, radius=diameter, **law.knobs(size))
     statement = law.growing("Theorem 2", growth, growth_constant, GLM, LOCALISED)
     predicted = law.grown(law.risk(size), growth, growth_constant)
-    return law.localised(statement, solver, size, predicted)
+    return law.localised(statement, solver, predicted)
 
 
 def unknown_growth(
@@ -166,7 +175,7 @@ def unknown_growth(
     )
     statement = law.growing("Theorem 3", growth_bound, growth_constant, GLM, deviations)
     predicted = law.grown(law.risk(sizes[-1]), growth_bound, growth_constant)
-    return law.localised(statement, solver, sizes[0], predicted)
+    return law.localised(statement, solver, predicted)
 
 
 def accelerated(
@@ -200,13 +209,13 @@ def accelerated(
         f"{PAPER}, Theorem 6",
         bounds.accelerated_bound(**law.printed, epsilon=epsilon, delta=delta, diameter=diameter),
         law.convex_lower_bound,
-        law.assumptions(("nothing: every batch is released with noise",)),
+        law.assumptions(()),
         ACCELERATED,
     )
     solver = PermutedAccelerated(
         n_steps=n_steps, smoothness=smoothness, **law.knobs(n_rows), **law.calibration
     )
-    return law.accelerated(statement, solver, n_rows, lambda risk: risk)
+    return law.accelerated(statement, solver, lambda risk: risk)
 
 
 def accelerated_growth(
@@ -247,9 +256,7 @@ def accelerated_growth(
     deviations = (
         *ACCELERATED,
         "the momentum of Algorithm 6; the printed one does not start at 1 (E49)",
+        "all phases have the number of steps and the clip norm of the last and largest",
     )
-    privacy = ("nothing: every batch is released with noise",)
-    statement = law.growing("Theorem 7", growth, growth_constant, privacy, deviations)
-    return law.accelerated(
-        statement, solver, last, lambda risk: law.grown(risk, growth, growth_constant)
-    )
+    statement = law.growing("Theorem 7", growth, growth_constant, (), deviations)
+    return law.accelerated(statement, solver, lambda risk: law.grown(risk, growth, growth_constant))

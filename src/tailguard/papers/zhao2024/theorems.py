@@ -35,6 +35,7 @@ ASSUMPTIONS = Assumptions(
     ),
 )
 UNITS = "clip norm, steps and step size carry moment, diameter and smoothness (E38)"
+SCALED = "the lower bound is that of laws within the moments, without a factor sqrt(d) (E51)"
 WHOLE = "the number of steps is whole, at least 1 and at most 1000 (E36)"
 
 
@@ -65,20 +66,21 @@ def convex(
     """
     facts = _facts(n_rows, n_features, guarantee, diameter, smoothness, options)
     law = _law(facts, moment)
-    clip_norm = parameters.mean_clip_norm(**law, rho=facts.rho)
-    printed_mu = None
-    if facts.prints:
+    rho, printed_mu = facts.rho, None
+    if facts.prints:  # clip norm and steps follow from the printed budget too
         epsilon, delta = facts.printed_terms
-        printed_mu = math.sqrt(2.0 * parameters.printed_rho(epsilon=epsilon, delta=delta))
+        rho = parameters.printed_rho(epsilon=epsilon, delta=delta)
+        printed_mu = math.sqrt(2.0 * rho)
+    clip_norm = parameters.mean_clip_norm(**law, rho=rho)
     statement = Statement(
         f"{PAPER}, Theorem 4",
         bounds.convex_bound(**law, rho=facts.rho, diameter=diameter),
         bounds.convex_lower_bound(**law, rho=facts.rho, diameter=diameter),
         ASSUMPTIONS,
-        ("exact composition; the printed budget is half of it at (1, 1e-5)", UNITS, WHOLE),
+        ("exact composition; the printed budget is half of it at (1, 1e-5)", UNITS, WHOLE, SCALED),
     )
     oracle = make_oracle("clipped", clip_norm=clip_norm)
-    return _descent(facts, statement, law, oracle, clip_norm, smoothness, facts.rho, printed_mu)
+    return _descent(facts, statement, law, oracle, clip_norm, smoothness, rho, printed_mu)
 
 
 def iterative_convex(
@@ -127,6 +129,7 @@ def iterative_convex(
             "(E42)",
             UNITS,
             WHOLE,
+            SCALED,
         ),
     )
     oracle = make_oracle("iterative", clip_norm=clip_norm, n_groups=n_groups, centre=centre)

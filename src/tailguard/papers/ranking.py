@@ -1,0 +1,197 @@
+"""Which theorems serve a task, and how they rank for public facts: on one model, the same for all.
+
+The bounds of theorems hold for the worst risk that each of them allows, and do not compare. What
+ranks here is the typical excess of :mod:`tailguard.papers.typical`, with the noise that is planned.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022; Tao and others 2022; Wang and others 2020; Zhao and others 2024; Xu and
+others 2025.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.moments import Moment
+from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers.theorem import Theorem
+from tailguard.privacy.guarantees import Guarantee
+
+__all__ = ["CONVEX", "SHAPE", "SPARSE", "STRONGLY_CONVEX", "Ranked", "Ranking", "rank"]
+
+# Of the excess of a point without records: what saves less of it is not worth its noise.
+IDLE_SHARE = 0.5
+PAPERS = {
+    "kamath2022": kamath2022,
+    "tao2022": tao2022,
+    "wang2020": wang2020,
+    "xu2025": xu2025,
+    "zhao2024": zhao2024,
+}
+# Theorem -> what it must be told beside moment and diameter.
+CONVEX: Mapping[str, tuple[str, ...]] = {
+    "kamath2022.convex": (),
+    "kamath2022.soft_convex": (),
+    "kamath2022.convex_with_probability": ("smoothness",),
+    "tao2022.convex": (),
+    "wang2020.smoothed_convex": ("smoothness",),
+    "wang2020.stochastic": (),
+    "zhao2024.convex": ("smoothness",),
+    "zhao2024.iterative_convex": ("smoothness",),
+    "xu2025.localised": ("row_limit",),
+    "xu2025.accelerated": ("smoothness",),
+}
+SHAPE = ("strong_convexity", "smoothness")
+STRONGLY_CONVEX: Mapping[str, tuple[str, ...]] = {
+    "kamath2022.strongly_convex": SHAPE,
+    "tao2022.strongly_convex": SHAPE,
+    "wang2020.smoothed_strongly_convex": SHAPE,
+    "wang2020.trimmed_strongly_convex": SHAPE,
+    "wang2020.sample_aggregate": SHAPE,
+    "xu2025.tsybakov": ("row_limit", "growth_constant"),
+    "xu2025.unknown_growth": ("row_limit", "growth_constant"),
+    "xu2025.accelerated_growth": ("smoothness", "growth_constant"),
+}
+SPARSE: Mapping[str, tuple[str, ...]] = {"tao2022.sparse": (*SHAPE, "n_nonzero")}
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A theorem, its public name, and its typical excess, which is at most that of any point.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> moment = tg.Moment(2.0, 1.0)
+    >>> theorem = tg.papers.kamath2022.convex(1000, 3, tg.GDP(1.0), moment=moment, diameter=2.0)
+    >>> Ranked("kamath2022.convex", theorem, 0.5).excess
+    0.5
+    """
+
+    name: str
+    theorem: Theorem
+    excess: float
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Theorems by typical excess, those that are not possible with the reason, and the model.
+
+    Attributes
+    ----------
+    found, refusals
+        The best one first; name and reason.
+    curvature
+        Of the quadratic risk that ranks.
+    centre
+        Excess of the centre of the set in the model, which needs no record.
+    idle
+        Whether no theorem is expected to save half of that.
+
+    Examples
+    --------
+    >>> Ranking((), (("a theorem", "a reason"),), curvature=1.0, centre=0.5, idle=True).found
+    ()
+    """
+
+    found: tuple[Ranked, ...]
+    refusals: tuple[tuple[str, str], ...]
+    curvature: float
+    centre: float
+    idle: bool
+
+
+def rank(
+    wanted: Mapping[str, tuple[str, ...]],
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    *,
+    moment: Moment,
+    diameter: float,
+    facts: Mapping[str, float],
+) -> Ranking:
+    """Call every theorem with the facts that it asks for, and rank those that are possible.
+
+    *Edge cases.* The curvature is the smoothness, or its geometric mean with the strong convexity;
+    where neither is stated, the slope's bound over the diameter.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> moment = tg.Moment(2.0, 5.0, kind="norm")
+    >>> ranking = rank(
+    ...     CONVEX, 100_000, 5, tg.ZCDP(0.1), moment=moment, diameter=2.0,
+    ...     facts={"smoothness": 1.0},
+    ... )
+    >>> ranking.curvature, ranking.centre, ranking.refusals
+    (1.0, 0.5, (('xu2025.localised', 'row_limit must be given.'),))
+    """
+    slope = min(facts.get("gradient_bound", math.inf), _slope_bound(n_features, moment))
+    smoothness = facts.get("smoothness", math.inf)
+    trivial = min(slope * diameter, smoothness * diameter**2 / 2.0)
+    curvature = _curvature(facts, slope / diameter)
+    possible, refusals = [], []
+    for name, needed in wanted.items():
+        try:
+            theorem = _theorem(name, needed, n_rows, n_features, guarantee, moment, diameter, facts)
+            possible.append((theorem.typical_excess(curvature), name, theorem))
+        except InputError as refusal:
+            refusals.append((name, str(refusal)))
+    centre = curvature * diameter**2 / 8.0
+    possible.sort(key=lambda each: each[0])
+    return Ranking(
+        tuple(Ranked(name, theorem, min(excess, trivial)) for excess, name, theorem in possible),
+        tuple(refusals),
+        curvature,
+        centre,
+        idle=all(excess > IDLE_SHARE * centre for excess, *_ in possible),
+    )
+
+
+def _slope_bound(n_features: int, moment: Moment) -> float:
+    """Return what the moment says of the norm of the mean gradient."""
+    if moment.kind == "central":
+        return math.inf
+    spread = 1.0 if moment.kind == "norm" else n_features ** max(0.5, 1.0 / moment.order)
+    return moment.scale * spread
+
+
+def _curvature(facts: Mapping[str, float], fallback: float) -> float:
+    """Return the geometric mean of what is known of the curvature."""
+    known = [facts[each] for each in SHAPE if each in facts]
+    if not known:
+        return fallback if math.isfinite(fallback) else 1.0
+    return math.prod(known) ** (1.0 / len(known))
+
+
+def _theorem(
+    name: str,
+    needed: tuple[str, ...],
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    moment: Moment,
+    diameter: float,
+    facts: Mapping[str, float],
+) -> Theorem:
+    """Call a theorem with the facts that it asks for."""
+    paper, _, function = name.partition(".")
+    call: Callable[..., Theorem] = getattr(PAPERS[paper], function)
+    missing = [each for each in needed if each not in facts]
+    if missing:
+        raise InputError(f"{missing[0]} must be given.")
+    told: dict[str, Any] = {each: facts[each] for each in needed}
+    if "gradient_bound" in facts and paper != "zhao2024":  # which takes smoothness for it
+        told["gradient_bound"] = facts["gradient_bound"]
+    try:
+        return call(n_rows, n_features, guarantee, moment=moment, diameter=diameter, **told)
+    except InputError:
+        if moment.order <= 2.0:
+            raise
+        # Second moments follow from higher ones, and imply more kinds of them.
+        second = moment.at_order(2.0)
+        return call(n_rows, n_features, guarantee, moment=second, diameter=diameter, **told)

@@ -1,0 +1,168 @@
+"""What a theorem says of itself: noise that is released, every deviation, what privacy needs."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+import tailguard as tg
+from support.spy import gate_over
+from support.theorems import CASES, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
+from tailguard.queries.units import Units
+
+PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text()
+FOLLOWS = ("wang2020.trimmed_strongly_convex", "wang2020.sample_aggregate")
+every_theorem = pytest.mark.parametrize("name", CASES)
+
+
+def first_release(name, theorem):
+    plan = theorem.plan(CASES[name].problem(), theorem.guarantee)
+    gate, _ = gate_over(plan.problem, *heavy_records(), plan.guarantee, seed=5)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    theorem.run(plan, gate)
+    return gate.certificate().releases[0], plan
+
+
+def noise_of_a_mean(release, theorem, plan):
+    """The noise in a coordinate of a step's gradient, where a sum or a step is released."""
+    stage = plan.stages[-1] if plan.stages[0].within is None else plan.stages[0]
+    n_rows = N_ROWS
+    if stage.within is not None:
+        n_rows = theorem.solver.pass_sizes(plan.problem)[0]
+    if stage.block_map is not None:
+        n_rows //= stage.n_blocks
+    kind = release.kind
+    if kind == "MeanClippedGradient":
+        return release.noise_std / n_rows
+    if kind == "IterativeMean":  # the centre of as many means has about the noise of a median
+        n_groups = release.parameters["n_groups"]
+        mean = release.noise_std / (n_rows / n_groups)
+        return mean * math.sqrt(math.pi / 2.0 / n_groups)
+    if kind == "PeeledStep":
+        return release.noise_std / theorem.solver.step_size
+    return release.noise_std
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - set(FOLLOWS)))
+def test_the_noise_that_is_told_is_that_of_the_first_release(name):
+    theorem = CASES[name].theorem()
+    release, plan = first_release(name, theorem)
+    assert theorem.noise_std == pytest.approx(noise_of_a_mean(release, theorem, plan), rel=1e-6)
+    assert f"noise {theorem.noise_std:.3g} on every coordinate" in theorem.explain()
+
+
+@pytest.mark.parametrize("n_rows", [1999, 2311])
+@pytest.mark.parametrize("name", ["wang2020.stochastic", "xu2025.unknown_growth"])
+def test_rows_that_no_block_divides_are_counted_as_they_are(name, n_rows):
+    case = CASES[name]
+    theorem = case.theorem(n_rows=n_rows)
+    plan = theorem.plan(case.problem(n_rows=n_rows), theorem.guarantee)
+    if name == "xu2025.unknown_growth":
+        assert theorem.noise_std == pytest.approx(plan.settings["first_noise_std"], rel=1e-9)
+    else:
+        query = theorem.solver.oracle.query(None, Units.raw(N_FEATURES, intercept=False))
+        rows, mu = n_rows // plan.stages[0].n_blocks, plan.stages[0].mu
+        assert rows > 200  # the batch that was asked for
+        assert theorem.noise_std == pytest.approx(query.calibrate(rows, N_FEATURES, mu).noise_std)
+
+
+@pytest.mark.parametrize("name", FOLLOWS)
+def test_noise_that_follows_the_records_is_said_to_and_priced_in_its_own_unit(name):
+    theorem = CASES[name].theorem()
+    text = theorem.explain()
+    assert "noise follows the records" in text
+    assert "nan" not in text
+    plan = theorem.plan(CASES[name].problem(), theorem.guarantee).explain()
+    assert "total mu" not in plan
+    assert ("total rho = 4" if "trimmed" in name else "total cost epsilon = 1,") in plan
+
+
+def test_peeling_is_priced_in_rho():
+    theorem = CASES["tao2022.sparse"].theorem()
+    plan = theorem.plan(CASES["tao2022.sparse"].problem(), theorem.guarantee)
+    assert "total rho = " in plan.explain()
+
+
+def numbers(text):
+    found = re.findall(r"\((E\d+(?:, E\d+)*)\)", " ".join(text.split()))
+    return {number for group in found for number in group.split(", ")}
+
+
+def section_of(name):
+    """The text of the section of the page that calls the theorem."""
+    parts = re.split(r"^##+ .+$", PAGE, flags=re.MULTILINE)
+    return next(part for part in reversed(parts) if f"tg.papers.{name}(" in part)
+
+
+@every_theorem
+def test_every_erratum_of_a_section_is_listed_by_the_theorem(name):
+    listed = numbers(section_of(name))
+    assert listed
+    assert listed <= numbers(CASES[name].theorem().explain())
+
+
+@pytest.mark.parametrize(("paper", "erratum"), [("kamath2022", "E22"), ("tao2022", "E23")])
+def test_corrected_lower_bounds_are_listed(paper, erratum):
+    for name in CASES:
+        if name.startswith(paper) and name != "kamath2022.strongly_convex":
+            assert erratum in numbers(CASES[name].theorem().explain())
+
+
+@pytest.mark.parametrize("name", ["xu2025.accelerated", "wang2020.stochastic"])
+def test_a_shuffle_needs_its_partition_to_stay_secret(name):
+    more = {"n_steps": 100} if name == "xu2025.accelerated" else {"batch_rows": 40}
+    hidden = CASES[name].theorem(guarantee=tg.ApproxDP(0.1, 1e-5), **more)
+    plan = hidden.plan(CASES[name].problem(), hidden.guarantee)
+    assert plan.stages[0].shuffled
+    assert "needed for privacy: the gate's partition stays secret" in hidden.explain()
+    assert "proof 'groups'" in hidden.explain()
+    disjoint = CASES[name].theorem(guarantee=tg.ApproxDP(8.0, 1e-5), **more)
+    assert not disjoint.plan(CASES[name].problem(), disjoint.guarantee).stages[0].shuffled
+    assert "partition stays secret" not in disjoint.explain()
+    assert "proof 'parallel'" in disjoint.explain()
+
+
+@pytest.mark.parametrize(
+    "name", ["kamath2022.strongly_convex", "tao2022.strongly_convex", "tao2022.sparse"]
+)
+def test_more_steps_than_records_are_refused_in_one_sentence(name):
+    with pytest.raises(tg.InputError, match="n_steps must be at most n_rows = 10, since every"):
+        CASES[name].theorem(n_rows=10, n_steps=11)
+
+
+class TestPrintedParameters:
+    """Printed noise goes with the printed parameters."""
+
+    def test_zhao(self):
+        moment = tg.Moment(2.0, 1.0, kind="directional")
+        arguments = {"moment": moment, "diameter": 1.0, "smoothness": 1.0}
+        theorem = tg.papers.zhao2024.convex(10**4, 10, GUARANTEE, calibration="paper", **arguments)
+        assert theorem.solver.n_steps == 40
+        clip_norm = theorem.solver.oracle.parameters["clip_norm"]
+        assert clip_norm == pytest.approx(63.729, rel=1e-4)
+
+    def test_wang(self):
+        moment = tg.Moment(2.0, 5.0, kind="raw")
+        arguments = {"moment": moment, "diameter": 4.0, "smoothness": 1.0}
+        tight, paper = (
+            tg.papers.wang2020.smoothed_convex(10**6, 5, GUARANTEE, calibration=mode, **arguments)
+            for mode in ("tight", "paper")
+        )
+        rho = (math.sqrt(1.0 + math.log(1e5)) - math.sqrt(math.log(1e5))) ** 2
+        assert paper.solver.n_steps == round((4.0 * math.sqrt(10**6 * rho) / 5.0) ** (2.0 / 3.0))
+        assert paper.solver.n_steps < tight.solver.n_steps
+
+    @pytest.mark.parametrize(("chance", "n_groups"), [(0.1, 170), (0.001, 216)])
+    def test_kamath_with_probability(self, chance, n_groups):
+        """d log(d D n / chance) groups, made even."""
+        theorem = tg.papers.kamath2022.convex_with_probability(
+            10**5,
+            10,
+            tg.ZCDP(0.5),
+            moment=tg.Moment(2.0, 1.0),
+            diameter=2.0,
+            smoothness=1.0,
+            failure_probability=chance,
+        )
+        assert theorem.solver.oracle.parameters["n_groups"] == n_groups
