@@ -1,8 +1,14 @@
 """``tailguard mean``: a table on the screen, the same numbers in the file."""
 
 import json
+from dataclasses import fields
+from importlib import import_module
+
+import pytest
 
 import tailguard as tg
+from tailguard.cli.mean import HELP
+from tailguard.means.registry import MEANS
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-6")
 
@@ -37,3 +43,47 @@ def test_pure_privacy(call, csv_file):
     answer = call("mean", csv_file, "--columns", "cost", "--epsilon", "1", "--pure")
     assert answer.code == 0
     assert "pure differential privacy with epsilon = 1" in answer.out
+
+
+def test_options_of_a_method_by_name(call, csv_file):
+    answer = call(
+        *("mean", csv_file, "--columns", "cost", *PRIVACY, "--method", "iterative", "--explain"),
+        *("--option", "clip-norm=5000", "--option", "n_groups=7", "--option", "centre=median"),
+    )
+    assert (answer.code, answer.err) == (0, "")
+    assert "clip norm = 5000" in answer.out
+    assert "groups = 7" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--method", "clipped", "--option", "clip_norm"), "--option must give each option once"),
+        (("--method", "clipped", "--option", "=3"), "--option must give each option once"),
+        (
+            ("--method", "clipped", "--option", "clip_norm=1", "--option", "clip_norm=2"),
+            "--option must give each option once",
+        ),
+        (("--method", "clipped", "--option", "radius=1"), "radius must not be given with method"),
+        (("--method", "clipped", "--option", "clip_norm=far"), "clip_norm must be"),
+        (("--method", "clipped", "--option", "clip_norm=1e308"), "clip_norm must be"),
+        (("--method", "truncated", "--option", "n_groups=2.5"), "n_groups must be"),
+        (
+            ("--method", "truncated", "--groups", "2", "--option", "n_groups=2"),
+            "--option must give each option once",
+        ),
+        (("--option", "clip_norm=1"), "clip_norm must be given with a method by name"),
+    ],
+)
+def test_a_bad_option_is_one_sentence(call, csv_file, options, words):
+    answer = call("mean", csv_file, "--columns", "cost", *PRIVACY, *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert words in " ".join(answer.err.split())
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_help_lists_every_option_of_every_method(name):
+    module, _, attribute = MEANS[name].partition(":")
+    line = next(line for line in HELP.splitlines() if line.split()[:1] == [name])
+    known = [field.name for field in fields(getattr(import_module(module), attribute))]
+    assert sorted(line.replace(",", "").split()[1:]) == sorted(known)

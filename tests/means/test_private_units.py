@@ -1,4 +1,4 @@
-"""Private units: how many rows it takes to buy them."""
+"""Private units, and a histogram alone: how many rows it takes to buy them."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.means.base import Task
-from tailguard.means.private_units import affords_units
+from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import make_method
 
 MU = 0.5
@@ -19,5 +19,21 @@ def test_a_quarter_more_than_the_documented_number_of_rows_is_safe(name, n_featu
     affordable = [
         affords_units(make_method(name).plan(Task(round(part * stated), n_features, tg.GDP(MU))))
         for part in (0.95, 1.05)
+    ]
+    assert affordable == [False, True]
+
+
+@pytest.mark.parametrize("n_features", [3, 100])
+@pytest.mark.parametrize(
+    ("guarantee", "stated"), [(tg.GDP(MU), 200.0 / MU), (tg.PureDP(MU), 2300.0 / MU)]
+)
+def test_a_histogram_takes_the_documented_number_of_rows_whatever_the_columns(
+    n_features, guarantee, stated
+):
+    affordable = [
+        affords_tail(
+            make_method("soft").plan(Task(round(part * stated), n_features, guarantee, unit=1.0))
+        )
+        for part in (0.9, 1.1)
     ]
     assert affordable == [False, True]

@@ -16,6 +16,7 @@ __all__ = [
     "levels_of",
     "names_of",
     "number",
+    "options_of",
     "whole_number",
     "write_text",
 ]
@@ -124,6 +125,36 @@ def constants_of(declarations: list[str]) -> dict[str, float]:
             )
         declared[column] = value
     return declared
+
+
+def options_of(declarations: list[str]) -> dict[str, int | float | str]:
+    """Read declarations of the form ``name=value``; the library checks the values.
+
+    Examples
+    --------
+    >>> options_of(["clip_norm=2.5", "n_groups=3", "centre=median"])
+    {'clip_norm': 2.5, 'n_groups': 3, 'centre': 'median'}
+    """
+    declared: dict[str, int | float | str] = {}
+    for text in declarations:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not (name and equals and value.strip()) or name in declared:
+            raise InputError(
+                f"--option must give each option once, such as clip_norm=2.5; got {text!r}."
+            )
+        declared[name] = _plain_value(value.strip())
+    return declared
+
+
+def _plain_value(text: str) -> int | float | str:
+    """Return a whole number, a number, or the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def destination(path: Path) -> Path:

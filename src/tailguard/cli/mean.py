@@ -12,8 +12,9 @@ from rich.table import Table
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, names_of, write_text
+from tailguard.cli.arguments import destination, names_of, options_of, write_text
 from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.means.registry import make_method
 from tailguard.rows.files import column_names, read_columns
 
 __all__ = ["HELP", "mean"]
@@ -35,6 +36,18 @@ from the budget first. If you know a bound on a moment, say so with
   tailguard mean claims.csv --columns cost --method truncated --groups 1 \\
       --moment-order 1.5 --moment-bound 100 --moment-kind raw \\
       --epsilon 1 --delta 1e-6
+  tailguard mean claims.csv --columns cost --method clipped \\
+      --option clip_norm=2000 --epsilon 1 --delta 1e-6
+
+Options by method, which must not come from the same file:
+
+\b
+  clipped    clip_norm
+  soft       threshold, smoothing, failure_probability
+  truncated  threshold, n_groups, failure_probability
+  clamped    threshold, n_groups, failure_probability
+  trimmed    low, high, n_trimmed
+  iterative  clip_norm, n_groups, centre, level, proof
 
 A row with an empty or unreadable cell is void: it counts as a row,
 contributes nothing, and nothing is said about it. Every further mean of the
@@ -58,6 +71,7 @@ def mean(
     moment_bound: options.MomentBound = None,
     moment_kind: options.MomentKind = "central",
     groups: options.Groups = None,
+    option: options.MethodOption = None,
     calibration: options.Calibration = "tight",
     unsafe_reproduction: options.UnsafeReproduction = False,
     explain: options.Explain = False,
@@ -83,7 +97,10 @@ def mean(
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."
         )
-    chosen: dict[str, Any] = {} if groups is None else {"n_groups": groups}
+    of_groups = [] if groups is None else [f"n_groups={groups}"]
+    chosen: dict[str, Any] = options_of([*of_groups, *(option or [])])
+    if method != "auto":
+        make_method(method, **chosen)  # an unknown name, before the file is read
     result = tg.mean(
         read_columns(file, names),
         guarantee=guarantee,

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.printing import print_wrapped
-from tailguard.papers.rates import MEAN_RATES
+from tailguard.reproduce.cases import CASES
 from tailguard.reproduce.rates import FULL, QUICK, TOLERANCE, Measured, experiments, measure
 from tailguard.reproduce.regimes import MOST_NUMBERS, MOST_ROWS
 
@@ -27,7 +27,7 @@ Measure how the errors of the private means fall with rows and grow with columns
 
 Slopes of log(error) on Student-t and Pareto records whose moment exists only
 just, beside the slopes that the corrected theorems predict, for every method.
-Nobody's records are involved. It takes some minutes; --quick, some seconds.
+Nobody's records are involved. It takes a while; --quick, a minute or two.
 
 [bold]Examples[/bold]
 
@@ -98,7 +98,7 @@ def rate_table(name: str, found: Sequence[Measured]) -> Table:
     >>> rate_table("soft", measure(listed, n_seeds=2)).row_count
     1
     """
-    title = f"{name} (NON-PRIVATE simulation): {MEAN_RATES[name].theorem}"
+    title = f"{name} (NON-PRIVATE simulation): {CASES[name].rate.theorem}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for heading in ("records", "k", "along", "budget"):
         table.add_column(heading, no_wrap=True)

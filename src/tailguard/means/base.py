@@ -34,6 +34,9 @@ RELEASES_PER_COLUMN, RELEASES_BESIDES = 60, 100
 class Task:
     """The public facts of a mean; no record is part of it.
 
+    ``unit`` is a public scale of the columns about zero, for where buying scales is too dear: then
+    only the histogram is bought, in this unit.
+
     Examples
     --------
     >>> import tailguard as tg
@@ -47,6 +50,7 @@ class Task:
     moment: Moment | None = None
     calibration: CalibrationMode = "tight"
     unsafe_reproduction: bool = False
+    unit: float | None = None
 
     @property
     def pure(self) -> bool:

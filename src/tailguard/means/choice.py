@@ -3,7 +3,8 @@
 A stated moment is used where it helps. A threshold that follows from a moment is for the worst law
 that has it, and mostly far too wide; one that is bought follows the records. So with a moment every
 method is planned twice, with it and with private scales, where the rows are enough to buy these, or
-where no method can use the moment.
+where no method can use the moment. Where they are not, the root of a moment about zero is the unit
+in which a histogram is bought, and that alone.
 
 Reference
 ---------
@@ -13,16 +14,18 @@ The predictions are those of each method's plan; the choice costs nothing, since
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from tailguard.checks import InputError
 from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task
-from tailguard.means.private_units import affords_units
+from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import MEANS, make_method
-from tailguard.means.words import IN_USER_UNITS
+from tailguard.means.words import IN_USER_UNITS, check_level
 from tailguard.moments import Moment
 
 __all__ = ["Choice", "choose"]
+
+Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class Choice:
                 error = plan.expected
                 numbers = (error.total, error.noise, error.bias, error.sampling)
                 line = f"  {plan.method:10} " + " ".join(f"{x:9.3g}" for x in numbers)
-                knows = "by the moment" if plan.task.moment else "by private scales"
+                knows = "by private scales" if plan.task.unit is None else "by a histogram"
+                knows = "by the moment" if plan.task.moment else knows
                 lines.append(f"{line}  {knows}" if mixed else line)
             how = "not by the moment" if mixed else "not possible"
             lines += [f"  {name:10} {how}: {reason}" for name, reason in self.refusals]
@@ -70,6 +74,8 @@ def choose(name: str, task: Task, **options: Any) -> Choice:
     >>> [name for name, _ in choice.refusals]
     ['clipped', 'trimmed', 'iterative']
     """
+    if task.moment is not None:
+        check_level("moment.bound", task.moment.bound)
     if name != "auto":
         if name not in MEANS:
             known = ", ".join(map(repr, ("auto", *MEANS)))
@@ -85,7 +91,7 @@ def choose(name: str, task: Task, **options: Any) -> Choice:
 
 
 def _best(task: Task) -> Choice:
-    found: list[tuple[MeanMethod, MeanPlan]] = []
+    found: list[Planned] = []
     refusals: list[tuple[str, str]] = []
     for name in MEANS:
         method = make_method(name)
@@ -93,8 +99,8 @@ def _best(task: Task) -> Choice:
             found.append((method, method.plan(task)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
-    bought = list(_without_moment(task))
-    found += [pair for pair in bought if affords_units(pair[1])] or ([] if found else bought)
+    if task.moment is not None and task.calibration != "paper":
+        found += _without_moment(task, task.moment, last_resort=not found)
     if not found:
         raise InputError(f"method must be possible here, and none is; {refusals[0][1]}")
     found.sort(key=lambda pair: _total(pair[1]))
@@ -102,17 +108,25 @@ def _best(task: Task) -> Choice:
     return Choice(method, plan, tuple(other for _, other in others), tuple(refusals))
 
 
-def _without_moment(task: Task) -> Iterator[tuple[MeanMethod, MeanPlan]]:
-    """Plan the methods that buy their scales, and predict in the units of the stated moment."""
-    if task.moment is None or task.calibration == "paper":
-        return
+def _without_moment(task: Task, moment: Moment, *, last_resort: bool) -> list[Planned]:
+    """Plan what buys scales, or else a histogram, where there are rows enough for either."""
+    bought = list(_bought(task, moment, unit=None))
+    affordable = [pair for pair in bought if affords_units(pair[1])]
+    if not affordable and moment.kind != "central":  # which says nothing of where means are
+        in_unit = _bought(task, moment, unit=_scale_of(moment, task.n_features))
+        affordable = [pair for pair in in_unit if affords_tail(pair[1])]
+    return affordable or (bought if last_resort else [])
+
+
+def _bought(task: Task, moment: Moment, *, unit: float | None) -> Iterator[Planned]:
+    """Plan the methods that buy something, and predict in the units of the stated moment."""
     for name in MEANS:
         method = make_method(name)
         try:
-            plan = method.plan(replace(task, moment=None))
+            plan = method.plan(replace(task, moment=None, unit=unit))
         except InputError:
             continue
-        yield method, _in_units_of(task.moment, plan)
+        yield method, _in_units_of(moment, plan)
 
 
 def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
@@ -121,12 +135,17 @@ def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
     The law that plans assume has a root mean square of 1 in private scales. A norm is shared out
     over the columns: the squares of their scales add up to that of the norm.
     """
-    scale = moment.scale
-    if moment.kind == "norm":
-        scale /= math.sqrt(plan.task.n_features)
+    scale = _scale_of(moment, plan.task.n_features)
     error = plan.expected
     expected = Expected(error.noise * scale, error.bias * scale, error.sampling * scale)
-    return replace(plan, expected=expected, unit=IN_USER_UNITS)
+    assumed = () if plan.task.unit is None else (moment.describe(),)
+    assumptions = (*plan.assumptions, *assumed)
+    return replace(plan, expected=expected, unit=IN_USER_UNITS, assumptions=assumptions)
+
+
+def _scale_of(moment: Moment, n_features: int) -> float:
+    """Return the scale of a column that a moment suggests."""
+    return moment.scale / (math.sqrt(n_features) if moment.kind == "norm" else 1.0)
 
 
 def _total(plan: MeanPlan) -> float:

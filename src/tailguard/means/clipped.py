@@ -22,14 +22,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_positive
+from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
 from tailguard.means.budget import MeanStage
 from tailguard.means.laws import BIAS_SHARE
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import Bought, PrivateUnits
-from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
+from tailguard.means.words import (
+    ANY_TAIL,
+    IN_PRIVATE_UNITS,
+    IN_USER_UNITS,
+    check_level,
+    refuse_numerical,
+)
 from tailguard.papers import zhao2024
 from tailguard.papers.parameters import xu2025
 from tailguard.papers.parameters import zhao2024 as printed
@@ -147,7 +153,7 @@ class Clipped:
         """Return clip norm, bias and sampling error, from the cards."""
         d, n = task.n_features, task.n_rows
         if self.clip_norm is not None:
-            clip_norm = check_positive("clip_norm", self.clip_norm)
+            clip_norm = check_level("clip_norm", self.clip_norm)
             return clip_norm, 0.0, clip_norm / math.sqrt(n)
         moment = task.moment
         assert moment is not None

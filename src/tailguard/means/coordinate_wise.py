@@ -15,13 +15,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.checks import InputError, check_integer, check_open_unit, check_positive
+from tailguard.checks import InputError, check_integer, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
 from tailguard.means.budget import Budget, MeanStage
 from tailguard.means.laws import BIAS_SHARE, Law
 from tailguard.means.private_units import PrivateUnits
-from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
+from tailguard.means.words import (
+    ANY_TAIL,
+    IN_PRIVATE_UNITS,
+    IN_USER_UNITS,
+    check_level,
+    refuse_numerical,
+)
 from tailguard.papers.parameters.groups import group_count, whole_groups
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
@@ -156,7 +162,7 @@ class CoordinateWise:
     def _level(self, task: Task, budget: Budget, groups: int) -> Level:
         if self.threshold is None:
             return self.moment_level(task, budget, groups)
-        threshold = check_positive("threshold", self.threshold)
+        threshold = check_level("threshold", self.threshold)
         return Level(threshold, bias=0.0, sampling=threshold / math.sqrt(task.n_rows))
 
     def _balance(self, law: Law, task: Task, budget: Budget, groups: int) -> float:

@@ -29,7 +29,6 @@ from tailguard.checks import (
     check_choice,
     check_integer,
     check_open_unit,
-    check_positive,
 )
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
@@ -37,7 +36,13 @@ from tailguard.means.budget import Budget, MeanStage
 from tailguard.means.coordinate_wise import MEDIAN_LOSS
 from tailguard.means.laws import BIAS_SHARE
 from tailguard.means.private_units import PrivateUnits
-from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS, refuse_numerical
+from tailguard.means.words import (
+    ANY_TAIL,
+    IN_PRIVATE_UNITS,
+    IN_USER_UNITS,
+    check_level,
+    refuse_numerical,
+)
 from tailguard.papers import zhao2024
 from tailguard.papers.parameters import zhao2024 as printed
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
@@ -136,7 +141,7 @@ class Iterative:
     ) -> MeanAnswer:
         stage, k = plan.stage("mean"), self._group_count(plan.task)
         amplified = plan.settings["proof"] == "amplified"
-        groups = gate.partition(GROUPS, k, secret=amplified, equal_sizes=True)
+        groups = gate.partition(GROUPS, k, equal_sizes=True, amplified=amplified)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)
         mu, n_rows = stage.budget.amount, groups[0].n_rows
         means = gate.ask_each(query, np.zeros(gate.n_features), mu=mu, blocks=groups) / slope
@@ -265,7 +270,7 @@ class Iterative:
             )
         refuse_numerical(self.name, task)
         if self.clip_norm is not None:
-            check_positive("clip_norm", self.clip_norm)
+            check_level("clip_norm", self.clip_norm)
         if self.n_groups is not None:
             check_integer("n_groups", self.n_groups, minimum=1)
         check_choice("centre", self.centre, CENTRES)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tailguard.gate import Gate
 from tailguard.means.base import MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.laws import SEEN as TAIL_SEEN
 from tailguard.means.laws import Law, assumed_entries, assumed_norms, cell_edges, released_law
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.magnitudes import CountMagnitudes
@@ -32,7 +33,7 @@ from tailguard.solvers.private_units import (
     SPREAD_STEPS,
 )
 
-__all__ = ["Bought", "PrivateUnits", "affords_units"]
+__all__ = ["Bought", "PrivateUnits", "affords_tail", "affords_units"]
 
 FloatArray = NDArray[np.float64]
 Magnitude = Literal["norm", "entries"]
@@ -73,7 +74,7 @@ class Bought:
 
 @dataclass(frozen=True)
 class PrivateUnits:
-    """The plan of the purchase: two searches and one histogram.
+    """The plan of the purchase: two searches and one histogram, or in a public unit this alone.
 
     Examples
     --------
@@ -83,34 +84,39 @@ class PrivateUnits:
     (['spread', 'location', 'tail'], 0.938)
     """
 
-    stages: tuple[MeanStage, MeanStage, MeanStage]
+    stages: tuple[MeanStage, ...]
     left: Budget
     of_what: Magnitude
+    unit: float | None = None
 
     @classmethod
     def of(cls, task: Task, of_what: Magnitude, budget: Budget | None = None) -> "PrivateUnits":
         """Share the task's budget out, or the one that is given."""
         budget, width = budget or task.budget, task.n_features
+        cells = _magnitudes(Units.raw(width, intercept=False), of_what)
+        tail = budget.share(TAIL_SHARE)
+        tail = replace(tail, amount=tail.calibrate(cells, task.n_rows, width).share)
+        words = f"a histogram of {_WORDS[of_what]}"
+        histogram = MeanStage("tail", words, tail, 1, len(cells.edges) + 1)
+        if task.unit is not None:
+            return cls((histogram,), budget.share(1.0 - TAIL_SHARE), of_what, task.unit)
         part = searches_share(task, budget)
         one = budget.share(part, times=SPREAD_TIMES + LOCATION_TIMES)
         # Counts live on a lattice of whole steps: what they really spend is at most the share.
         counted = CountBelow(tuple(range(width)))
         one = replace(one, amount=one.calibrate(counted, task.n_rows, width).share)
-        cells = _magnitudes(Units.raw(width, intercept=False), of_what)
-        tail = budget.share(TAIL_SHARE)
-        tail = replace(tail, amount=tail.calibrate(cells, task.n_rows, width).share)
         stages = (
             MeanStage("spread", "a private scale for every column", one, SPREAD_TIMES, width),
             MeanStage("location", "a private centre for every column", one, LOCATION_TIMES, width),
-            MeanStage("tail", f"a histogram of {_WORDS[of_what]}", tail, 1, len(cells.edges) + 1),
+            histogram,
         )
         return cls(stages, budget.share(1.0 - part - TAIL_SHARE), of_what)
 
     @classmethod
     def planned(cls, plan: MeanPlan, of_what: Magnitude) -> "PrivateUnits":
         """Read the purchase off a plan."""
-        spread, location, tail = (plan.stage(name) for name in ("spread", "location", "tail"))
-        return cls((spread, location, tail), plan.stage("mean").budget, of_what)
+        bought = tuple(stage for stage in plan.stages if stage.name != "mean")
+        return cls(bought, plan.stage("mean").budget, of_what, plan.task.unit)
 
     def assumed(self, n_features: int) -> Law:
         """Return the law that plans assume, and runs fall back to."""
@@ -118,13 +124,7 @@ class PrivateUnits:
 
     def buy(self, gate: Gate) -> Bought:
         """Run the searches, then count magnitudes in the units found."""
-        spread, location, tail = self.stages
-        scale = _spreads(gate, spread)
-        center = _locations(gate, location)
-        scale = np.where(np.isnan(scale), np.maximum(1.0, np.abs(center)), scale)
-        scale = np.maximum(scale, np.abs(center) * RELATIVE_RESOLUTION)
-        scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
-        units = Units(center, scale, intercept=False)
+        units, tail = self._units(gate), self.stages[-1]
         query = _magnitudes(units, self.of_what)
         counts = tail.ask(gate, query)
         noise_std = tail.noise_std(query, gate.n_rows, gate.n_features)
@@ -136,6 +136,18 @@ class PrivateUnits:
         return Bought(
             units, law or self.assumed(gate.n_features), float(max(fraction, SMALLEST_FRACTION))
         )
+
+    def _units(self, gate: Gate) -> Units:
+        """Return the public unit about zero, or search for centres and scales."""
+        if self.unit is not None:
+            width = gate.n_features
+            return Units(np.zeros(width), np.full(width, self.unit), intercept=False)
+        scale = _spreads(gate, self.stages[0])
+        center = _locations(gate, self.stages[1])
+        scale = np.where(np.isnan(scale), np.maximum(1.0, np.abs(center)), scale)
+        scale = np.maximum(scale, np.abs(center) * RELATIVE_RESOLUTION)
+        scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
+        return Units(center, scale, intercept=False)
 
 
 def affords_units(plan: MeanPlan) -> bool:
@@ -156,6 +168,24 @@ def affords_units(plan: MeanPlan) -> bool:
     counted = CountBelow(tuple(range(task.n_features)))
     noise_std = plan.stage("spread").noise_std(counted, task.n_rows, task.n_features)
     return task.n_rows / 4.0 > (SEEN + 1.0) * noise_std
+
+
+def affords_tail(plan: MeanPlan) -> bool:
+    """Whether the histogram of a plan is nearly sure to show a cell with an eighth of it.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.means.registry import make_method
+    >>> tasks = [Task(n_rows, 100, tg.PureDP(1.0), unit=1.0) for n_rows in (2_000, 3_000)]
+    >>> [affords_tail(make_method("soft").plan(task)) for task in tasks]
+    [False, True]
+    """
+    task, stage = plan.task, plan.stage("tail")
+    cells = _magnitudes(Units.raw(task.n_features, intercept=False), "entries")
+    noise_std = stage.noise_std(cells, task.n_rows, task.n_features)
+    tail_noise = noise_std * (LAPLACE_TAIL if task.pure else 1.0)
+    return task.n_rows * task.n_features / 8.0 > (TAIL_SEEN + 1.0) * tail_noise
 
 
 _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}

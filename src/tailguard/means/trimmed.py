@@ -34,7 +34,8 @@ __all__ = ["Trimmed"]
 # Of the hyperbolic sine of a standard normal: the root of (e^2 - 1) / 2.
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)
 REACH = 8.0  # private scales between a column's median and its mean, at most
-SMOOTHNESS_SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
+# Parts of the budget for the smoothness that are tried. A larger part trims fewer records.
+SMOOTHNESS_SHARES = (0.001, 0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Trimmed:
 
     def plan(self, task: Task) -> MeanPlan:
         """Choose how much to trim."""
-        if task.moment is not None:
+        if task.moment is not None or task.unit is not None:
             raise InputError(
                 "moment must not be given with method 'trimmed', which takes low= and high=, a "
                 "range of the means, or neither."
@@ -134,11 +135,7 @@ class Trimmed:
             unsafe_reproduction=task.unsafe_reproduction,
         )
         event = ZeroConcentrated(budget.amount**2 / 2.0)
-        query, public = _least_noise(query, task, event, law)
-        trimmed = int(public.facts["n_trimmed"])
-        cut = law.quantile(min(2.0 * trimmed / task.n_rows, 1.0))
-        bias = BIAS_SHARE * law.expected(lambda t: np.where(t > cut, t - cut, 0.0))
-        noise, root = _noise_std(law, public, task.n_rows), math.sqrt(d)
+        query, public, expected = _least_error(query, task, event, law, spread)
         stage = MeanStage("mean", "the trimmed mean", budget, 1, d, smooth=event, cost=public.event)
         broken = task.calibration == "paper"
         return MeanPlan(
@@ -146,10 +143,10 @@ class Trimmed:
             task,
             Unprotected(task.guarantee) if broken else task.guarantee,
             (*bought, stage),
-            Expected(noise * root, bias * root, root * spread / math.sqrt(task.n_rows)),
+            expected,
             IN_PRIVATE_UNITS if bought else IN_USER_UNITS,
             {
-                "trimmed at either end": trimmed,
+                "trimmed at either end": int(public.facts["n_trimmed"]),
                 "smoothness share": query.smoothness_share,
                 "low": low,
                 "high": high,
@@ -194,10 +191,10 @@ def _rho(task: Task) -> float:
     )
 
 
-def _least_noise(
-    query: TrimmedMean, task: Task, event: ZeroConcentrated, law: Law
-) -> tuple[TrimmedMean, SmoothCalibration]:
-    """Split the budget between smoothness and noise as is best for the law."""
+def _least_error(
+    query: TrimmedMean, task: Task, event: ZeroConcentrated, law: Law, spread: float
+) -> tuple[TrimmedMean, SmoothCalibration, Expected]:
+    """Split the budget between smoothness and noise as is best for the law, bias included."""
     found, refusal = [], None
     for share in SMOOTHNESS_SHARES if query.n_trimmed is None else (query.smoothness_share,):
         candidate = replace(query, smoothness_share=share)
@@ -206,12 +203,20 @@ def _least_noise(
         except InputError as error:
             refusal = error
             continue
-        found.append((_noise_std(law, public, task.n_rows), candidate, public))
+        found.append((candidate, public, _expected(law, public, task, spread)))
     if not found:
         assert refusal is not None
         raise refusal
-    _, best, public = min(found, key=lambda each: each[0])
-    return best, public
+    return min(found, key=lambda each: each[2].total)
+
+
+def _expected(law: Law, public: SmoothCalibration, task: Task, spread: float) -> Expected:
+    """Predict noise, bias and sampling error from a law of magnitudes."""
+    part = 2.0 * int(public.facts["n_trimmed"]) / task.n_rows
+    cut, root = law.quantile(min(part, 1.0)), math.sqrt(task.n_features)
+    bias = BIAS_SHARE * law.expected(lambda t: np.where(t > cut, t - cut, 0.0))
+    noise = _noise_std(law, public, task.n_rows)
+    return Expected(noise * root, bias * root, root * spread / math.sqrt(task.n_rows))
 
 
 def _noise_std(law: Law, public: SmoothCalibration, n_rows: int) -> float:

@@ -1,13 +1,29 @@
 """Sentences that the methods share."""
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_between, check_positive
 from tailguard.means.base import Task
 
-__all__ = ["ANY_TAIL", "IN_PRIVATE_UNITS", "IN_USER_UNITS", "refuse_numerical"]
+__all__ = ["ANY_TAIL", "IN_PRIVATE_UNITS", "IN_USER_UNITS", "check_level", "refuse_numerical"]
 
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist; the order of the rows does not depend on their values"
+
+
+# Products with sizes and budgets must stay far from the ends of the floats.
+SMALLEST_LEVEL, LARGEST_LEVEL = 1e-200, 1e200
+
+
+def check_level(name: str, value: object) -> float:
+    """Return a clip norm, a threshold or a bound that the arithmetic of noise can bear.
+
+    Examples
+    --------
+    >>> check_level("threshold", 3)
+    3.0
+    """
+    check_positive(name, value)
+    return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
 
 
 def refuse_numerical(name: str, task: Task) -> None:

@@ -122,7 +122,8 @@ class SmoothQuery(ABC):
 
     Edge cases
     ----------
-    All records are read at once (``in_memory``). The cost is concentrated or (epsilon, delta),
+    All records are read at once; sizes beyond ``queries.gather.MOST_NUMBERS`` are refused when the
+    noise is chosen, before anything is spent. The cost is concentrated or (epsilon, delta),
     never Gaussian or pure, and is asked for as an event.
 
     Reference
@@ -137,7 +138,6 @@ class SmoothQuery(ABC):
     """
 
     name: ClassVar[str]
-    in_memory: ClassVar[bool] = True
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:

@@ -7,11 +7,32 @@ Nissim, Raskhodnikova and Smith 2007: smooth sensitivity needs the records thems
 
 import numpy as np
 
+from tailguard.checks import InputError
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
 from tailguard.queries.base import FloatArray
 from tailguard.rows.base import Rows
 
-__all__ = ["gather"]
+__all__ = ["MOST_NUMBERS", "check_gathered", "gather"]
+
+MOST_NUMBERS = 2**30  # eight gibibytes of floats, of which sorting takes a few copies
+
+
+def check_gathered(n_rows: int, n_columns: int) -> None:
+    """Refuse, from public sizes alone, more numbers than are held in memory at once.
+
+    Examples
+    --------
+    >>> check_gathered(10**9, 8)
+    Traceback (most recent call last):
+    ...
+    tailguard.checks.InputError: n_rows must be at most 134217728 with 8 columns here, as all \
+records are held in memory at once; got 1000000000.
+    """
+    if n_rows * n_columns > MOST_NUMBERS:
+        raise InputError(
+            f"n_rows must be at most {MOST_NUMBERS // n_columns} with {n_columns} columns here, as "
+            f"all records are held in memory at once; got {n_rows}."
+        )
 
 
 def gather(rows: Rows, kernel: GatheredGradients | GatheredRecords) -> FloatArray:

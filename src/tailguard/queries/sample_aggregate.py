@@ -46,7 +46,7 @@ from tailguard.privacy.events import Approximate, Event
 from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import FloatArray, IntArray, SmoothQuery
-from tailguard.queries.gather import gather
+from tailguard.queries.gather import check_gathered, gather
 from tailguard.quiet import quietly
 from tailguard.rows.base import Rows
 
@@ -190,6 +190,7 @@ class SampleAggregate(SmoothQuery):
         """Choose smoothness, blocks and noise so that the release costs at most ``event``."""
         if not isinstance(event, Approximate):
             raise InputError(f"event must be an Approximate cost; got {event!r}.")
+        check_gathered(n_rows, n_features + 1)
         size = len(self.center)
         smoothness, shift = smooth_gaussian_constants(
             event.epsilon, event.delta, size, self.calibration

@@ -89,8 +89,11 @@ def experiments(effort: Effort, names: Iterable[str] = CASES) -> list[tuple[Regi
         (_regime(name, law, axis, effort), law)
         for name in names
         for order in CASES[name].orders[: effort.n_orders]
-        for law in (StudentLaw(order), ParetoLaw(order))
-        for axis in AXES
+        for law, axes in (
+            (StudentLaw(order), CASES[name].symmetric_axes),
+            (ParetoLaw(order), AXES),
+        )
+        for axis in axes
     ]
 
 

@@ -47,7 +47,7 @@ from tailguard.privacy.arsinh import ARSINH_BASIS, arsinh_rho, arsinh_shift, ars
 from tailguard.privacy.events import Event, ZeroConcentrated
 from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
 from tailguard.queries.base import FloatArray, SmoothQuery
-from tailguard.queries.gather import gather
+from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
@@ -133,8 +133,9 @@ class TrimmedMean(SmoothQuery):
     exact
         Whether the exact sensitivity is worked out, at a cost of ``n_trimmed**2`` per coordinate.
     calibration
-        ``"tight"``: proved, and solved for the noise. ``"numerical"``: far less noise, certified
-        numerically and not proved. ``"published"``: the constants of the paper,
+        ``"tight"``: proved, and solved for the noise. ``"numerical"``: a smaller stated
+        cost, certified numerically and not proved, which buys fewer trimmed records and less
+        noise. ``"published"``: the constants of the paper,
         ``t = epsilon**2 / 16`` and ``s = epsilon / 4`` with ``rho = epsilon**2 / 2``. ``"paper"``:
         these, and the paper's scale, which gives no privacy.
     unsafe_reproduction
@@ -202,6 +203,7 @@ class TrimmedMean(SmoothQuery):
         """Choose smoothness, trimming and noise so that the release costs at most ``event``."""
         if not isinstance(event, ZeroConcentrated):
             raise InputError(f"event must be a ZeroConcentrated cost; got {event!r}.")
+        check_gathered(n_rows, self.units.size)
         rho = event.rho / self.units.size
         smoothness, shift = self._constants(n_rows, rho)
         return SmoothCalibration(
