@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tailguard.losses.base import Loss
-from tailguard.solvers.base import Problem
+from tailguard.solvers.base import Problem, require
 from tailguard.solvers.limits import NORMAL_POINTS, centre_fraction, typical_curvature
 
 __all__ = ["SparseLimits", "choose_sparse_limits", "typical_slope"]
@@ -31,6 +31,7 @@ FEWEST_BLOCK_ROWS = 50
 STEP = 0.6  # over the typical curvature: columns of heavy tails have variances of up to 3 here
 LEFT = 0.4  # of the distance, after one step
 SMALLEST_THRESHOLD, LARGEST_THRESHOLD = 1.0, 30.0  # in typical slopes
+TINIEST = 1e-30  # curvature below which a step would leave the floats
 EULER = 0.5772156649  # the mean of the largest of d Gumbel variables is log d plus this
 
 
@@ -95,7 +96,13 @@ def choose_sparse_limits(
     """
     loss = problem.scored
     assert loss is not None
-    slope, curvature = typical_slope(loss), typical_curvature(loss)
+    with np.errstate(all="ignore"):
+        slope, curvature = typical_slope(loss), typical_curvature(loss)
+    require(
+        0.0 < slope < math.inf and TINIEST < curvature < math.inf,
+        "solver 'hard-thresholding' needs a loss that bends near a standard normal residual; "
+        f"{loss} is too flat or too steep there.",
+    )
     step_size = step_size or STEP / curvature
     reach = max(math.log(problem.n_features) + EULER, math.sqrt(n_nonzero))
     most = max(1, problem.n_rows // FEWEST_BLOCK_ROWS)
