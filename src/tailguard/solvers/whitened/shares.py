@@ -2,9 +2,9 @@
 
 Reference
 ---------
-Shares were chosen by trial on simulated tasks like the family of
-``benchmarks/bench_default_method.py``, with its laboratory tasks in view; they are not optimal in
-any proved sense. That any shares keep the guarantee is Dong, Roth and Su 2022, Corollary 3.3.
+Shares were chosen by trial on the training family of ``benchmarks/accuracy``, with its laboratory
+tasks in view; they are not optimal in any proved sense. That any shares keep the guarantee is Dong,
+Roth and Su 2022, Corollary 3.3.
 """
 
 import math
