@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from papers import figure, noise, report, runner, support
+from papers.again import look
 from papers.cells import comparisons, gather
 from papers.methods import METHODS
 from papers.tasks import real_tasks, synthetic_tasks
@@ -51,9 +52,11 @@ def main(options):
     ]
     recoveries = [] if options.quick else _recoveries(folder / "lines" / "support.jsonl")
     compared = comparisons(cells)
-    report.write(
-        folder, cells, compared, ratios, recoveries, command=_command(options), notes=notes
-    )
+    worse = [each for each in compared if each.verdict == "WORSE" and not options.quick]
+    path = folder / "lines" / "again.jsonl"
+    again = look([*synthetic, *real], worse, path, run=not options.report)
+    told = {"command": _command(options), "notes": notes, "again": again}
+    report.write(folder, cells, compared, ratios, recoveries, **told)
     if cells:
         figure.draw(cells, folder / "papers.png")
     print((folder / "papers.md").read_text())

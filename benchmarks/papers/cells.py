@@ -1,7 +1,7 @@
 """From lines to what is shown: medians with intervals, and paired comparisons."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -66,6 +66,30 @@ def paired_interval(gaps):
     return float(np.mean(gaps) - reach), float(np.mean(gaps) + reach)
 
 
+def paired_chance(gaps):
+    """Chance of a mean so far from zero where there is no difference, by Student's test."""
+    if len(gaps) < 2 or not np.any(gaps):
+        return 1.0
+    spread = np.std(gaps, ddof=1) / np.sqrt(len(gaps))
+    if spread == 0.0:
+        return 0.0
+    return float(2.0 * stats.t.sf(abs(np.mean(gaps)) / spread, len(gaps) - 1))
+
+
+def holm(chances):
+    """Return which chances stand at 5 % for all of them together: Holm's step-down (1979).
+
+    The least one is held against 5 % over their number, the next against 5 % over one fewer, until
+    one does not stand. Holds however the comparisons depend on each other.
+    """
+    stands = [False] * len(chances)
+    for rank, index in enumerate(np.argsort(chances, kind="stable")):
+        if chances[index] > (1 - CONFIDENCE) / (len(chances) - rank):
+            break
+        stands[index] = True
+    return stands
+
+
 def gather(lines):
     """Return the cells, in the order in which they are shown."""
     grouped = defaultdict(list)
@@ -103,12 +127,20 @@ class Comparison:
     n_better: int
     difference: float
     interval: tuple
+    chance: float
+    stands: bool = False  # in all comparisons together
 
     @property
     def verdict(self):
+        """What its own interval says."""
         if self.interval[1] < 0:
             return "better"
         return "WORSE" if self.interval[0] > 0 else "level"
+
+    @property
+    def joint_verdict(self):
+        """What is left of it among all comparisons."""
+        return self.verdict if self.stands else "level"
 
 
 def comparisons(cells):
@@ -132,6 +164,8 @@ def comparisons(cells):
                 int(np.sum(gaps < 0)),
                 float(np.mean(gaps)),
                 paired_interval(gaps),
+                paired_chance(gaps),
             )
         )
-    return found
+    standing = holm([each.chance for each in found])
+    return [replace(each, stands=stands) for each, stands in zip(found, standing, strict=True)]

@@ -46,9 +46,9 @@ def key(line):
 
 
 def _unit(task, epsilon, seed, done):
-    X, y = _draw(task, seed)
+    X, y = draw(task, seed)
     for name, calibration, answer in (*_references(task, epsilon), *_theorems(task, epsilon, seed)):
-        line = _blank(task, epsilon, name, calibration, seed)
+        line = blank(task, epsilon, name, calibration, seed)
         if key(line) in done:
             continue
         start = time.process_time()
@@ -58,7 +58,7 @@ def _unit(task, epsilon, seed, done):
             line["error"] = f"{type(error).__name__}: {error}"
         yield line | {"seconds": round(time.process_time() - start, 3)}
     for rival in rivals.RIVALS:
-        line = _blank(task, epsilon, rival.key, NO_CALIBRATION, seed)
+        line = blank(task, epsilon, rival.key, NO_CALIBRATION, seed)
         if key(line) in done:
             continue
         found = [rival.fit(task, epsilon, X, y, seed, setting) for setting in rival.settings]
@@ -66,11 +66,13 @@ def _unit(task, epsilon, seed, done):
 
 
 @lru_cache(maxsize=2)
-def _draw(task, seed):
+def draw(task, seed):
+    """Draw the records of a seed, which are the same for all seeds of a real set."""
     return task.draw(0 if task.fixed_records else seed)
 
 
-def _blank(task, epsilon, name, calibration, seed):
+def blank(task, epsilon, name, calibration, seed):
+    """Return a line without its answer."""
     return {
         "task": task.name,
         "n": task.n_rows,

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import tailguard as tg
-from papers import cells, figure, methods, noise, report, rivals, runner, support
+from papers import again, cells, figure, methods, noise, report, rivals, runner, support
 from papers import tasks as of_papers
 from papers.methods import METHODS, PAPER, TIGHT
 from papers.optimum import Objective, minimise_over
@@ -152,6 +153,68 @@ def test_a_comparison_is_paired_by_seed(shift, verdict):
         lines.append(line(seed, [base + shift + 0.01 * rng.standard_normal()]))
     (found,) = cells.comparisons(cells.gather(lines))
     assert found.verdict == verdict
+
+
+def test_the_chance_of_a_comparison_is_that_of_the_paired_test():
+    gaps = np.array([0.3, -0.1, 0.2, 0.4, 0.1])
+    assert cells.paired_chance(gaps) == pytest.approx(stats.ttest_1samp(gaps, 0.0).pvalue)
+    assert (cells.paired_chance(gaps) < 0.05) == (cells.paired_interval(gaps)[0] > 0)
+    assert cells.paired_chance(np.zeros(5)) == cells.paired_chance(gaps[:1]) == 1.0
+    assert cells.paired_chance(np.ones(5)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("chances", "stands"),
+    [
+        ([0.04, 0.01, 0.03], [False, True, False]),  # .01 <= .05/3, .03 > .05/2
+        ([0.02, 0.01, 0.03], [True, True, True]),
+        ([0.02, 0.02, 0.02], [False, False, False]),
+        ([], []),
+    ],
+)
+def test_holm_steps_down_until_one_does_not_stand(chances, stands):
+    assert cells.holm(chances) == stands
+
+
+def test_what_is_worse_by_itself_may_be_level_among_all():
+    """One clear difference and one at the edge, among forty without any."""
+    rng = np.random.default_rng(4)
+    lines = []
+    for number in range(42):
+        shift = {0: 5.0, 1: 0.8}.get(number, 0.0)
+        noise = rng.standard_normal(10)
+        noise = (noise - noise.mean()) / noise.std(ddof=1)
+        for seed in range(10):
+            facts = {"epsilon": float(number)}
+            lines.append(line(seed, [0.0], PAPER) | facts)
+            lines.append(line(seed, [shift + float(noise[seed])]) | facts)
+    found = cells.comparisons(cells.gather(lines))
+    verdicts = [(each.verdict, each.joint_verdict) for each in found]
+    assert verdicts[:2] == [("WORSE", "WORSE"), ("WORSE", "level")]
+    assert set(verdicts[2:]) == {("level", "level")}
+    _, told, rows, listed = report._comparison(found)
+    assert "worse in 2, each by itself" in told
+    assert "better in 0, level in 41, worse in 1." in told
+    assert "| K22 soft | 0 | 40 | 2 | 0 | 1 |" in rows
+    assert listed.count("worse among all") == listed.count("level among all") == 1
+
+
+def test_what_is_worse_by_itself_is_run_again_on_other_seeds(tmp_path, monkeypatch):
+    monkeypatch.setattr(again, "SEEDS", range(1000, 1003))
+    lines = [line(s, [x], c, "W20 soft") for s in range(5) for c, x in ((PAPER, 1.0), (TIGHT, 2.0))]
+    worse = cells.comparisons(cells.gather(lines))
+    path = tmp_path / "lines" / "again.jsonl"
+    assert again.look([], worse, path, run=False) == []
+    (found,) = again.look([small_task()], worse, path)
+    assert (found.task, found.method, found.n_seeds) == ("W9 ridge", "W20 soft", 3)
+    kept = path.read_text()
+    assert again.look([small_task()], worse, path) == [found]
+    assert again.look([], worse, path) == [found]  # the file of the task is not there any more
+    assert path.read_text() == kept
+    assert again.look([], [], path) == []
+    shown = report._again([found])[-1]
+    assert f"| W9 ridge | 1 | W20 soft | {found.difference:.2g} [" in shown
+    assert f"| {found.n_better} of 3 | {found.verdict.lower()} |" in shown
 
 
 def small_task():

@@ -45,6 +45,19 @@ def test_a_net_of_points_needs_many_groups():
     assert count == close(4 * math.log(4) + 48 * math.log(1000))
 
 
+@pytest.mark.parametrize("printed", [0.2, 1.0, 7.9, 80.0, 5000.0])
+@pytest.mark.parametrize("noise_ratio", [0.5, 1.0, 1.4, 4.0, 100.0])
+@pytest.mark.parametrize("noise", [0.01, 1.0, 30.0])
+def test_steps_are_the_best_between_the_rule_at_either_noise(printed, noise_ratio, noise):
+    def excess_of(n_steps):
+        return 20.0 / math.sqrt(n_steps) + noise * math.sqrt(n_steps)
+
+    low = min(1000, max(1, math.floor(printed)))
+    high = max(low, min(1000, max(1, math.floor(printed * noise_ratio**2))))
+    found = steps.worthwhile_steps(excess_of, printed=printed, noise_ratio=noise_ratio)
+    assert found == min(range(low, high + 1), key=excess_of)
+
+
 @pytest.mark.parametrize(("error", "n_steps"), [(0.1, 18.9306), (0.5, 9.69971), (2.0, 1.74865)])
 def test_strongly_convex_steps(error, n_steps):
     shape = {"strong_convexity": 1.0, "smoothness": 4.0}

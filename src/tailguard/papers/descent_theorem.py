@@ -11,11 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.checks import InputError, check_integer
-from tailguard.papers.descent import (
-    descent_bound,
-    smooth_descent_bound,
-    strongly_convex_descent_bound,
-)
+from tailguard.papers.descent import strongly_convex_descent_bound
 from tailguard.papers.facts import check_facts
 from tailguard.papers.parameters.steps import whole_steps
 from tailguard.papers.theorem import Assumptions, Theorem, promised_and_spent
@@ -29,7 +25,6 @@ from tailguard.solvers.oracles import Oracle
 __all__ = [
     "Facts",
     "Statement",
-    "convex_theorem",
     "needed_of_batches",
     "noise_of",
     "paid",
@@ -197,68 +192,6 @@ def needed_of_batches(stage: Stage) -> str:
     )
 
 
-def convex_theorem(
-    facts: Facts,
-    statement: Statement,
-    *,
-    oracle: Oracle,
-    n_steps: int,
-    step_size: float,
-    bias: float,
-    sampling: float,
-    typical_sampling: float | None = None,
-    printed_mu: float | None = None,
-    smoothness: float | None = None,
-) -> Theorem:
-    """Full-batch descent; ``bias`` and ``sampling`` are those of a coordinate.
-
-    The typical excess counts ``typical_sampling`` where both are one bound together.
-
-    It averages its points; with ``smoothness`` it returns the last one, as theorems for steps of
-    ``1 / smoothness`` do, and the prediction is that of such steps.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.kamath2022.convex(
-    ...     10_000, 3, tg.GDP(1.0), moment=tg.Moment(2.0, 1.0), diameter=2.0
-    ... )
-    >>> theorem.solver.schedule, theorem.solver.iterate
-    ('full', 'average')
-    """
-    promise, spent = paid(facts, printed_mu)
-    mu = usable_mu(spent, n_steps * facts.n_features) / math.sqrt(n_steps)
-    noise = noise_of(oracle, facts, n_rows=facts.n_rows, mu=mu)
-    error = facts.root_size * math.hypot(bias, sampling, noise)
-    if smoothness is not None:
-        predicted = smooth_descent_bound(
-            diameter=facts.diameter, n_steps=n_steps, gradient_error=error, smoothness=smoothness
-        )
-    else:
-        predicted = descent_bound(
-            diameter=facts.diameter,
-            step_size=step_size,
-            n_steps=n_steps,
-            gradient_bound=facts.gradient_bound,
-            gradient_bias=facts.root_size * bias,
-            gradient_error=error,
-        )
-    iterate = "average" if smoothness is None else "last"
-    solver = NoisyGradientDescent(n_steps, step_size=step_size, oracle=oracle, iterate=iterate)
-    course = facts.descent(solver, noise=noise, error=typical_sampling or sampling)
-    return theorem_of(
-        facts,
-        statement,
-        solver,
-        promise,
-        spent,
-        predicted,
-        course=course,
-        noise_std=noise,
-        n_passes=n_steps,
-    )
-
-
 def strongly_convex_theorem(
     facts: Facts,
     statement: Statement,
@@ -277,7 +210,7 @@ def strongly_convex_theorem(
     """Descent with the last iterate, on disjoint blocks of records unless told otherwise.
 
     Steps are of ``1 / (strong_convexity + smoothness)`` unless told otherwise; the typical excess
-    counts ``typical_sampling`` as in :func:`convex_theorem`.
+    counts ``typical_sampling`` where bias and sampling are one bound together.
 
     Examples
     --------

@@ -15,12 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from tailguard.moments import Moment
-from tailguard.papers.descent_theorem import (
-    Facts,
-    Statement,
-    convex_theorem,
-    strongly_convex_theorem,
-)
+from tailguard.papers.convex_theorem import Step, convex_theorem
+from tailguard.papers.descent_theorem import Facts, Statement, strongly_convex_theorem
 from tailguard.papers.kamath2022 import bounds
 from tailguard.papers.parameters import kamath2022 as parameters
 from tailguard.papers.parameters.groups import (
@@ -171,8 +167,13 @@ def soft_convex(
         balance = parameters.soft_balance(n_features=n_features, rho=facts.rho)
     shape: dict[str, Any] = {"diameter": diameter, "balance": balance, "moment_bound": moment.bound}
     threshold = max(parameters.soft_threshold(**sizes, **shape), facts.gradient_bound)
-    n_steps = facts.steps(
-        parameters.soft_steps(**sizes, threshold=threshold, gradient_bound=facts.gradient_bound)
+    count = parameters.soft_steps(**sizes, threshold=threshold, gradient_bound=facts.gradient_bound)
+    error = smoothed_mean_error(
+        n_rows=n_rows,
+        moment_bound=moment.with_mean(facts.gradient_bound).bound,
+        scale=threshold,
+        smoothing=smoothing,
+        failure_probability=FAILURE_PROBABILITY,
     )
     printed_rho = parameters.printed_soft_noise_rho(rho=facts.rho, smoothing=smoothing)
     statement = _statement("Theorem 5.5", facts, moment, bounds.soft_convex_bound(**sizes, **shape))
@@ -180,23 +181,19 @@ def soft_convex(
         "noise at the exact bound of the truncation; the printed noise spends up to 16/9 of rho, "
         "and keeps its promise only for a noise_variance of at least 0.7557 (E13)"
     )
-    return convex_theorem(
-        facts,
-        replace(statement, deviations=(printed, WHOLE, FLAT)),
-        oracle=make_oracle("soft", scale=threshold, smoothing=smoothing),
-        n_steps=n_steps,
-        step_size=_step_size(facts, n_steps),
-        bias=smoothed_mean_error(
-            n_rows=n_rows,
-            moment_bound=moment.with_mean(facts.gradient_bound).bound,
-            scale=threshold,
-            smoothing=smoothing,
-            failure_probability=FAILURE_PROBABILITY,
-        ),
-        sampling=0.0,  # counted in the error of the truncation
-        typical_sampling=moment.scale / math.sqrt(n_rows),
-        printed_mu=math.sqrt(2.0 * printed_rho),
-    )
+
+    def step_of(n_steps: int) -> Step:
+        return Step(
+            make_oracle("soft", scale=threshold, smoothing=smoothing),
+            _step_size(facts, n_steps),
+            bias=error,
+            sampling=0.0,  # counted in the error of the truncation
+            typical_sampling=moment.scale / math.sqrt(n_rows),
+            printed_mu=math.sqrt(2.0 * printed_rho),
+        )
+
+    statement = replace(statement, deviations=(printed, WHOLE, FLAT))
+    return convex_theorem(facts, statement, count, step_of)
 
 
 def strongly_convex(
@@ -263,7 +260,7 @@ def strongly_convex(
     )
 
 
-def _convex_clamped(facts: Facts, count: float, statement: Statement, moment: Moment) -> Theorem:
+def _convex_clamped(facts: Facts, groups: float, statement: Statement, moment: Moment) -> Theorem:
     """Theorems 5.2 and B.8 differ in the number of groups alone."""
     sizes: dict[str, Any] = {
         "n_rows": facts.n_rows,
@@ -279,21 +276,17 @@ def _convex_clamped(facts: Facts, count: float, statement: Statement, moment: Mo
         ),
         facts.gradient_bound,
     )
-    n_steps = facts.steps(
-        parameters.convex_steps(**sizes, threshold=threshold, gradient_bound=facts.gradient_bound)
+    count = parameters.convex_steps(
+        **sizes, threshold=threshold, gradient_bound=facts.gradient_bound
     )
-    oracle = _clamped(threshold, count, facts.n_rows)
+    oracle = _clamped(threshold, groups, facts.n_rows)
     bias, sampling = _clamped_error(facts, moment, threshold, facts.n_rows)
-    return convex_theorem(
-        facts,
-        statement,
-        oracle=oracle,
-        n_steps=n_steps,
-        step_size=_step_size(facts, n_steps),
-        bias=bias,
-        sampling=sampling,
-        printed_mu=_printed_mu(facts, oracle, count, facts.n_rows),
-    )
+    printed_mu = _printed_mu(facts, oracle, groups, facts.n_rows)
+
+    def step_of(n_steps: int) -> Step:
+        return Step(oracle, _step_size(facts, n_steps), bias, sampling, printed_mu=printed_mu)
+
+    return convex_theorem(facts, statement, count, step_of)
 
 
 def _printed_mu(facts: Facts, oracle: Oracle, count: float, n_rows: int) -> float:

@@ -16,10 +16,10 @@ from typing import Any, cast
 from tailguard.checks import check_integer
 from tailguard.losses.squared import Squared
 from tailguard.moments import Moment
+from tailguard.papers.convex_theorem import Step, convex_theorem
 from tailguard.papers.descent_theorem import (
     Facts,
     Statement,
-    convex_theorem,
     noise_of,
     strongly_convex_theorem,
     theorem_of,
@@ -98,14 +98,12 @@ def convex(
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
     law, epsilon = _law(facts, moment), facts.terms[0]
     threshold = parameters.convex_threshold(**law, epsilon=epsilon)
-    n_steps = facts.steps(
-        parameters.convex_steps(
-            n_rows=n_rows,
-            n_features=n_features,
-            threshold=threshold,
-            gradient_bound=facts.gradient_bound,
-            epsilon=epsilon,
-        )
+    count = parameters.convex_steps(
+        n_rows=n_rows,
+        n_features=n_features,
+        threshold=threshold,
+        gradient_bound=facts.gradient_bound,
+        epsilon=epsilon,
     )
     statement = Statement(
         f"{PAPER}, Theorem 6",
@@ -116,18 +114,15 @@ def convex(
     )
     oracle = _truncated(threshold, n_features, n_rows)
     bias, sampling = _truncated_error(law, threshold, n_rows)
-    return convex_theorem(
-        facts,
-        statement,
-        oracle=oracle,
-        n_steps=n_steps,
-        step_size=descent_step_size(
+
+    def step_of(n_steps: int) -> Step:
+        size = descent_step_size(
             diameter=diameter, gradient_bound=facts.gradient_bound, n_steps=n_steps
-        ),
-        bias=bias,
-        sampling=sampling,
-        printed_mu=_printed_mu(facts, oracle, n_steps, n_rows) if facts.prints else None,
-    )
+        )
+        printed_mu = _printed_mu(facts, oracle, n_steps, n_rows)
+        return Step(oracle, size, bias, sampling, printed_mu=printed_mu)
+
+    return convex_theorem(facts, statement, count, step_of)
 
 
 def strongly_convex(
@@ -338,7 +333,7 @@ def _truncated_error(law: dict[str, Any], threshold: float, n_rows: int) -> tupl
 
 def _printed_mu(facts: Facts, oracle: Oracle, n_steps: int, n_rows: int) -> float:
     """Return what so many steps on so many records cost with the printed noise."""
-    epsilon, delta = facts.printed_terms
+    epsilon, delta = facts.printed_terms if facts.prints else facts.terms
     threshold = float(oracle.parameters["threshold"])
     move = median_sensitivity(
         value_range=2.0 * threshold, n_rows=n_rows, n_groups=int(oracle.parameters["n_groups"])

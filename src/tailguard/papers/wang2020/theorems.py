@@ -17,10 +17,10 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.moments import Moment
+from tailguard.papers.convex_theorem import Step, convex_theorem
 from tailguard.papers.descent_theorem import (
     Facts,
     Statement,
-    convex_theorem,
     needed_of_batches,
     noise_of,
     paid,
@@ -153,20 +153,23 @@ def smoothed_convex(
     check_facts(smoothness=smoothness)
     rho = rho_of_simple(*facts.printed_terms) if facts.prints else facts.rho
     sizes: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
-    n_steps = facts.steps(round(parameters.convex_steps(**sizes, diameter=diameter)))
-    law = law.with_steps(n_steps, failure_probability)
-    return convex_theorem(
-        facts,
-        law.convex_statement("Theorem 8", TIGHT, UNIFORM, WHOLE),
-        oracle=law.oracle,
-        n_steps=n_steps,
-        step_size=1.0 / smoothness,
-        bias=law.error,
-        sampling=0.0,
-        typical_sampling=law.typical_sampling,
-        printed_mu=law.printed_mu,
-        smoothness=smoothness,
+    count = round(parameters.convex_steps(**sizes, diameter=diameter))
+
+    def step_of(n_steps: int) -> Step:
+        own = law.with_steps(n_steps, failure_probability)
+        return Step(
+            own.oracle,
+            1.0 / smoothness,
+            bias=own.error,
+            sampling=0.0,  # counted in the error of the truncation
+            typical_sampling=own.typical_sampling,
+            printed_mu=own.printed_mu,
+        )
+
+    statement = law.with_steps(1, failure_probability).convex_statement(
+        "Theorem 8", TIGHT, UNIFORM, WHOLE
     )
+    return convex_theorem(facts, statement, count, step_of, smoothness=smoothness)
 
 
 def stochastic(

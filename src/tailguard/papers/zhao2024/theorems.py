@@ -11,10 +11,12 @@ order at least 2; convex losses, each of them smooth; a gradient that vanishes a
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tailguard.moments import Moment
-from tailguard.papers.descent_theorem import Facts, Statement, convex_theorem
+from tailguard.papers.convex_theorem import Step, convex_theorem
+from tailguard.papers.descent_theorem import Facts, Statement
 from tailguard.papers.facts import check_facts
 from tailguard.papers.parameters import zhao2024 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
@@ -66,11 +68,10 @@ def convex(
     """
     facts = _facts(n_rows, n_features, guarantee, diameter, smoothness, options)
     law = _law(facts, moment)
-    rho, printed_mu = facts.rho, None
+    rho = facts.rho
     if facts.prints:  # clip norm and steps follow from the printed budget too
         epsilon, delta = facts.printed_terms
         rho = parameters.printed_rho(epsilon=epsilon, delta=delta)
-        printed_mu = math.sqrt(2.0 * rho)
     clip_norm = parameters.mean_clip_norm(**law, rho=rho)
     statement = Statement(
         f"{PAPER}, Theorem 4",
@@ -80,7 +81,11 @@ def convex(
         ("exact composition; the printed budget is half of it at (1, 1e-5)", UNITS, WHOLE, SCALED),
     )
     oracle = make_oracle("clipped", clip_norm=clip_norm)
-    return _descent(facts, statement, law, oracle, clip_norm, smoothness, rho, printed_mu)
+
+    def printed_mu_of(_n_steps: int) -> float | None:
+        return math.sqrt(2.0 * rho) if facts.prints else None
+
+    return _descent(facts, statement, law, oracle, clip_norm, smoothness, rho, printed_mu_of)
 
 
 def iterative_convex(
@@ -133,15 +138,12 @@ def iterative_convex(
         ),
     )
     oracle = make_oracle("iterative", clip_norm=clip_norm, n_groups=n_groups, centre=centre)
-    count = parameters.steps(
-        n_rows=n_rows,
-        n_features=n_features,
-        clip_norm=clip_norm,
-        rho=epsilon**2,
-        gradient_bound=facts.gradient_bound,
-    )
-    printed_mu = _printed_group_mu(facts, n_groups, facts.steps(count)) if facts.prints else None
-    return _descent(facts, statement, law, oracle, clip_norm, smoothness, epsilon**2, printed_mu)
+
+    def printed_mu_of(n_steps: int) -> float:
+        return _printed_group_mu(facts, n_groups, n_steps)
+
+    budget = epsilon**2
+    return _descent(facts, statement, law, oracle, clip_norm, smoothness, budget, printed_mu_of)
 
 
 def _facts(
@@ -177,17 +179,15 @@ def _descent(
     clip_norm: float,
     smoothness: float,
     rho: float,
-    printed_mu: float | None,
+    printed_mu_of: Callable[[int], float | None],
 ) -> Theorem:
     """Both theorems choose steps alike; ``rho`` is what their step count is worked out from."""
-    n_steps = facts.steps(
-        parameters.steps(
-            n_rows=facts.n_rows,
-            n_features=facts.n_features,
-            clip_norm=clip_norm,
-            rho=rho,
-            gradient_bound=facts.gradient_bound,
-        )
+    count = parameters.steps(
+        n_rows=facts.n_rows,
+        n_features=facts.n_features,
+        clip_norm=clip_norm,
+        rho=rho,
+        gradient_bound=facts.gradient_bound,
     )
     bias = bounds.clipping_bias(
         n_features=facts.n_features,
@@ -195,21 +195,23 @@ def _descent(
         clip_norm=clip_norm,
         moment_bound=law["moment_bound"],
     )
-    return convex_theorem(
-        facts,
-        statement,
-        oracle=oracle,
-        n_steps=n_steps,
-        step_size=parameters.step_size(n_steps=n_steps, smoothness=smoothness),
-        bias=bias / facts.root_size,
-        sampling=law["moment_bound"] ** (1.0 / law["moment_order"]) / math.sqrt(facts.n_rows),
-        printed_mu=printed_mu,
-    )
+    sampling = law["moment_bound"] ** (1.0 / law["moment_order"]) / math.sqrt(facts.n_rows)
+
+    def step_of(n_steps: int) -> Step:
+        return Step(
+            oracle,
+            parameters.step_size(n_steps=n_steps, smoothness=smoothness),
+            bias / facts.root_size,
+            sampling,
+            printed_mu=printed_mu_of(n_steps),
+        )
+
+    return convex_theorem(facts, statement, count, step_of)
 
 
 def _printed_group_mu(facts: Facts, n_groups: int, n_steps: int) -> float:
     """Return what the group means of all steps cost, with the noise of equation (24) in each."""
-    epsilon, delta = facts.printed_terms
+    epsilon, delta = facts.printed_terms if facts.prints else facts.terms
     share = epsilon / (2.0 * math.sqrt(2.0 * n_steps * math.log(2.0 / delta)))
     rho = parameters.printed_amplified_rho(
         n_groups=n_groups, epsilon=share, delta=delta / (2.0 * n_steps)

@@ -1,0 +1,102 @@
+"""How many steps theorems for convex losses take: as printed, or what tight noise is worth."""
+
+import math
+
+import pytest
+
+import tailguard as tg
+from support.theorems import CASES
+from tailguard.papers.convex_theorem import MORE_STEPS
+from tailguard.papers.parameters import kamath2022, tao2022
+from tailguard.papers.parameters.steps import whole_steps
+
+CONVEX = (
+    "kamath2022.convex",
+    "kamath2022.convex_with_probability",
+    "kamath2022.soft_convex",
+    "tao2022.convex",
+    "wang2020.smoothed_convex",
+    "zhao2024.convex",
+    "zhao2024.iterative_convex",
+)
+# Binary rows of 14 attributes out of 123, fourth powers: the printed rules say few steps there.
+WIDE = {"n_rows": 32_561, "n_features": 123, "guarantee": tg.ApproxDP(4.0, 1.1e-5)}
+REACH = {"gradient_bound": 4.0 * math.sqrt(14.0)}
+every_convex = pytest.mark.parametrize("name", CONVEX)
+
+
+def theorem(name, **options):
+    """The theorem with its own number of steps."""
+    return CASES[name].theorem(**({"n_steps": None} | options))
+
+
+def wide(name, **options):
+    moment = tg.Moment(2.0, 16.0, kind="raw")
+    known = {} if name.startswith("zhao") else REACH
+    if name.startswith("zhao"):
+        moment = tg.Moment(2.0, 224.0, kind="directional")
+    return theorem(name, **(WIDE | known | {"moment": moment} | options))
+
+
+@every_convex
+@pytest.mark.parametrize("build", [theorem, wide])
+def test_tight_noise_never_takes_fewer_steps_nor_predicts_more(name, build):
+    tight, paper = build(name), build(name, calibration="paper")
+    assert tight.solver.n_steps >= paper.solver.n_steps
+    alike = build(name, n_steps=paper.solver.n_steps)
+    assert tight.predicted_excess <= alike.predicted_excess * (1.0 + 1e-12)
+    if name not in ("wang2020.smoothed_convex", "zhao2024.convex"):  # whose answer to steps is rho
+        assert tight.predicted_excess <= paper.predicted_excess
+
+
+@every_convex
+def test_steps_that_are_told_are_taken_and_nothing_is_said_of_them(name):
+    told = wide(name, n_steps=3)
+    assert told.solver.n_steps == 3
+    assert MORE_STEPS not in told.deviations
+
+
+@every_convex
+def test_the_rule_is_said_where_it_is_followed(name):
+    printed = wide(name, calibration="paper")
+    assert MORE_STEPS not in printed.deviations
+    follows = name not in ("wang2020.smoothed_convex", "zhao2024.convex")
+    assert (MORE_STEPS in wide(name).explain()) == follows
+
+
+@pytest.mark.parametrize(("epsilon", "n_steps"), [(1.0, 1), (2.0, 3), (4.0, 10)])
+def test_clamped_descent_over_many_columns_takes_more_than_one_step(epsilon, n_steps):
+    guarantee = tg.ApproxDP(epsilon, 1.1e-5)
+    tight = wide("kamath2022.convex", guarantee=guarantee)
+    paper = wide("kamath2022.convex", guarantee=guarantee, calibration="paper")
+    assert (paper.solver.n_steps, tight.solver.n_steps) == (1, n_steps)
+    step = 2.0 / (REACH["gradient_bound"] * math.sqrt(n_steps))
+    assert tight.solver.step_size == pytest.approx(step)
+
+
+@every_convex
+def test_the_range_ends_where_the_noise_of_a_step_is_the_printed_one(name, monkeypatch):
+    """Were the bound always less with more steps, the last of them would have the printed noise."""
+    monkeypatch.setattr(
+        "tailguard.papers.convex_theorem._predicted", lambda facts, step, steps, *rest: -steps
+    )
+    few = {"guarantee": tg.ApproxDP(0.5, 1e-5), "n_rows": 20_000, "n_features": 10}
+    tight, paper = theorem(name, **few), theorem(name, **few, calibration="paper")
+    printed = paper.solver.n_steps
+    assert tight.noise_std <= paper.noise_std * math.sqrt(1.0 + 1.0 / printed)
+    if printed > 1 and tight.solver.n_steps < 1000 and MORE_STEPS in tight.deviations:
+        more = theorem(name, **few, n_steps=tight.solver.n_steps + 1)
+        assert more.noise_std > paper.noise_std
+
+
+def test_printed_steps_are_those_of_the_formulas():
+    known = {"n_rows": 32_561, "n_features": 123, **REACH}
+    paper = wide("tao2022.convex", calibration="paper")
+    threshold = paper.solver.oracle.parameters["threshold"]
+    count = tao2022.convex_steps(**known, threshold=threshold, epsilon=4.0)
+    assert paper.solver.n_steps == whole_steps(count) == 10
+    paper = wide("kamath2022.convex", calibration="paper")
+    threshold = paper.solver.oracle.parameters["threshold"]
+    rho = WIDE["guarantee"].gaussian_mu() ** 2 / 2.0
+    count = kamath2022.convex_steps(**known, threshold=threshold, rho=rho)
+    assert paper.solver.n_steps == whole_steps(count) == 1
