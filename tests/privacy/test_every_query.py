@@ -36,7 +36,6 @@ N_COLUMNS = 50
 COORDINATE_WISE = ("clamped-mean", "truncated-mean", "soft-mean")  # Gaussian: test_means.py
 OF_THEIR_OWN = ("peeled-step",)  # test_peeling.py: choices are not Gaussian
 WHOLLY = ("clipped-shells", "iterative-mean")  # all examples; of other queries the first
-SLOW = ("iterative-mean/40-groups",)  # reads forty times a run; other numbers of groups are there
 EXAMPLES = {example.name: example for example in query_examples()}
 
 
@@ -49,7 +48,6 @@ BY_PROJECTION = [
     name
     for name in EXAMPLES
     if kind(name) not in (*COORDINATE_WISE, *OF_THEIR_OWN)
-    and name not in SLOW
     and (kind(name) in WHOLLY or FIRST[kind(name)] == name)
 ]
 

@@ -1,5 +1,7 @@
 """Sample and aggregate: known scales, blocks, misbehaving estimators, and what is refused."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -8,12 +10,15 @@ from support.smooth import block_means
 from support.sources import QuietSource
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.privacy.events import Approximate
+from tailguard.privacy.events import Approximate, Unbounded
+from tailguard.privacy.guarantees import Unprotected
+from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.queries.sample_aggregate import (
     SampleAggregate,
     ball_radii,
     central_point,
     central_scale,
+    printed_scale,
 )
 from tailguard.rows.arrays import make_rows
 
@@ -173,6 +178,117 @@ def test_how_many_blocks_follows_from_public_numbers():
         SampleAggregate(block_means, **LIMITS, n_blocks=50).calibrate_event(49, 1, EVENT)
 
 
+@pytest.mark.parametrize(("n_rows", "n_blocks"), [(64, 16), (1_000, 100), (5_003, 49)])
+def test_overlapping_blocks_have_every_record_in_few_of_them(n_rows, n_blocks):
+    blocks = overlapping_blocks(n_rows, n_blocks, 3)
+    times = np.bincount(np.concatenate(blocks), minlength=n_rows)
+    assert [np.unique(block).size for block in blocks] == [n_rows // n_blocks] * n_blocks
+    assert 1 < times.max() <= largest_overlap(n_blocks) == math.ceil(math.sqrt(n_blocks))
+    assert times.min() == 0
+    assert (blocks[0] != overlapping_blocks(n_rows, n_blocks, 4)[0]).any()
+
+
+@pytest.mark.parametrize("layout", ["disjoint", "overlapping"])
+def test_one_record_changes_as_many_estimates_as_the_books_say_and_no_more(layout):
+    n_rows = 80
+    held = []
+    query = SampleAggregate(
+        lambda X, y: held.append(X.sum()) or X[0, :1], **LIMITS, n_blocks=36, layout=layout
+    )
+    public = query.calibrate_event(n_rows, 1, EVENT)
+    assert (public.facts["layout"], public.facts["overlap"]) == (
+        layout,
+        1 if layout == "disjoint" else 6,
+    )
+
+    def sums(data):
+        held.clear()
+        query.answer(make_rows(data), None, public)
+        return np.array(held)
+
+    data = np.random.default_rng(2).standard_normal((n_rows, 1))
+    before, changed = sums(data), []
+    for place in range(n_rows):
+        other = data.copy()
+        other[place] = 1e6
+        changed.append(int((sums(other) != before).sum()))
+    # The blocks are equally many and large for other records, and are the same ones.
+    assert 1 <= max(changed) <= public.facts["overlap"]
+    assert layout == "disjoint" or max(changed) > 2
+
+
+def test_where_no_overlapping_blocks_are_found_they_are_disjoint():
+    options = {**LIMITS, "n_blocks": 16}
+    queries = [
+        SampleAggregate(block_means, **options, layout=x) for x in ("overlapping", "disjoint")
+    ]
+    X = np.random.default_rng(1).standard_normal((10_000, 1))
+    public = [query.calibrate_event(10_000, 1, EVENT) for query in queries]
+    assert public[0] == public[1]
+    assert public[0].facts == {"n_blocks": 16, "layout": "disjoint", "overlap": 1}
+    first, second = (q.answer(make_rows(X), None, p) for q, p in zip(queries, public, strict=True))
+    assert (first.value, first.scale) == (second.value, second.scale)
+
+
+def test_overlapping_blocks_that_the_noise_can_use_are_as_many_as_the_square():
+    query = SampleAggregate(block_means, **LIMITS, least_rows=10, layout="overlapping")
+    public = query.calibrate_event(40_000, 1, EVENT)
+    rounds = math.ceil(2.0 / public.smoothness * math.log(40_000))
+    assert public.facts["n_blocks"] == min(4_000, 4 + rounds**2)
+    # With so many blocks the scale of points that coincide is as small as that of disjoint ones.
+    together = ball_radii(np.zeros((1_000, 1)))
+    scales = [central_scale(together, 1.0, 0.5, overlap) for overlap in (1, 32)]
+    assert scales == pytest.approx([math.exp(-0.5 * 498), math.exp(-0.5 * 15)])
+
+
+def test_numerical_constants_give_less_noise_and_the_certificate_says_why():
+    X = np.random.default_rng(4).standard_normal((60, 1))
+    shifts = {}
+    for calibration in ("published", "tight", "numerical"):
+        query = SampleAggregate(block_means, **LIMITS, n_blocks=12, calibration=calibration)
+        gate = Gate(make_rows(X), guarantee=tg.ApproxDP(9.0, 2e-2), source=QuietSource())
+        gate.reserve(EVENT)
+        gate.ask(query, None, event=EVENT)
+        (release,) = gate.books.releases
+        shifts[calibration] = release.parameters["shift"]
+        words = " ".join(gate.certificate().to_text().split())
+        proved = "is proved in real arithmetic" in words
+        certified = "numerically certified in real arithmetic, not proved" in words
+        assert (proved, certified) == (calibration != "numerical", calibration == "numerical")
+        assert 0.2 * EVENT.epsilon < release.event().epsilon <= EVENT.epsilon
+    assert shifts["published"] < shifts["tight"] < shifts["numerical"]
+
+
+@pytest.mark.parametrize("layout", ["disjoint", "overlapping"])
+def test_the_printed_scale_needs_to_be_asked_for_and_promises_nothing(layout):
+    options = {**LIMITS, "n_blocks": 16, "layout": layout, "calibration": "paper"}
+    with pytest.raises(InputError, match="unsafe_reproduction=True"):
+        SampleAggregate(block_means, **options)
+    query = SampleAggregate(block_means, **options, unsafe_reproduction=True)
+    public = query.calibrate_event(64, 1, EVENT)
+    assert public.event == Unbounded()
+    rows = make_rows(np.zeros((64, 1)))
+    with pytest.raises(tg.BudgetError):
+        Gate(rows, guarantee=tg.ApproxDP(1e3, 0.9), source=QuietSource()).reserve(public.event)
+    gate = Gate(rows, guarantee=Unprotected(tg.ApproxDP(9.0, 1e-2)), source=QuietSource())
+    gate.reserve(public.event)
+    gate.ask(query, None, event=EVENT)
+    certificate = gate.certificate().to_dict()
+    assert certificate["spent"]["epsilon"] == certificate["total"]["epsilon"] == "infinite"
+    assert "infinite: the scale is not smooth" in certificate["remarks"][0]
+
+
+def test_the_printed_scale_jumps_where_the_smooth_one_may_not():
+    together, apart = np.zeros((400, 1)), np.zeros((400, 1))
+    apart[:20] = 1.0  # as many as a record may be in
+    pair = [ball_radii(points) for points in (together, apart)]
+    printed = [printed_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]
+    assert printed == pytest.approx([2.0 * math.exp(-9.0), 2.0])
+    assert printed[1] / printed[0] == pytest.approx(8103, rel=1e-4)
+    smooth = [central_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]
+    assert abs(math.log(smooth[1] / smooth[0])) <= 1.0
+
+
 def test_a_ball_that_floats_cannot_tell_apart_is_refused():
     query = SampleAggregate(block_means, (1e20,), 1.0, n_blocks=4)
     with pytest.raises(InputError, match="floats must tell them apart"):
@@ -190,7 +306,10 @@ def test_a_ball_that_floats_cannot_tell_apart_is_refused():
         {"n_blocks": 5_001},
         {"least_rows": 0},
         {"order": -1},
-        {"calibration": "numerical"},
+        {"calibration": "loose"},
+        {"calibration": "paper"},
+        {"layout": "paper"},
+        {"unsafe_reproduction": 1},
     ],
 )
 def test_nonsense_is_refused(wrong):

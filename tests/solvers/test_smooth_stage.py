@@ -7,7 +7,8 @@ import pytest
 
 import tailguard as tg
 from support.spy import gate_over
-from tailguard.privacy.events import Parallel, Repeated
+from tailguard.privacy.events import Parallel, Repeated, Unbounded
+from tailguard.privacy.guarantees import Unprotected
 from tailguard.solvers.base import Problem
 from tailguard.solvers.block_minimiser import BlockMinimiser
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
@@ -96,6 +97,37 @@ def test_sample_and_aggregate_spends_its_budget_once_and_finds_the_weights():
     assert 0.999 * 4.0 <= certificate.spent.epsilon <= 4.0
     assert plan.settings["n_blocks"] == books.releases[0].parameters["n_blocks"]
     np.testing.assert_allclose(found.coef, [0.5, -0.3], atol=0.5)
+
+
+@pytest.mark.parametrize("layout", ["disjoint", "overlapping"])
+@pytest.mark.parametrize("calibration", ["tight", "numerical", "published"])
+def test_sample_and_aggregate_hands_its_options_on(layout, calibration):
+    solver = SampleAndAggregate(n_blocks=100, layout=layout, calibration=calibration)
+    _, plan, certificate, books = run(solver, tg.ApproxDP(4.0, 1e-6))
+    public = books.releases[0].parameters
+    assert (public["layout"], public["calibration"]) == (layout, calibration)
+    assert plan.settings["overlap"] == public["overlap"] == (1 if layout == "disjoint" else 10)
+    assert certificate.mode == "simulation: NOT PRIVATE"  # only because of the seed
+    assert certificate.total.epsilon <= 4.0
+    assert (certificate.spent.epsilon >= 0.999 * 4.0) == (calibration != "published")
+
+
+def test_the_printed_scale_promises_nothing_and_runs_where_that_is_said():
+    with pytest.raises(tg.InputError, match="unsafe_reproduction=True"):
+        SampleAndAggregate(calibration="paper").plan(PROBLEM, tg.ApproxDP(4.0, 1e-6))
+    options = {"n_blocks": 16, "calibration": "paper", "unsafe_reproduction": True}
+    solver = SampleAndAggregate(**options, layout="overlapping")
+    plan = solver.plan(PROBLEM, tg.ApproxDP(4.0, 1e-6))
+    assert plan.guarantee == Unprotected(tg.ApproxDP(4.0, 1e-6))
+    assert plan.stages[0].cost == Unbounded()
+    with pytest.raises(tg.BudgetError):
+        tg.minimize(
+            tg.losses.Squared(), *records(), guarantee=tg.ApproxDP(4.0, 1e-6), solver=solver,
+            constraint=tg.sets.L2Ball(2.0),
+        )  # fmt: skip
+    found, _, certificate, _ = run(solver, plan.guarantee)
+    assert np.isfinite(found.coef).all()
+    assert certificate.total.epsilon == math.inf
 
 
 def central(fits):

@@ -17,6 +17,7 @@ from tailguard.rows.arrays import make_rows
 
 N_FEATURES = 3
 RAW = Units.raw(N_FEATURES, intercept=False)
+NUMERICAL = {"calibration": "numerical"}
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,15 @@ def smooth_examples():
     yield trimmed("one-trimmed", n_trimmed=1, rho=80.0, resolution=60.0, exact=True)
     yield trimmed("squared", loss=squared, units=centred, calibration="numerical")
     yield trimmed("chosen", n_rows=300, n_trimmed=None, rho=2.0, calibration="numerical")
-    for name, estimator, n_blocks, n_rows, event in (
-        ("means", block_means, 20, 41, Approximate(3.0, 1e-3)),
-        ("single", block_means, 9, 9, Approximate(9.0, 1e-2)),
-        ("failing", fails_for_some, None, 61, Approximate(8.0, 1e-2)),
+    overlapping = {"n_blocks": 36, "layout": "overlapping"}
+    for name, estimator, options, n_rows, event in (
+        ("means", block_means, {"n_blocks": 20}, 41, Approximate(3.0, 1e-3)),
+        ("single", block_means, {"n_blocks": 9}, 9, Approximate(9.0, 1e-2)),
+        ("failing", fails_for_some, {"least_rows": 4}, 61, Approximate(8.0, 1e-2)),
+        ("overlapping", block_means, overlapping, 80, Approximate(9.0, 1e-2)),
+        ("certified", block_means, {"n_blocks": 20, **NUMERICAL}, 41, Approximate(3.0, 1e-3)),
     ):
-        query = SampleAggregate(estimator, (0.5, 0.0, 0.0), 6.0, n_blocks=n_blocks, least_rows=4)
+        query = SampleAggregate(estimator, (0.5, 0.0, 0.0), 6.0, **options)
         yield SmoothExample(f"sample-aggregate/{name}", query, None, event, n_rows)
 
 

@@ -1,11 +1,12 @@
 """Sample and aggregate: any estimator on disjoint blocks of records, and a private centre of these.
 
-The records are dealt into m blocks by a public permutation, and an estimator of the user's gives a
-point for each, forced into a public ball. Released is the point whose ball around it that holds
+The records are dealt into m blocks by their places, and an estimator of the user's gives a point
+for each, forced into a public ball. Released is the point whose ball around it that holds
 ``t0`` of the points is smallest, with Gaussian noise on the smooth scale of that choice.
 
 Write ``r(i, t)`` for the distance from point i to the t-th nearest, itself included. One record
-changes s points: one, as the blocks are disjoint. With ``t0 = ceil((m + s) / 2) + 1`` any two sets
+changes s points at most: one where the blocks are disjoint, and as many as it may be in where they
+overlap. With ``t0 = ceil((m + s) / 2) + 1`` any two sets
 of t0 points on neighbours share an unchanged one, so the centres are at most the two smallest radii
 apart; and an unchanged point's ``r(i, t0)`` on the neighbour is at most its ``r(i, t0 + s)``. Let
 
@@ -25,11 +26,11 @@ Reference
 Nissim, Raskhodnikova and Smith 2007 (sample and aggregate); Wang, Xiao, Devadas and Xu 2020,
 Algorithm 1 and Theorem 1. The scale that they print, with the mean of the largest ``r(i, t)`` in
 the place of an order statistic, is not smooth; and no draw of overlapping blocks that they ask for
-is likely to occur for small m, while disjoint ones need no luck.
+is likely to occur for small m, while disjoint ones need no luck, and far fewer blocks.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,25 +38,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.checks import (
+    InputError,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_positive,
+)
 from tailguard.kernels.gather import GatheredRecords
 from tailguard.kernels.safe_clip import safe_clip
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.arsinh import ARSINH_BASIS
 from tailguard.privacy.events import Approximate, Event
 from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import FloatArray, IntArray, SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
+from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
 from tailguard.rows.base import Rows
 
-__all__ = ["SampleAggregate", "ball_radii", "central_point", "central_scale"]
+__all__ = ["SampleAggregate", "ball_radii", "central_point", "central_scale", "printed_scale"]
 
 Estimator = Callable[[FloatArray, FloatArray], ArrayLike]
 
 # All pairs of points are compared.
 FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000
+LAYOUTS = ("disjoint", "overlapping")
 
 
 def ball_radii(points: FloatArray) -> FloatArray:
@@ -108,6 +118,30 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
         k += 1
 
 
+def printed_scale(radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1) -> float:
+    """Return the scale that the paper prints, which is not smooth and gives no privacy.
+
+    It has the mean of the ``ceil(s / 2)`` largest ``r(i, t)`` where :func:`central_scale` has an
+    order statistic, and the diameter where there is none.
+
+    Examples
+    --------
+    >>> z = np.zeros((400, 1))
+    >>> moved = np.where(np.arange(400)[:, None] < 20, 1.0, 0.0)
+    >>> same, apart = (printed_scale(ball_radii(x), 1.0, 1.0, overlap=20) for x in (z, moved))
+    >>> round(apart / same)  # where e is allowed
+    8103
+    """
+    n_points, first, n_largest = len(radii), _first(len(radii), overlap), math.ceil(overlap / 2)
+    n_rounds = max(n_points - first, 0) // overlap
+    scale = diameter * math.exp(-smoothness * n_rounds)
+    for k in range(n_rounds):
+        column = radii[:, first + (k + 1) * overlap - 1]
+        largest = float(np.partition(column, -n_largest)[-n_largest:].mean())
+        scale = max(scale, largest * math.exp(-smoothness * k))
+    return 2.0 * scale
+
+
 def _first(n_points: int, overlap: int) -> int:
     """Return how many points a ball must hold so that any two such balls share an unchanged one."""
     return math.ceil((n_points + overlap) / 2) + 1
@@ -115,7 +149,7 @@ def _first(n_points: int, overlap: int) -> int:
 
 @dataclass(frozen=True)
 class SampleAggregate(SmoothQuery):
-    """The central one of the estimates on disjoint blocks; there is no state.
+    """The central one of the estimates on blocks of records; there is no state.
 
     Attributes
     ----------
@@ -132,14 +166,23 @@ class SampleAggregate(SmoothQuery):
         How many records an estimate needs, at least. Used where ``n_blocks`` is None.
     order
         Number of the public permutation by which records are dealt; it is no secret.
+    layout
+        ``"disjoint"`` blocks, or the paper's ``"overlapping"`` ones: ``m`` random subsets of a part
+        ``1 / m`` of the records each, with every record in at most ``sqrt(m)`` of them. They need
+        far more blocks for the same noise; where 50 draws find none, blocks are disjoint.
     calibration
-        ``"tight"``: the largest constants that are proved. ``"published"``: those of the paper,
-        which waste half of the budget; what they really cost is booked.
+        ``"tight"``: the largest constants that are proved. ``"numerical"``: larger ones, less noise
+        for a cost that is certified numerically and not proved. ``"published"``: those of the
+        paper, which waste half of the budget; what they really cost is booked. ``"paper"``: these,
+        and the paper's scale, which gives no privacy.
+    unsafe_reproduction
+        Must be True for ``"paper"``.
 
     Guarantee
     ---------
     ``calibrate_event(...).event``, an (epsilon, delta) cost, under replace-one neighbours and
-    proved in real arithmetic, for every estimator that keeps nothing between calls and writes
+    proved in real arithmetic, with a numerical certificate for ``"numerical"`` and none at all for
+    ``"paper"``, for every estimator that keeps nothing between calls and writes
     nothing elsewhere, ends the process for no record, and raises no ``KeyboardInterrupt``.
 
     Edge cases
@@ -168,7 +211,9 @@ class SampleAggregate(SmoothQuery):
     n_blocks: int | None = None
     least_rows: int = 20
     order: int = 0
+    layout: str = "disjoint"
     calibration: str = "tight"
+    unsafe_reproduction: bool = False
 
     name = "sample and aggregate"
 
@@ -184,7 +229,14 @@ class SampleAggregate(SmoothQuery):
             check_integer("n_blocks", self.n_blocks, minimum=FEWEST_BLOCKS, maximum=MOST_BLOCKS)
         check_integer("least_rows", self.least_rows, minimum=1)
         check_integer("order", self.order, minimum=0)
-        check_choice("calibration", self.calibration, ("tight", "published"))
+        check_choice("layout", self.layout, LAYOUTS)
+        check_choice("calibration", self.calibration, (*ARSINH_BASIS,))
+        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
+        if self.calibration == "paper" and not self.unsafe_reproduction:
+            raise InputError(
+                "calibration='paper' gives no privacy for sample and aggregate, as its scale is "
+                "not smooth; pass unsafe_reproduction=True to reproduce it, or another calibration."
+            )
 
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose smoothness, blocks and noise so that the release costs at most ``event``."""
@@ -202,14 +254,33 @@ class SampleAggregate(SmoothQuery):
             shift=shift,
             calibration=self.calibration,
             value_limit=max(map(abs, self.center)) + self.diameter / 2.0,
-            scale_ceiling=self.diameter * (1.0 + FLOAT_MARGIN),
+            scale_ceiling=self._largest_scale * (1.0 + FLOAT_MARGIN),
             delta=event.delta,
-            facts={"n_blocks": self._blocks(n_rows, smoothness)},
+            facts=self._facts(n_rows, smoothness),
         )
+
+    @property
+    def _largest_scale(self) -> float:
+        """The diameter, which no smooth scale exceeds; the paper's goes up to twice of it."""
+        return 2.0 * self.diameter if self.calibration == "paper" else self.diameter
+
+    def _facts(self, n_rows: int, smoothness: float) -> dict[str, float | int | str]:
+        """Return how many blocks there are, and in how many of them a record may be."""
+        n_blocks = self._blocks(n_rows, smoothness)
+        if self.layout == "overlapping" and overlapping_blocks(n_rows, n_blocks, self.order):
+            return {
+                "n_blocks": n_blocks,
+                "layout": "overlapping",
+                "overlap": largest_overlap(n_blocks),
+            }
+        return {"n_blocks": n_blocks, "layout": "disjoint", "overlap": 1}
 
     def _blocks(self, n_rows: int, smoothness: float) -> int:
         """Return how many blocks there are; refuse more blocks than records."""
-        useful = FEWEST_BLOCKS + math.ceil(2.0 / smoothness * math.log(n_rows))
+        # The scale of points that coincide falls by exp(-smoothness) with every two of disjoint
+        # blocks, and with every two of the root of the number of overlapping ones.
+        rounds = math.ceil(2.0 / smoothness * math.log(n_rows))
+        useful = FEWEST_BLOCKS + (rounds if self.layout == "disjoint" else rounds**2)
         n_blocks = self.n_blocks or max(
             FEWEST_BLOCKS, min(n_rows // self.least_rows, useful, MOST_BLOCKS)
         )
@@ -220,12 +291,25 @@ class SampleAggregate(SmoothQuery):
     def answer(self, rows: Rows, state: Any, calibration: SmoothCalibration) -> SmoothAnswer:
         """Estimate on every block, and choose the central estimate."""
         records = gather(rows, GatheredRecords(n_rows=rows.n_rows, n_columns=rows.n_features + 1))
-        blocks = np.array_split(self._dealt(rows.n_rows), int(calibration.facts["n_blocks"]))
+        blocks = self._blocks_of(rows.n_rows, calibration)
         points = np.array([self._estimate(records[block]) for block in blocks])
-        radii = ball_radii(points)
-        value = points[central_point(radii)]
-        scale = central_scale(radii, self.diameter, calibration.decay) * (1.0 + FLOAT_MARGIN)
-        return SmoothAnswer(value + np.array(self.center), np.full(value.size, scale))
+        radii, overlap = ball_radii(points), int(calibration.facts["overlap"])
+        value = points[central_point(radii, overlap)]
+        if self.calibration == "paper":
+            scale = printed_scale(radii, self.diameter, calibration.smoothness, overlap)
+        else:
+            scale = central_scale(radii, self.diameter, calibration.decay, overlap)
+        scales = np.full(value.size, scale * (1.0 + FLOAT_MARGIN))
+        return SmoothAnswer(value + np.array(self.center), scales)
+
+    def _blocks_of(self, n_rows: int, calibration: SmoothCalibration) -> Sequence[IntArray]:
+        """Return the places of the records of each block, by public numbers alone."""
+        n_blocks = int(calibration.facts["n_blocks"])
+        if calibration.facts["layout"] == "overlapping":
+            found = overlapping_blocks(n_rows, n_blocks, self.order)
+            assert found is not None  # or the layout would be another
+            return found
+        return np.array_split(self._dealt(n_rows), n_blocks)
 
     def _dealt(self, n_rows: int) -> IntArray:
         """Return the public order of the records; it depends on nothing but their number."""

@@ -1,4 +1,4 @@
-"""Sample and aggregate: minimise on disjoint blocks, and release a central one of the minimisers.
+"""Sample and aggregate: minimise on blocks of records, and release a central one of the minimisers.
 
 No gradient is released: every block of records has a minimiser of its own, and one of these, near
 to most of the others, leaves with noise that follows how near they are. It costs one release.
@@ -17,7 +17,7 @@ import numpy as np
 from tailguard.checks import InputError, check_finite, check_integer, check_positive
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate
-from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.solvers.base import (
     BUDGET_MARGIN,
@@ -36,7 +36,7 @@ __all__ = ["SampleAndAggregate"]
 
 @dataclass(frozen=True, kw_only=True)
 class SampleAndAggregate:
-    """A central minimiser of disjoint blocks of records, for losses of one score.
+    """A central minimiser of blocks of records, for losses of one score.
 
     Parameters
     ----------
@@ -50,12 +50,19 @@ class SampleAndAggregate:
         A public start, one number for every coordinate.
     ridge
         Keeps the minimiser of a block unique.
+    layout
+        ``"disjoint"``, or the paper's ``"overlapping"`` blocks, of which noise needs far more.
     calibration
-        ``"tight"``, or ``"published"``: the paper's constants, which waste half of the budget.
+        ``"tight"``: proved constants. ``"numerical"``: less noise; certified, not proved.
+        ``"published"``: the paper's constants, which waste half of the budget. ``"paper"``: these,
+        with the printed scale, which gives no privacy.
+    unsafe_reproduction
+        Must be True for ``"paper"``, whose plan promises nothing; a gate takes it that says so.
 
     Guarantee
     ---------
-    The run costs at most the guarantee, which must be (epsilon, delta), for every input and loss.
+    The run costs at most the guarantee, which must be (epsilon, delta), for every input and loss;
+    proved in real arithmetic, but for ``"numerical"`` and ``"paper"``.
 
     Edge cases
     ----------
@@ -82,7 +89,9 @@ class SampleAndAggregate:
     diameter: float | None = None
     start: float = 0.0
     ridge: float = 1e-6
+    layout: str = "disjoint"
     calibration: str = "tight"
+    unsafe_reproduction: bool = False
 
     name = "sample-and-aggregate"
 
@@ -105,10 +114,11 @@ class SampleAndAggregate:
         return Plan(
             solver=self.name,
             problem=problem,
-            guarantee=guarantee,
+            guarantee=_kept(guarantee, self.calibration),
             stages=(stage,),
             settings={
                 "n_blocks": int(public.facts["n_blocks"]),
+                "overlap": int(public.facts["overlap"]),
                 "diameter": query.diameter,
                 "smoothness": public.smoothness,
                 "shift": public.shift,
@@ -141,12 +151,15 @@ class SampleAndAggregate:
             diameter=reach,
             n_blocks=self.n_blocks,
             least_rows=self.least_rows,
+            layout=self.layout,
             calibration=self.calibration,
+            unsafe_reproduction=self.unsafe_reproduction,
         )
 
     def promise(self, guarantee: Guarantee, size: int) -> ApproxDP:
         """Return what the release may spend, or refuse a guarantee of another kind."""
-        promise = usable_guarantee(guarantee, size)
+        asked = guarantee.asked if isinstance(guarantee, Unprotected) else guarantee
+        promise = usable_guarantee(asked, size)
         if not isinstance(promise, ApproxDP):
             raise InputError(
                 f"guarantee must be ApproxDP for solver {self.name!r}, whose cost is neither "
@@ -167,3 +180,9 @@ class SampleAndAggregate:
             f"{type(problem.loss).__name__}.",
         )
         check_reach(problem, self.diameter or set_of(problem).diameter())
+
+
+def _kept(guarantee: Guarantee, calibration: str) -> Guarantee:
+    """Return what is promised: nothing on the printed scale."""
+    kept = calibration != "paper" or isinstance(guarantee, Unprotected)
+    return guarantee if kept else Unprotected(guarantee)

@@ -33,7 +33,7 @@ def printed_central_scale(radii, smoothness, overlap):
 
 
 class PrintedCentralScale(SampleAggregate):
-    """The same, on disjoint blocks."""
+    """The same, on the blocks of the query."""
 
     def answer(self, rows, state, calibration):
         smooth = super().answer(rows, state, calibration)
@@ -43,12 +43,13 @@ class PrintedCentralScale(SampleAggregate):
             points.append(np.asarray(self.estimator(features, target)))
             return points[-1]
 
-        recorder = SampleAggregate(keep, self.center, self.diameter, n_blocks=self.n_blocks)
+        limits = {"n_blocks": self.n_blocks, "layout": self.layout}
+        recorder = SampleAggregate(keep, self.center, self.diameter, **limits)
         recorder.answer(rows, state, calibration)
         with np.errstate(all="ignore"):
             offsets = np.nan_to_num(np.array(points) - self.center)
             norms = np.maximum(np.linalg.norm(offsets, axis=1, keepdims=True), 1e-300)
         inside = offsets * np.minimum(1.0, self.diameter / 2.0 / norms)
         radii = np.sort(np.linalg.norm(inside[:, None] - inside[None], axis=2), axis=1)
-        scale = printed_central_scale(radii, calibration.decay, 1)
+        scale = printed_central_scale(radii, calibration.decay, calibration.facts["overlap"])
         return SmoothAnswer(smooth.value, np.full(smooth.value.size, scale))

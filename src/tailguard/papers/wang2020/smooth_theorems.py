@@ -26,7 +26,6 @@ from tailguard.papers.typical import Release
 from tailguard.papers.wang2020 import bounds
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee, Unprotected
-from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.units import Units
 from tailguard.solvers.base import usable_guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
@@ -64,7 +63,7 @@ AGGREGATE_ASSUMPTIONS = Assumptions(
 )
 AGGREGATE_DEVIATIONS = (
     "the scale is an order statistic, which is smooth; the printed mean is not (E4)",
-    "blocks are disjoint; overlapping ones as printed are hardly ever drawn (E5)",
+    "blocks are disjoint unless asked for; overlapping ones are hardly ever drawn if few (E5)",
     "radii hold with the stated chance for a factor of 12 (E6)",
 )
 PROOFS = ("tight", "numerical", "published")
@@ -162,13 +161,17 @@ def sample_aggregate(
     least_risk: float | None = None,
     n_blocks: int | None = None,
     least_rows: int = 20,
+    layout: str = "disjoint",
+    proof: str = "tight",
     **options: Any,
 ) -> Theorem:
     """Sample and aggregate minimisers of blocks, for strongly convex losses.
 
     ``least_risk`` is the risk of the minimiser, for the bound; None takes ``d v / (4 b)``, the
-    least that its argument allows for gradients of the stated moment. ``calibration="paper"`` takes
-    the printed constants, which are valid on the smooth scale.
+    least that its argument allows for gradients of the stated moment. ``layout`` and ``proof``, on
+    which the noise rests, are those of :class:`SampleAndAggregate`; ``proof="published"`` takes the
+    printed constants on the smooth scale. ``calibration="paper"`` reproduces the printed scale,
+    which promises nothing: it is run on a gate that says so.
 
     *Reference.* Wang and others 2020, Theorem 2 and Algorithm 1.
 
@@ -185,26 +188,21 @@ def sample_aggregate(
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
     variance = moment.convert("raw", n_features=n_features).at_order(2.0).bound * n_features
     check_facts(strong_convexity=strong_convexity, smoothness=smoothness)
-    solver = SampleAndAggregate(
-        n_blocks=n_blocks,
-        least_rows=least_rows,
-        diameter=diameter,
-        calibration="published" if facts.prints else "tight",
-    )
-    promise = solver.promise(guarantee, n_features)
-    share = Approximate(promise.epsilon, promise.delta)
+    solver = _central(facts, proof, n_blocks=n_blocks, least_rows=least_rows, layout=layout)
+    usable = solver.promise(guarantee, n_features)
+    share = Approximate(usable.epsilon, usable.delta)
     public = solver.query(n_features).calibrate_event(n_rows, n_features, share)
     blocks = int(public.facts["n_blocks"])
     radius = math.sqrt(48.0 * blocks * variance / n_rows) / strong_convexity
     radius = min(radius, diameter / 4.0)  # minimisers lie in the ball
-    _, shift = smooth_gaussian_constants(share.epsilon, share.delta, n_features, solver.calibration)
-    noise = 4.0 * radius / shift
+    noise = 4.0 * radius / public.shift
+    promise: Guarantee = Unprotected(guarantee) if facts.prints else guarantee
     statement = Statement(
         f"{PAPER}, Theorem 2",
         bounds.sample_aggregate_bound(
             n_rows=n_rows,
             n_features=n_features,
-            epsilon=promise.epsilon,
+            epsilon=usable.epsilon,
             least_risk=least_risk or variance / (4.0 * smoothness),
             smoothness=smoothness,
             strong_convexity=strong_convexity,
@@ -218,8 +216,8 @@ def sample_aggregate(
         facts,
         statement,
         solver,
-        guarantee,
-        guarantee,
+        promise,
+        promise,
         smoothness / 2.0 * squared,
         course=Release(math.sqrt(squared)),
         noise_std=math.nan,
@@ -247,6 +245,19 @@ def _trimmed_oracle(facts: Facts, reach: float, proof: str) -> Oracle:
     else:
         paid(facts)  # refuses another calibration
     return make_oracle("trimmed", low=-reach, high=reach, **stated)
+
+
+def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
+    """Return the solver, whose noise rests on what ``proof`` says, or is as printed."""
+    check_choice("proof", proof, PROOFS)
+    if not facts.prints:
+        paid(facts)  # refuses another calibration
+    return SampleAndAggregate(
+        diameter=facts.diameter,
+        calibration="paper" if facts.prints else proof,
+        unsafe_reproduction=facts.unsafe_reproduction,
+        **shape,
+    )
 
 
 def _trimmed_errors(
