@@ -148,8 +148,8 @@ def test_what_ranks_is_said():
 
 
 def test_too_few_records_for_the_default_method_are_said_to_be_so():
-    """As docs/quickstart.md has it: 220 sqrt(columns, target included) / mu."""
-    least = 220.0 * 5.0**0.5 / GUARANTEE.gaussian_mu()
+    """As docs/quickstart.md has it: 110 sqrt(columns, target included) / mu."""
+    least = 110.0 * 5.0**0.5 / GUARANTEE.gaussian_mu()
     assert f"below {least:.3g} records" in advice("squared", n_rows=int(least)).notes[0]
     assert not advice("squared", n_rows=int(least) + 1).notes
 

@@ -32,10 +32,11 @@ FALSE_ALARM = 1e-3
 N_RUNS = 2_400  # a side: mutants are caught with probability 0.99
 FIRST, SECOND = (2.0**6, 2.0**6), (-(2.0**12), 2.0**12)
 PROBLEM = Problem(tg.losses.Squared(), N_ROWS, 1)
+WITH_INTERCEPT = Problem(tg.losses.Squared(), N_ROWS, 1, intercept=True)
 
 
 class ReusedAloud(OverheardGate, ReusedHistogram):
-    """The mutant that takes the histogram of scales for known, overheard."""
+    """The mutant that takes the histogram of the target's sizes for known, overheard."""
 
 
 def pair_of(first, second):
@@ -52,11 +53,11 @@ def pair_of(first, second):
 PAIR = pair_of(FIRST, SECOND)
 
 
-def transcript(mu, seed, *, neighbour, pair=PAIR):
+def transcript(mu, seed, *, neighbour, pair=PAIR, problem=PROBLEM):
     """Fit once at ``mu``; return what the fit told about the pair."""
     guarantee = tg.GDP(mu)
-    plan = WhitenedNewton().plan(PROBLEM, guarantee)
-    gate = OverheardGate.of(PROBLEM, pair, guarantee, neighbour=neighbour, seed=seed)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = OverheardGate.of(problem, pair, guarantee, neighbour=neighbour, seed=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with np.errstate(all="ignore"):
         WhitenedNewton().run(plan, gate)
@@ -95,6 +96,18 @@ def test_a_search_finds_no_worse_pair():
         pair = pair_of(*sizes)
         attained = transcript(CLAIMED_MU, seed, neighbour=False, pair=pair).mu
         assert attained <= min(1.02 * best, CLAIMED_MU)
+
+
+@pytest.mark.parametrize("mu", [0.2, CLAIMED_MU, 20.0])
+def test_places_and_differences_of_pairs_stay_within_the_budget_too(mu):
+    """With an intercept; at the smallest budget the target alone takes all that is left."""
+    rng, attained = np.random.default_rng(6), []
+    for seed in range(20):
+        sizes = 2.0 ** rng.integers(-8, 24, (2, 2)) * rng.choice([-1.0, 0.0, 1.0], (2, 2))
+        pair = [(50.0 + x, y - 7.0) for x, y in pair_of(*sizes)]
+        told = transcript(mu, seed, neighbour=seed % 2 == 1, pair=pair, problem=WITH_INTERCEPT)
+        attained.append(told.mu)
+    assert 0.5 * mu < max(attained) <= mu
 
 
 def test_every_release_carries_its_noise_where_the_pair_differs():

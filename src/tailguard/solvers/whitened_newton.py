@@ -11,7 +11,6 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-est
 """
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +27,11 @@ from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.looking import bend, choose, look_at_rows, look_at_slopes
 from tailguard.solvers.whitened.purse import BEYOND_FLOATS, Purse
-from tailguard.solvers.whitened.shares import Shares, shares_for, stages_for
+from tailguard.solvers.whitened.shares import shares_for
+from tailguard.solvers.whitened.stages import Shares, stages_for
 from tailguard.solvers.whitened.stepping import step
 from tailguard.solvers.whitened.units import find_units
-from tailguard.solvers.whitened.variance import noise_covariance, sampling_covariance
+from tailguard.solvers.whitened.variance import covariances
 
 __all__ = ["WhitenedNewton"]
 
@@ -184,7 +184,7 @@ def _solution(fit: Fit, plan: Plan) -> Solution:
     if fit.problem.intercept:
         below = np.append(-gain * units.center / units.scale, gain)
         jacobian = np.vstack([np.column_stack([jacobian, np.zeros(coef.size)]), below])
-    noise, whole = (jacobian @ matrix @ jacobian.T for matrix in _covariances(fit))
+    noise, whole = (jacobian @ matrix @ jacobian.T for matrix in covariances(fit))
     noise_std, std = (np.sqrt(np.diag(matrix)) for matrix in (noise, whole))
     own = fit.problem.intercept
     return Solution(
@@ -199,13 +199,3 @@ def _solution(fit: Fit, plan: Plan) -> Solution:
         intercept_std=float(std[-1]) if own else 0.0,
         notes=tuple(fit.notes),
     )
-
-
-def _covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
-    """Covariance of standardised weights by the noise alone, and in all; NaN where unknown."""
-    noise = whole = np.full((fit.view.height, fit.view.height), np.nan)
-    if fit.arrivals:
-        with suppress(*BEYOND_FLOATS):
-            noise = noise_covariance(fit)
-            whole = noise + sampling_covariance(fit)
-    return noise, whole

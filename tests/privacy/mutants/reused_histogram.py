@@ -1,4 +1,4 @@
-"""A gate that takes the histogram of scales for known and does not charge it."""
+"""A gate that takes the first histogram, of sizes, for known and does not charge it."""
 
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian

@@ -13,12 +13,18 @@ N_ROWS = 4_000
 MU = 3.0
 
 
-def units_of(X, *, intercept=True, seed=0, mu=MU):
+def purse_over(X, y, mu, *, intercept=True, **shares):
+    """A purse that planned for the histograms only, and its problem."""
     problem = Problem(tg.losses.Squared(), len(X), X.shape[1], intercept=intercept)
-    plan = Plan("test", problem, tg.GDP(mu), tuple(units_stages(problem, mu, 0.5, 0.48)))
-    gate = Gate.over(X, X[:, 0].copy(), guarantee=tg.GDP(mu), random_state=seed)
+    plan = Plan("test", problem, tg.GDP(mu), tuple(units_stages(problem, mu, **shares)))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    return find_units(Purse(plan, gate), problem)
+    return Purse(plan, gate), problem
+
+
+def units_of(X, *, intercept=True, mu=MU):
+    shares = {"size": 0.3, "place": 0.3, "pairs": 0.2, "target": 0.2}
+    return find_units(*purse_over(X, X[:, 0].copy(), mu, intercept=intercept, **shares))
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1e-9, 1.0, 1e9, 1e30])
@@ -28,8 +34,9 @@ def test_scale_and_place_are_found_in_any_unit_and_far_from_zero(unit, offset):
     units, seen = units_of(unit * (z + offset))
     assert seen.all()
     assert 0.4 * unit < units.scale[0] < 6.0 * unit
-    # Far from zero the last bin is wider than the scale, which then follows the bin.
-    assert abs(units.center[0] - unit * offset) < 3.0 * units.scale[0]
+    # Far from zero the last bin is wide, and the scale is at least a sixteenth of it.
+    reach = 8.0 if offset == -1e4 else 1.0
+    assert abs(units.center[0] - unit * offset) < reach * units.scale[0]
 
 
 def test_columns_that_hide_their_scale_are_not_seen_but_rare_indicators_are():
@@ -65,36 +72,45 @@ def test_units_are_finite_whatever_the_records_hold(bad):
 def test_a_second_look_is_taken_only_where_some_scale_was_not_seen(hidden):
     z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
     X = np.column_stack([z[:, 0], np.zeros(N_ROWS) if hidden else z[:, 1]])
-    problem = Problem(tg.losses.Squared(), N_ROWS, 2, intercept=True)
-    plan = Plan("test", problem, tg.GDP(MU), tuple(units_stages(problem, MU, 0.3, 0.1, 0.3)))
-    gate = Gate.over(X, z[:, 1], guarantee=tg.GDP(MU), random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    purse = Purse(plan, gate)
+    purse, problem = purse_over(X, z[:, 1], MU, size=0.3, place=0.1, again=0.3)
     find_units(purse, problem)
-    assert (purse.left() < plan.stage("spread again").mu) == hidden
+    assert (purse.left() < purse.plan.stage("size again").mu) == hidden
 
 
 @pytest.mark.parametrize("place", [0.0, 40.0])
-def test_a_target_whose_differences_are_hidden_is_placed_in_units_of_its_size(place):
+def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(place):
     y = 1e-4 * (place + np.random.default_rng(5).standard_normal(N_ROWS))
-    problem = Problem(tg.losses.Squared(), N_ROWS, 1, intercept=True)
-    stages = tuple(units_stages(problem, MU, 0.1, 0.8, target=1e-9))
-    plan = Plan("test", problem, tg.GDP(MU), stages)
-    gate = Gate.over(y[:, None], y, guarantee=tg.GDP(MU), random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    units, seen = find_units(Purse(plan, gate), problem)
+    purse, problem = purse_over(y[:, None], y, MU, size=0.1, place=0.8, target=1e-9)
+    units, seen = find_units(purse, problem)
     assert not seen.any()
     assert abs(units.target_center - 1e-4 * place) < 1e-4
+
+
+def test_a_target_that_is_mostly_zero_is_placed_where_most_of_it_lies():
+    rng = np.random.default_rng(9)
+    y = np.where(rng.random(N_ROWS) < 0.8, 0.0, 7.0 + rng.standard_normal(N_ROWS))
+    units, seen = find_units(*purse_over(y[:, None], y, MU, size=0.3, place=0.3, target=0.3))
+    assert seen.all()
+    assert abs(units.target_center) < 0.5
+
+
+def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
+    """Where the plan gives pairs too little for all columns, and the few that need it enough."""
+    z = np.random.default_rng(8).standard_normal((N_ROWS, 40))
+    X = z + np.where(np.arange(40) == 3, 1e4, 0.0)
+    purse, problem = purse_over(X, z[:, 0], 1.0, size=0.3, place=0.3, pairs=0.004)
+    units, seen = find_units(purse, problem)
+    paired = [r for r in purse.gate.books.releases if r.name == "histograms of pair differences"]
+    assert seen.all()
+    assert [release.parameters["columns"] for release in paired] == [1, 1]  # of the target, too
+    assert units.scale[3] < 6.0
 
 
 def test_the_target_is_seen_where_its_columns_are_not():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((500, 50)), rng.standard_normal(500)
-    problem = Problem(tg.losses.Squared(), 500, 50, intercept=True)
-    plan = Plan("test", problem, tg.GDP(0.5), tuple(units_stages(problem, 0.5, 0.05, 0.05)))
-    gate = Gate.over(X, y, guarantee=tg.GDP(0.5), random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    assert find_units(Purse(plan, gate), problem)[1].tolist() == [False] * 50 + [True]
+    purse, problem = purse_over(X, y, 0.5, size=0.05, place=0.05, target=0.1)
+    assert find_units(purse, problem)[1].tolist() == [False] * 50 + [True]
 
 
 def test_a_rare_column_is_no_indicator_where_more_than_noise_is_neither_tie_nor_one():

@@ -23,11 +23,12 @@ from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.moments import LEAST, RESOLVED, first_fit, noise_level, whiten
 from tailguard.solvers.whitened.purse import Purse
-from tailguard.solvers.whitened.shares import LENGTH_BINS, Shares
+from tailguard.solvers.whitened.stages import LENGTH_BINS, Shares
 
 __all__ = ["begin"]
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 BULK, ALMOST_ALL, FURTHEST = 0.4, 0.995, 16.0  # quantiles of row norms; a multiple of the first
 FINE_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
@@ -39,7 +40,7 @@ FAR = 4.0  # limit of a count's slope for the first mean, in units of the target
 HEADROOM = 4.0  # curvatures of a log link are told apart up to this many times the first mean
 
 
-def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: FloatArray) -> Fit:
+def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: BoolArray) -> Fit:
     """Release second moments of bounded rows and start from what they tell.
 
     Columns whose scale was not seen are left out: their coefficient stays zero.

@@ -24,7 +24,7 @@ from tailguard.solvers.whitened.levels import top_level
 from tailguard.solvers.whitened.looking import CAP, weighting
 from tailguard.solvers.whitened.moments import noise_level, shrunk
 from tailguard.solvers.whitened.purse import usable
-from tailguard.solvers.whitened.shares import LADDER_LEVELS
+from tailguard.solvers.whitened.stages import LADDER_LEVELS
 from tailguard.solvers.whitened.variance import clipped_variance, squared_bias
 
 __all__ = ["calibrate"]

@@ -20,7 +20,7 @@ from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.purse import Purse, usable
-from tailguard.solvers.whitened.shares import Shares
+from tailguard.solvers.whitened.stages import Shares
 
 __all__ = ["Arrival", "Fit", "Leaning"]
 

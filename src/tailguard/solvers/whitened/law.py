@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.queries.column_histograms import Bins
 
-__all__ = ["Law", "bulk"]
+__all__ = ["Law", "bulk", "standing_out"]
 
 FloatArray = NDArray[np.float64]
 
@@ -16,6 +17,21 @@ SEEN = 2.5  # a bin this many noise standard deviations above zero belongs to th
 WIDEST_GAP = 3  # bins below that inside the bulk
 WINDOWS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
 POINTS = 4  # points that stand for a bin
+# How often any window of pure noise may stand out in a fit, among some thousand a column.
+FALSE_ALARM, FALSE_WINDOWS = 1e-2, 2e3
+
+
+def standing_out(
+    n_columns: int, false_alarm: float = FALSE_ALARM, windows: float = FALSE_WINDOWS
+) -> float:
+    """How many noise standard deviations a window must stand out to be taken for records.
+
+    Examples
+    --------
+    >>> round(standing_out(1), 2), round(standing_out(100), 2)
+    (4.42, 5.33)
+    """
+    return -NormalDist().inv_cdf(false_alarm / (windows * n_columns))
 
 
 def bulk(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:

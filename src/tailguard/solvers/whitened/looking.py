@@ -16,7 +16,7 @@ from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip
 from tailguard.solvers.whitened.moments import LEAST, RESOLVED, noise_level, whiten
-from tailguard.solvers.whitened.shares import LENGTH_BINS, SLOPE_BINS
+from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS
 
 __all__ = ["CAP", "bend", "choose", "look_at_rows", "look_at_slopes", "weighting"]
 

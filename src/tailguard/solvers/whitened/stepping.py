@@ -17,7 +17,7 @@ from tailguard.solvers.whitened.fit import Arrival, Fit, Leaning
 from tailguard.solvers.whitened.ladder import Reading, levels_up_to, shares_of
 from tailguard.solvers.whitened.levels import top_level
 from tailguard.solvers.whitened.purse import usable
-from tailguard.solvers.whitened.shares import LADDER_LEVELS
+from tailguard.solvers.whitened.stages import LADDER_LEVELS
 
 __all__ = ["step"]
 
@@ -25,6 +25,9 @@ FloatArray = NDArray[np.float64]
 
 LONGEST = 4.0  # no step changes scores by more standard deviations than this
 STRETCH = 0.6  # largest share of the last step that the next is believed to repeat
+BENDS = (0.2, 4.0)  # within which curvature along the fit is believed
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)  # of a standard normal
+RISE = 1e-3  # half the step of a numerical rise of the mean
 SURE = 2.0  # standard deviations by which two steps must agree before they are stretched
 
 
@@ -44,7 +47,7 @@ def step(fit: Fit, number: int) -> None:
     noise = query.noise_std(fit.n_rows, fit.n_features, mu)
     curvature = max(fit.clip.curvature, 1e-300)
     noise_std = float(noise[0]) / curvature
-    way = bounded(fit, -scores[0] / curvature)
+    way = bounded(fit, slanted(fit, -scores[0] / curvature))
     stretch = stretched(fit, way, noise_std)
     end = usable(fit.weights + fit.view.whitening @ (stretch * way))
     # Where the map bends, its own error is counted three times already (BENT_MISMATCH).
@@ -83,6 +86,30 @@ def bounded(fit: Fit, way: FloatArray) -> FloatArray:
     assert fit.rows is not None
     longest = LONGEST * math.sqrt(fit.rows.weight if fit.bent else 1.0)
     return way * min(1.0, longest / max(float(np.linalg.norm(way)), 1e-300))
+
+
+def slanted(fit: Fit, way: FloatArray) -> FloatArray:
+    """Lengthen or shorten the part of a step along the fit, where a likelihood bends otherwise.
+
+    Whitened rows bend the loss alike in all directions but that one: scores that the fit has moved
+    far lie where the slope is flat (logistic) or steep (log link). How much so is reckoned for
+    scores that are normal, until a release of the curvature tells it.
+    """
+    constant, now = fit.constant(), fit.inverse @ fit.weights
+    now = now - constant @ (constant.T @ now)
+    spread = float(np.linalg.norm(now))
+    if not fit.curved or fit.bent or not spread > 0.0:
+        return way
+    along = now / spread
+    return np.asarray(way + along * (along @ way) * (1.0 / bend_along(fit, spread) - 1.0))
+
+
+def bend_along(fit: Fit, spread: float) -> float:
+    """Curvature along a fit whose scores have that spread, relative to other directions."""
+    scores = spread * NODES
+    rise = fit.loss.mean(scores + RISE) - fit.loss.mean(scores - RISE)
+    shares = WEIGHTS * rise
+    return float(np.clip(shares @ NODES**2 / max(float(shares.sum()), 1e-300), *BENDS))
 
 
 def stretched(fit: Fit, way: FloatArray, noise_std: float) -> float:

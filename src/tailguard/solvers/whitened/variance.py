@@ -15,6 +15,8 @@ Huber 1967 (sandwich variance); Avella-Medina, Bradshaw and Loh 2023, Section 5 
 noised sandwich); Armstrong and Kolesar 2020 (intervals that count the bias).
 """
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +24,15 @@ from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.levels import HIDDEN_BINS, HIDDEN_DECAY, SlopeLaw
 from tailguard.solvers.whitened.moments import noise_level
+from tailguard.solvers.whitened.purse import BEYOND_FLOATS
 
-__all__ = ["clipped_variance", "noise_covariance", "sampling_covariance", "squared_bias"]
+__all__ = [
+    "clipped_variance",
+    "covariances",
+    "noise_covariance",
+    "sampling_covariance",
+    "squared_bias",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -33,6 +42,22 @@ CREDIBLE = 3.0
 # (the hidden tail is an upper estimate), and from the fitted score; chosen on simulated tasks.
 TAKEN = (0.7, 0.08)
 FURTHEST = 3.0  # what lies beyond the compared levels counts at most this many times their own
+
+
+def covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """Covariance of standardised weights by the noise alone, and in all; NaN where unknown.
+
+    Examples
+    --------
+    >>> covariances.__name__
+    'covariances'
+    """
+    noise = whole = np.full((fit.view.height, fit.view.height), np.nan)
+    if fit.arrivals:
+        with suppress(*BEYOND_FLOATS):
+            noise = noise_covariance(fit)
+            whole = noise + sampling_covariance(fit)
+    return noise, whole
 
 
 def noise_covariance(fit: Fit) -> FloatArray:

@@ -1,0 +1,142 @@
+"""Scales by octaves: of values, which say how large a column is, and of differences of pairs.
+
+The size, the typical absolute value, is cheap to see, since all records tell it, and is all that is
+known at first; where a column is far from zero it says nothing of how far its records lie apart.
+Differences of slot pairs do, wherever the column lies, but there are half as many, and columns that
+are mostly constant hide among zeros.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); the search for a scale that spans
+all units follows Karwa and Vadhan 2018, Section 3.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.queries.column_histograms import Bins
+from tailguard.solvers.whitened.group import Found, Group
+from tailguard.solvers.whitened.law import Law, standing_out
+
+__all__ = ["SIZE_BINS", "find_sizes", "find_spreads", "read_sizes", "sizes_at"]
+
+FloatArray = NDArray[np.float64]
+
+SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
+"""Octaves of absolute values; the first holds zeros and what is too small to tell."""
+
+ONES = int(SIZE_BINS.index(1.0))  # the bin that all ones of an indicator are in
+# A rare indicator has ones that stand out by so many noise standard deviations, as one given bin
+# must, and all but zeros and ones are fewer than so many.
+INDICATOR_SEEN, INDICATOR_REST = 2.5, 2.0
+MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
+CENTRED = 1.4  # typical difference over typical size of a normal column with mean zero
+SEEN_PAIRS = 0.12  # share of the records by which pairs of a typical column stand out
+LEAST_SPREAD = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
+
+
+def find_sizes(group: Group) -> Found:
+    """Release the size of every column, and again, if planned, of those not seen.
+
+    Both releases are averaged by their precision.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.solvers.whitened.purse import Purse
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("size", "sizes", 1.0, 1, 320),))
+    >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> bool(2.0**22 < find_sizes(Group(Purse(plan, gate), (0,))).scale[0] < 2.0**24)
+    True
+    """
+    found = Found.nothing(len(group))
+    counts, noise = np.zeros((len(group), SIZE_BINS.count)), np.full(len(group), np.inf)
+    for stage in ("size", "size again"):
+        hidden = np.flatnonzero(~found.seen)
+        if hidden.size and group.plans(stage):
+            more, noise_std = group.histograms(hidden, SIZE_BINS, group.mu(stage))
+            weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
+            counts[hidden] += weight[:, None] * (more - counts[hidden])
+            noise[hidden] = noise_std * np.sqrt(weight)
+            found = read_sizes(counts, noise, group.n_rows)
+    return found
+
+
+def sizes_at(group: Group, mu: float) -> Found:
+    """Release the size of every column once, at a ``mu`` that no stage says.
+
+    Examples
+    --------
+    >>> sizes_at.__name__
+    'sizes_at'
+    """
+    counts, noise_std = group.histograms(np.arange(len(group)), SIZE_BINS, mu)
+    return read_sizes(counts, np.full(len(group), noise_std), group.n_rows)
+
+
+def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> Found:
+    """Read one histogram and its noise per column; ``total`` is the public number of records.
+
+    Examples
+    --------
+    >>> counts = np.zeros((2, SIZE_BINS.count))
+    >>> counts[0, 170] = 900.0
+    >>> read_sizes(counts, np.full(2, 10.0), total=1000.0).seen
+    array([ True, False])
+    """
+    least, found = standing_out(len(counts)), Found.nothing(len(counts))
+    found.zeros = counts[:, 0] > MANY_ZEROS * total
+    for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
+        law = _law_of(row, noise_std)
+        if law.seen > least:
+            found.scale[column] = law.quantile(0.5) * (1.0 if found.zeros[column] else CENTRED)
+        elif _is_indicator(row, noise_std, total, least):
+            found.scale[column] = 1.0
+    return found
+
+
+def find_spreads(group: Group, found: Found) -> None:
+    """Take differences of pairs for the scale, which tell it best where they can be seen.
+
+    Where they hardly can, by public numbers, only columns whose centres stayed too coarse are asked
+    for. Where most of their pairs are seen to be equal such a column tells nothing: its scale is
+    not known.
+
+    Examples
+    --------
+    >>> find_spreads.__name__
+    'find_spreads'
+    """
+    mu = group.mu("spread")
+    needed = standing_out(len(group)) * math.sqrt(2 * len(group))
+    told = SEEN_PAIRS * group.n_rows * mu > needed
+    chosen = np.flatnonzero(found.seen if told else found.width)
+    if not chosen.size:
+        return
+    counts, noise_std = group.histograms(chosen, SIZE_BINS, mu, paired=True)
+    least = standing_out(chosen.size)
+    for column, row in zip(chosen, counts, strict=True):
+        law = _law_of(row, noise_std)
+        if law.seen > least:
+            found.scale[column] = max(law.quantile(0.5), LEAST_SPREAD * found.width[column])
+        elif found.width[column] and row[0] > least * noise_std:
+            found.scale[column] = np.nan
+
+
+def _law_of(row: FloatArray, noise_std: float) -> Law:
+    """Read octaves without the first."""
+    return Law.of(np.concatenate([[0.0], row[1:]]), SIZE_BINS, noise_std)
+
+
+def _is_indicator(row: FloatArray, noise_std: float, total: float, least: float) -> bool:
+    """Whether zeros are seen, and ones, and noise could hide all that is neither."""
+    zeros, ones = row[0], row[ONES]
+    rest = total - zeros - ones
+    seen = zeros > least * noise_std and ones > INDICATOR_SEEN * noise_std
+    return bool(seen and rest < INDICATOR_REST * noise_std)

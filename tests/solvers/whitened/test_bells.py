@@ -1,0 +1,90 @@
+"""What a bell tells of a noised histogram: where records lie and how far apart."""
+
+import numpy as np
+import pytest
+
+from tailguard.queries.column_histograms import Bins
+from tailguard.solvers.whitened.bells import bell_of
+from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.places import FINE_BINS, PLACE_BINS
+
+N_ROWS = 20_000
+
+
+def counts_of(values, bins):
+    return np.bincount(bins.index(values), minlength=bins.count).astype(float)
+
+
+def spread_of(values):
+    """Median absolute difference of two records."""
+    half = len(values) // 2
+    return float(np.median(np.abs(values[:half] - values[half : 2 * half])))
+
+
+def normal(rng, shape):
+    return rng.standard_normal(shape)
+
+
+def lognormal(rng, shape):
+    return np.exp(rng.standard_normal(shape))
+
+
+def mostly_zero(rng, shape):
+    """Zero for three in ten, and positive else."""
+    return np.where(rng.random(shape) < 0.3, 0.0, 1.0 + 0.5 * rng.standard_normal(shape))
+
+
+@pytest.mark.parametrize("law", [normal, lognormal, mostly_zero])
+@pytest.mark.parametrize("offset", [0.0, 1.5, -4.0])
+def test_centre_and_spread_are_those_of_the_records(law, offset):
+    values = offset + law(np.random.default_rng(0), N_ROWS)
+    bell = bell_of(counts_of(values, PLACE_BINS), PLACE_BINS, N_ROWS, noise_std=1.0)
+    assert abs(bell.center - np.median(values)) < 0.6 * spread_of(values)
+    assert 0.5 < bell.spread / spread_of(values) < 2.0
+    assert not bell.sharp
+
+
+@pytest.mark.parametrize("bins", [PLACE_BINS, FINE_BINS, Bins("linear", -8.0, 4.0, 64)])
+def test_only_what_lies_in_one_bin_is_sharp(bins):
+    place = bins.count // 3
+    width = float(bins.value(place + 1) - bins.value(place))
+    z = np.random.default_rng(1).standard_normal(N_ROWS)
+    for spread, sharp in ((0.0, True), (0.1, True), (3.0, False)):
+        values = bins.value(place + 0.5) + spread * width * z
+        bell = bell_of(counts_of(values, bins), bins, N_ROWS, noise_std=1.0)
+        assert bell.sharp == sharp
+        assert abs(bell.center - float(bins.value(place + 0.5))) < width
+
+
+def test_a_spread_is_told_where_noise_hides_all_but_few_bins_from_quantiles():
+    """Noise of a third of the largest bin: the bulk that stands out is too narrow."""
+    rng = np.random.default_rng(2)
+    values = rng.standard_normal(N_ROWS)
+    counts = counts_of(values, PLACE_BINS)
+    noise_std = counts.max() / 3.0
+    ratios = {"bell": [], "bulk": []}
+    for _ in range(200):
+        noised = counts + noise_std * rng.standard_normal(counts.size)
+        bell = bell_of(noised, PLACE_BINS, N_ROWS, noise_std)
+        ratios["bell"].append(bell.spread / spread_of(values))
+        bulk = Law.of(noised, PLACE_BINS, noise_std)
+        between = bulk.quantile(0.75) - bulk.quantile(0.25)
+        ratios["bulk"].append(between / np.diff(np.quantile(values, [0.25, 0.75]))[0])
+    typical = {reader: np.median(found) for reader, found in ratios.items()}
+    assert 1 / 1.5 < typical["bell"] < 1.5
+    assert typical["bulk"] < 1 / 1.5
+    apart = {reader: np.abs(np.log(found)) for reader, found in ratios.items()}
+    assert np.mean(apart["bell"] < np.log(1.5)) > np.mean(apart["bulk"] < np.log(1.5)) + 0.2
+
+
+def test_how_far_a_bell_stands_out_is_in_units_of_the_noise():
+    rng = np.random.default_rng(3)
+    seen = [
+        bell_of(5.0 * rng.standard_normal(PLACE_BINS.count), PLACE_BINS, 0.0, noise_std=5.0).seen
+        for _ in range(200)
+    ]
+    assert np.max(np.abs(seen)) < 5.0
+    counts = counts_of(rng.standard_normal(N_ROWS), PLACE_BINS)
+    one, ten = (bell_of(counts, PLACE_BINS, N_ROWS, noise_std=s).seen for s in (1.0, 10.0))
+    assert one == pytest.approx(10.0 * ten)
+    assert one > 3_000
