@@ -93,7 +93,8 @@ def slanted(fit: Fit, way: FloatArray) -> FloatArray:
 
     Whitened rows bend the loss alike in all directions but that one: scores that the fit has moved
     far lie where the slope is flat (logistic) or steep (log link). How much so is reckoned for
-    scores that are normal, until a release of the curvature tells it.
+    scores that are normal about zero (to count the constant made training tasks no better), until
+    a release of the curvature tells it.
     """
     constant, now = fit.constant(), fit.inverse @ fit.weights
     now = now - constant @ (constant.T @ now)
