@@ -84,8 +84,9 @@ def _comparison(compared):
     own = Counter(each.verdict for each in compared)
     joint = Counter(each.joint_verdict for each in compared)
     told = (
-        f"Same method, same sample, same draw of the noise up to its scale. Of {len(compared)} "
-        f"comparisons tight noise is better in {own['better']}, level in {own['level']}, worse in "
+        "Same method, same sample; the same draw of the noise, up to its scale, where steps and "
+        f"radius agree, another elsewhere. Of {len(compared)} comparisons tight noise is better in "
+        f"{own['better']}, level in {own['level']}, worse in "
         f"{own['WORSE']}, each by itself (Student's 95 % interval of the mean paired difference "
         "below, around or above zero). By themselves one in forty of those that are level in truth "
         "would be called worse by chance, and not one at a time: they share seeds. Of all together "

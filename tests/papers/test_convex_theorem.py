@@ -100,3 +100,14 @@ def test_printed_steps_are_those_of_the_formulas():
     rho = WIDE["guarantee"].gaussian_mu() ** 2 / 2.0
     count = kamath2022.convex_steps(**known, threshold=threshold, rho=rho)
     assert paper.solver.n_steps == whole_steps(count) == 1
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "n_groups"), [(200, 100, 100), (1000, 100, 500), (10_000, 10, 146)]
+)
+def test_printed_noise_counts_the_groups_that_are_formed(n_rows, n_features, n_groups):
+    """The rule of Theorem B.8 asks for more groups than there are records of the first two."""
+    sizes = {"n_rows": n_rows, "n_features": n_features, "guarantee": tg.GDP(1.0)}
+    paper = theorem("kamath2022.convex_with_probability", **sizes, calibration="paper")
+    assert paper.solver.oracle.parameters["n_groups"] == n_groups
+    assert 3.3 < 1.0 / paper.spent.mu < 4.0 + 1e-9

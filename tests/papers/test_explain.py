@@ -166,3 +166,52 @@ class TestPrintedParameters:
             failure_probability=chance,
         )
         assert theorem.solver.oracle.parameters["n_groups"] == n_groups
+
+
+# Words of a deviation that speaks of noise below, or otherwise than, the printed one.
+OF_LESS_NOISE = re.compile(
+    r"noise (at|of|over)|less (noise|than printed)|least noise|exact (composition|sensitivity)"
+    r"|spends all|number of steps lies between"
+)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.prints])
+def test_no_deviation_speaks_of_less_noise_where_the_printed_one_is_added(name):
+    case = CASES[name]
+    printed = case.theorem(calibration="paper", unsafe_reproduction=case.unsafe)
+    assert printed.deviations
+    assert [line for line in printed.deviations if OF_LESS_NOISE.search(line)] == []
+    tight = case.theorem().deviations
+    if case.name not in FOLLOWS:
+        assert [line for line in tight if OF_LESS_NOISE.search(line)]
+        assert [line for line in tight if not OF_LESS_NOISE.search(line)] == [*printed.deviations]
+
+
+@pytest.mark.parametrize("name", FOLLOWS)
+def test_the_printed_scale_is_not_said_to_be_smooth_nor_private(name):
+    options = {"calibration": "paper", "unsafe_reproduction": True}
+    printed, tight = CASES[name].theorem(**options), CASES[name].theorem()
+    assert "needed for privacy: nothing" in tight.explain()
+    assert re.search(r"differs from the paper: the scale .* is .*smooth", tight.explain())
+    text = printed.explain()
+    assert "needed for privacy: more than any assumption gives: the printed scale" in text
+    assert not any("scale" in line or "constants" in line for line in printed.deviations)
+    assert {"E6"} <= numbers(text) or {"E35"} <= numbers(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "blocks are disjoint, unless asked for"),
+        (
+            {"n_blocks": 100, "layout": "overlapping"},
+            "blocks overlap as printed, a record being in at most 10",
+        ),
+        ({"n_blocks": 16, "layout": "overlapping"}, "disjoint, as no draw of overlapping ones was"),
+    ],
+)
+def test_sample_and_aggregate_says_which_blocks_it_uses(options, said):
+    theorem = CASES["wang2020.sample_aggregate"].theorem(**options)
+    assert said in theorem.explain()
+    settings = theorem.plan(CASES["wang2020.sample_aggregate"].problem(), GUARANTEE).settings
+    assert settings["layout"] == ("overlapping" if "overlap as" in said else "disjoint")

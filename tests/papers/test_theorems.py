@@ -11,6 +11,7 @@ from support.spy import gate_over
 from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
 from tailguard.gate import Gate
 from tailguard.papers.theorem import Theorem
+from tailguard.privacy.events import Approximate
 from tailguard.privacy.solve import satisfies
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
@@ -176,8 +177,32 @@ def test_sample_and_aggregate_hands_on_blocks_and_proof():
         assert settings["calibration"] == theorem.solver.calibration
     with pytest.raises(tg.InputError, match="proof"):
         case.theorem(proof="paper")
-    with pytest.raises(tg.InputError, match="calibration"):
+    with pytest.raises(tg.InputError, match="told as proof='numerical'"):
         case.theorem(calibration="numerical")
+    with pytest.raises(tg.InputError, match="n_steps must be None"):
+        case.theorem(n_steps=7)
+
+
+@pytest.mark.parametrize("name", ["trimmed_strongly_convex", "sample_aggregate"])
+@pytest.mark.parametrize("proof", ["numerical", "published"])
+def test_the_printed_scale_takes_no_proof(name, proof):
+    case = CASES[f"wang2020.{name}"]
+    with pytest.raises(tg.InputError, match="proof must be left out with calibration='paper'"):
+        case.theorem(calibration="paper", unsafe_reproduction=True, proof=proof)
+
+
+def test_blocks_that_agree_have_the_noise_of_the_least_scale():
+    """With 4 blocks and hardly any spread the scale is that of the ball."""
+    theorem = CASES["wang2020.sample_aggregate"].theorem
+    tiny = {"moment": tg.Moment(2.0, 1e-12, kind="raw"), "n_blocks": 4}
+    found = theorem(**tiny)
+    public = found.solver.query(N_FEATURES).calibrate_event(
+        N_ROWS, N_FEATURES, Approximate(GUARANTEE.epsilon, GUARANTEE.delta)
+    )
+    noise = DIAMETER / public.shift  # no record can change without the centre
+    expected = N_FEATURES * noise**2  # half of the smoothness, which is 2
+    assert found.predicted_excess == pytest.approx(expected, rel=1e-6)
+    assert theorem(**{**tiny, "n_blocks": 40}).predicted_excess < 0.9 * expected
 
 
 def test_no_printed_noise_is_made_up():

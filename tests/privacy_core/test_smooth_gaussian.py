@@ -206,3 +206,14 @@ def test_nothing_is_proved_where_nothing_is():
         public = {**public, "calibration": "tight", **wrong}
         with pytest.raises(InputError):
             smooth_gaussian_event(public)
+
+
+@pytest.mark.parametrize(
+    ("smoothness", "shift", "size", "epsilon"), [(3e-5, 1.0, 1000, 1.0), (1e-4, 0.3, 100, 0.5)]
+)
+def test_nothing_is_certified_where_the_chi_square_laws_lose_digits(
+    smoothness, shift, size, epsilon
+):
+    assert exact_delta_of_smooth_gaussian(smoothness, shift, size, epsilon) == 1.0
+    # No constants that are calibrated come near: their shift is at most some 700 smoothnesses.
+    assert exact_delta_of_smooth_gaussian(shift / 700.0, shift, size, epsilon) < 1.0

@@ -12,7 +12,6 @@ from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate, Unbounded
 from tailguard.privacy.guarantees import Unprotected
-from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.queries.sample_aggregate import (
     SampleAggregate,
     ball_radii,
@@ -176,16 +175,6 @@ def test_how_many_blocks_follows_from_public_numbers():
         chosen.calibrate_event(3, 1, EVENT)
     with pytest.raises(InputError, match="n_rows must be at least 50"):
         SampleAggregate(block_means, **LIMITS, n_blocks=50).calibrate_event(49, 1, EVENT)
-
-
-@pytest.mark.parametrize(("n_rows", "n_blocks"), [(64, 16), (1_000, 100), (5_003, 49)])
-def test_overlapping_blocks_have_every_record_in_few_of_them(n_rows, n_blocks):
-    blocks = overlapping_blocks(n_rows, n_blocks, 3)
-    times = np.bincount(np.concatenate(blocks), minlength=n_rows)
-    assert [np.unique(block).size for block in blocks] == [n_rows // n_blocks] * n_blocks
-    assert 1 < times.max() <= largest_overlap(n_blocks) == math.ceil(math.sqrt(n_blocks))
-    assert times.min() == 0
-    assert (blocks[0] != overlapping_blocks(n_rows, n_blocks, 4)[0]).any()
 
 
 @pytest.mark.parametrize("layout", ["disjoint", "overlapping"])

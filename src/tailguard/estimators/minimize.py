@@ -7,9 +7,10 @@ from tailguard.gate import Gate
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.privacy.books import Books
-from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.base import Problem, Solver
+from tailguard.solvers.reproduction import promises_nothing
 from tailguard.solvers.solve import Solved, solve
 
 __all__ = ["minimize"]
@@ -41,7 +42,9 @@ def minimize(
     X, y
         Numeric columns and, where the loss has one, a target.
     epsilon, delta, guarantee
-        The privacy parameters. There is no default.
+        The privacy parameters. There is no default. A theorem or solver that was made with
+        ``unsafe_reproduction=True`` and whose noise keeps no promise takes ``theorem.guarantee``,
+        which says so; the certificate then states an infinite cost.
     constraint
         The set of allowed weights, in the user's units. With a loss of a score and no constraint
         the method of the estimators is used, in privately bought units.
@@ -80,7 +83,7 @@ def minimize(
     >>> bool(np.linalg.norm(solved.coef) <= 2.0 + 1e-9)
     True
     """
-    promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
     stated = _stated(loss)
     if y is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
@@ -105,6 +108,16 @@ def minimize(
         has_offset=exposure is not None,
     )
     return solve(problem, gate, guarantee=promise, solver=solver)
+
+
+def _promise(
+    solver: str | Solver, *, guarantee: Guarantee | None, **pair: float | None
+) -> Guarantee:
+    """Resolve what is asked for; to promise nothing takes a solver that was made for that."""
+    if not (isinstance(guarantee, Unprotected) and promises_nothing(solver)):
+        return resolve_guarantee(**pair, guarantee=guarantee)
+    resolve_guarantee(**pair, guarantee=guarantee.asked)  # refuses a second promise
+    return guarantee
 
 
 def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:

@@ -138,6 +138,8 @@ class Facts:
 class Statement:
     """What a theorem says, apart from its algorithm.
 
+    ``noise_deviations`` are those of the noise, which are none where it is added as printed.
+
     Examples
     --------
     >>> Statement("Theorem 1", 0.1, 0.01, Assumptions((), ()), ()).bound
@@ -149,6 +151,7 @@ class Statement:
     lower_bound: float
     assumptions: Assumptions
     deviations: tuple[str, ...]
+    noise_deviations: tuple[str, ...] = ()
 
 
 def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
@@ -313,6 +316,6 @@ def theorem_of(
         bound=statement.bound,
         lower_bound=statement.lower_bound,
         assumptions=statement.assumptions,
-        deviations=statement.deviations,
+        deviations=(*(() if facts.prints else statement.noise_deviations), *statement.deviations),
         course=course,
     )

@@ -17,6 +17,7 @@ from tailguard.gate import Gate
 from tailguard.papers.typical import Course
 from tailguard.privacy.guarantees import GDP, Guarantee
 from tailguard.solvers.base import Plan, Problem, Solution, Solver
+from tailguard.solvers.reproduction import promises_nothing
 
 __all__ = ["Assumptions", "Theorem", "promised_and_spent"]
 
@@ -96,6 +97,11 @@ class Theorem:
     assumptions: Assumptions
     deviations: tuple[str, ...]
     course: Course
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether its solver was made with ``unsafe_reproduction=True`` and promises nothing."""
+        return promises_nothing(self.solver)
 
     def typical_excess(self, curvature: float) -> float:
         """Return the excess on a quadratic risk: one model, which compares theorems."""

@@ -121,11 +121,20 @@ class Release:
         if self.mechanism not in SMOOTH:
             return None
         numbers = {name: self.parameters.get(name) for name in ("smoothness", "shift")}
+        calibration = str(self.parameters.get("calibration"))
+        scale = "scale" if calibration == "paper" else "smooth scale"  # the printed ones are not
         return (
-            f"{self.name}: the noise follows a smooth scale of the records, which is never shown "
-            f"(smoothness {numbers['smoothness']:.6g}, shift {numbers['shift']:.6g}); its cost is "
-            f"{ARSINH_BASIS[str(self.parameters.get('calibration'))]}"
+            f"{self.name}{self._blocks()}: the noise follows a {scale} of the records, which is "
+            f"never shown (smoothness {numbers['smoothness']:.6g}, shift {numbers['shift']:.6g}); "
+            f"its cost is {ARSINH_BASIS[calibration]}"
         )
+
+    def _blocks(self) -> str:
+        """Say on which blocks of records the query worked by itself, if it tells."""
+        if "layout" not in self.parameters:
+            return ""
+        told = {name: self.parameters.get(name) for name in ("n_blocks", "layout", "overlap")}
+        return " (on {n_blocks} {layout} blocks, a record in at most {overlap})".format(**told)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; ``Release(**data)`` reads it back."""

@@ -10,6 +10,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import bdtrc
 
 from tailguard.noise.sources import SimulationSource, Source
 from tailguard.queries.base import IntArray
@@ -17,6 +18,8 @@ from tailguard.queries.base import IntArray
 __all__ = ["largest_overlap", "overlapping_blocks"]
 
 MOST_DRAWS = 50
+# Where all of them succeed with less than this chance none is made.
+HOPELESS = 1e-6
 
 
 def largest_overlap(n_blocks: int) -> int:
@@ -30,7 +33,7 @@ def largest_overlap(n_blocks: int) -> int:
     return math.isqrt(n_blocks - 1) + 1
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)  # 8 bytes a record
 def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray, ...] | None:
     """Draw ``n_blocks`` subsets of ``n_rows // n_blocks`` records each; ``order`` numbers the draw.
 
@@ -39,7 +42,8 @@ def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray
 
     *Guarantee.* No record is in more than ``largest_overlap(n_blocks)`` blocks.
 
-    *Edge cases.* None where 50 draws in a row had a record in too many; so it is for few blocks.
+    *Edge cases.* None where 50 draws in a row had a record in too many, or hardly could have had
+    none; so it is for few blocks.
 
     *Reference.* Wang, Xiao, Devadas and Xu 2020, Algorithm 1, who go on drawing.
 
@@ -51,12 +55,25 @@ def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray
     >>> overlapping_blocks(10_000, 16, order=0) is None
     True
     """
+    if MOST_DRAWS * _likely(n_rows, n_blocks) < HOPELESS:
+        return None
     source = SimulationSource(order)
     for _ in range(MOST_DRAWS):
         blocks = _draw(source, n_rows, n_blocks)
         if blocks is not None:
             return blocks
     return None
+
+
+def _likely(n_rows: int, n_blocks: int) -> float:
+    """Bound the chance that a draw succeeds.
+
+    In how many blocks a record is has a binomial law, and these numbers are negatively associated
+    (Joag-Dev and Proschan 1983, Theorem 2.11): none is too large with at most the product of the
+    records' chances.
+    """
+    share = (n_rows // n_blocks) / n_rows
+    return math.exp(n_rows * math.log1p(-bdtrc(largest_overlap(n_blocks), n_blocks, share)))
 
 
 def _draw(source: Source, n_rows: int, n_blocks: int) -> tuple[IntArray, ...] | None:

@@ -6,9 +6,9 @@ for each, forced into a public ball. Released is the point whose ball around it 
 
 Write ``r(i, t)`` for the distance from point i to the t-th nearest, itself included. One record
 changes s points at most: one where the blocks are disjoint, and as many as it may be in where they
-overlap. With ``t0 = ceil((m + s) / 2) + 1`` any two sets
-of t0 points on neighbours share an unchanged one, so the centres are at most the two smallest radii
-apart; and an unchanged point's ``r(i, t0)`` on the neighbour is at most its ``r(i, t0 + s)``. Let
+overlap. With ``t0 = ceil((m + s) / 2) + 1`` any two sets of t0 points on neighbours share an
+unchanged one, so the centres are at most the two smallest radii apart; and an unchanged point's
+``r(i, t0)`` on the neighbour is at most its ``r(i, t0 + s)``. Let
 
     ``h(k) = the ((k + 1) s + 1)-th smallest r(i, t0 + (k + 1) s)``,
 
@@ -59,7 +59,14 @@ from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_bl
 from tailguard.quiet import quietly
 from tailguard.rows.base import Rows
 
-__all__ = ["SampleAggregate", "ball_radii", "central_point", "central_scale", "printed_scale"]
+__all__ = [
+    "SampleAggregate",
+    "ball_radii",
+    "central_point",
+    "central_scale",
+    "least_scale",
+    "printed_scale",
+]
 
 Estimator = Callable[[FloatArray, FloatArray], ArrayLike]
 
@@ -133,13 +140,29 @@ def printed_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
     8103
     """
     n_points, first, n_largest = len(radii), _first(len(radii), overlap), math.ceil(overlap / 2)
-    n_rounds = max(n_points - first, 0) // overlap
-    scale = diameter * math.exp(-smoothness * n_rounds)
-    for k in range(n_rounds):
+    scale = least_scale(n_points, diameter, smoothness, overlap)
+    for k in range(_rounds(n_points, overlap)):
         column = radii[:, first + (k + 1) * overlap - 1]
         largest = float(np.partition(column, -n_largest)[-n_largest:].mean())
         scale = max(scale, largest * math.exp(-smoothness * k))
     return 2.0 * scale
+
+
+def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int = 1) -> float:
+    """Return the smooth scale of points that coincide: it never is less.
+
+    Examples
+    --------
+    >>> together = ball_radii(np.zeros((1_000, 1)))
+    >>> central_scale(together, 1.0, 0.5, overlap=32) == least_scale(1_000, 1.0, 0.5, overlap=32)
+    True
+    """
+    return diameter * math.exp(-smoothness * _rounds(n_points, overlap))
+
+
+def _rounds(n_points: int, overlap: int) -> int:
+    """Return how often so many points can change before balls have to hold more than all."""
+    return max(n_points - _first(n_points, overlap), 0) // overlap
 
 
 def _first(n_points: int, overlap: int) -> int:
@@ -182,8 +205,8 @@ class SampleAggregate(SmoothQuery):
     ---------
     ``calibrate_event(...).event``, an (epsilon, delta) cost, under replace-one neighbours and
     proved in real arithmetic, with a numerical certificate for ``"numerical"`` and none at all for
-    ``"paper"``, for every estimator that keeps nothing between calls and writes
-    nothing elsewhere, ends the process for no record, and raises no ``KeyboardInterrupt``.
+    ``"paper"``, for every estimator that keeps nothing between calls and writes nothing elsewhere,
+    ends the process for no record, and raises no ``KeyboardInterrupt``.
 
     Edge cases
     ----------
@@ -295,12 +318,15 @@ class SampleAggregate(SmoothQuery):
         points = np.array([self._estimate(records[block]) for block in blocks])
         radii, overlap = ball_radii(points), int(calibration.facts["overlap"])
         value = points[central_point(radii, overlap)]
-        if self.calibration == "paper":
-            scale = printed_scale(radii, self.diameter, calibration.smoothness, overlap)
-        else:
-            scale = central_scale(radii, self.diameter, calibration.decay, overlap)
+        scale = self._scale(radii, calibration, overlap)
         scales = np.full(value.size, scale * (1.0 + FLOAT_MARGIN))
         return SmoothAnswer(value + np.array(self.center), scales)
+
+    def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
+        """Return the smooth scale, or the printed one."""
+        if self.calibration == "paper":
+            return printed_scale(radii, self.diameter, calibration.smoothness, overlap)
+        return central_scale(radii, self.diameter, calibration.decay, overlap)
 
     def _blocks_of(self, n_rows: int, calibration: SmoothCalibration) -> Sequence[IntArray]:
         """Return the places of the records of each block, by public numbers alone."""

@@ -51,7 +51,9 @@ class SampleAndAggregate:
     ridge
         Keeps the minimiser of a block unique.
     layout
-        ``"disjoint"``, or the paper's ``"overlapping"`` blocks, of which noise needs far more.
+        ``"disjoint"``, or the paper's ``"overlapping"`` blocks, of which noise needs far more;
+        where no draw of these is found they are disjoint, and the plan says so. None is the paper's
+        with ``calibration="paper"``, and disjoint otherwise.
     calibration
         ``"tight"``: proved constants. ``"numerical"``: less noise; certified, not proved.
         ``"published"``: the paper's constants, which waste half of the budget. ``"paper"``: these,
@@ -89,7 +91,7 @@ class SampleAndAggregate:
     diameter: float | None = None
     start: float = 0.0
     ridge: float = 1e-6
-    layout: str = "disjoint"
+    layout: str | None = None
     calibration: str = "tight"
     unsafe_reproduction: bool = False
 
@@ -103,6 +105,17 @@ class SampleAndAggregate:
         if self.diameter is not None:
             check_positive("diameter", self.diameter)
 
+    @property
+    def unprotected(self) -> bool:
+        """Whether the noise is the printed one, which promises nothing."""
+        return self.calibration == "paper"
+
+    @property
+    def blocks(self) -> str:
+        """Which layout of blocks is asked for."""
+        usual = "overlapping" if self.unprotected else "disjoint"
+        return usual if self.layout is None else self.layout
+
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Choose blocks and noise; numbers only."""
         self._check(problem)
@@ -114,10 +127,11 @@ class SampleAndAggregate:
         return Plan(
             solver=self.name,
             problem=problem,
-            guarantee=_kept(guarantee, self.calibration),
+            guarantee=_kept(guarantee, self.unprotected),
             stages=(stage,),
             settings={
                 "n_blocks": int(public.facts["n_blocks"]),
+                "layout": public.facts["layout"],
                 "overlap": int(public.facts["overlap"]),
                 "diameter": query.diameter,
                 "smoothness": public.smoothness,
@@ -151,7 +165,7 @@ class SampleAndAggregate:
             diameter=reach,
             n_blocks=self.n_blocks,
             least_rows=self.least_rows,
-            layout=self.layout,
+            layout=self.blocks,
             calibration=self.calibration,
             unsafe_reproduction=self.unsafe_reproduction,
         )
@@ -182,7 +196,7 @@ class SampleAndAggregate:
         check_reach(problem, self.diameter or set_of(problem).diameter())
 
 
-def _kept(guarantee: Guarantee, calibration: str) -> Guarantee:
+def _kept(guarantee: Guarantee, unprotected: bool) -> Guarantee:
     """Return what is promised: nothing on the printed scale."""
-    kept = calibration != "paper" or isinstance(guarantee, Unprotected)
-    return guarantee if kept else Unprotected(guarantee)
+    said = isinstance(guarantee, Unprotected) or not unprotected
+    return guarantee if said else Unprotected(guarantee)

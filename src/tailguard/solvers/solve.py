@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from tailguard.gate import Gate
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import Plan, Problem, Solution, Solver
+from tailguard.privacy.guarantees import Guarantee, Unprotected
+from tailguard.solvers.base import Plan, Problem, Solution, Solver, require
 from tailguard.solvers.registry import solver_for
+from tailguard.solvers.reproduction import promises_nothing
 
 __all__ = ["Solved", "solve"]
 
@@ -60,6 +61,9 @@ def solve(
 ) -> Solved:
     """Plan, set the whole planned spend aside, run, certify.
 
+    *Edge cases.* A solver that was made with ``unsafe_reproduction=True`` and promises nothing is
+    refused, unless ``guarantee`` says that too.
+
     Examples
     --------
     >>> import numpy as np
@@ -71,6 +75,12 @@ def solve(
     (4,)
     """
     chosen = solver_for(solver, problem)
+    require(
+        isinstance(guarantee, Unprotected) or not promises_nothing(chosen),
+        "guarantee must be theorem.guarantee, or tailguard.privacy.guarantees.Unprotected("
+        f"{guarantee!r}), in tg.minimize, for a solver that was made with unsafe_reproduction=True "
+        f"and promises nothing; got {guarantee!r}.",
+    )
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
         plan = chosen.plan(problem, guarantee)
         gate.reserve(plan.event, coordinates=plan.coordinates)

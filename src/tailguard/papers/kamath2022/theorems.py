@@ -6,8 +6,8 @@
 set, of order ``moment.order >= 2``; smooth non-negative convex losses; a gradient that vanishes at
 the minimiser and is at most ``gradient_bound`` on the set.
 
-``options`` of every theorem: ``gradient_bound`` (1), ``calibration`` (``"tight"``, or ``"paper"``
-for the printed noise) and ``unsafe_reproduction``.
+``options`` of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
+``calibration`` (``"tight"``, or ``"paper"`` for the printed noise) and ``unsafe_reproduction``.
 """
 
 import math
@@ -45,9 +45,8 @@ ASSUMPTIONS = Assumptions(
 )
 WHOLE = "the number of steps is whole and at most 1000, the threshold at least gradient_bound (E36)"
 CLAMPED = (
-    "noise at the exact sensitivity of the median of an even number of groups, a quarter of the "
-    "printed one (E14), and exact composition over steps",
-    WHOLE,
+    "noise at the exact sensitivity of the median of an even number of groups, about a quarter of "
+    "the printed one (E14), and exact composition over steps"
 )
 FLAT = (
     "the lower bound is that of losses that need not be flat at their minimiser: a larger class "
@@ -177,7 +176,7 @@ def soft_convex(
     )
     printed_rho = parameters.printed_soft_noise_rho(rho=facts.rho, smoothing=smoothing)
     statement = _statement("Theorem 5.5", facts, moment, bounds.soft_convex_bound(**sizes, **shape))
-    printed = (
+    exact = (
         "noise at the exact bound of the truncation; the printed noise spends up to 16/9 of rho, "
         "and keeps its promise only for a noise_variance of at least 0.7557 (E13)"
     )
@@ -192,7 +191,7 @@ def soft_convex(
             printed_mu=math.sqrt(2.0 * printed_rho),
         )
 
-    statement = replace(statement, deviations=(printed, WHOLE, FLAT))
+    statement = replace(statement, deviations=(WHOLE, FLAT), noise_deviations=(exact,))
     return convex_theorem(facts, statement, count, step_of)
 
 
@@ -244,7 +243,12 @@ def strongly_convex(
     )
     statement = _statement("Theorem 5.7", facts, moment, bound)
     full = "every step spends all of rho, since it reads a block of its own (E15)"
-    statement = replace(statement, lower_bound=lower, deviations=(*CLAMPED, full, CIRCLE))
+    statement = replace(
+        statement,
+        lower_bound=lower,
+        deviations=(WHOLE, CIRCLE),
+        noise_deviations=(CLAMPED, full),
+    )
     oracle = _clamped(threshold, count, block_rows)
     bias, sampling = _clamped_error(facts, moment, threshold, block_rows)
     printed_mu = _printed_mu(facts, oracle, count, block_rows)
@@ -290,13 +294,14 @@ def _convex_clamped(facts: Facts, groups: float, statement: Statement, moment: M
 
 
 def _printed_mu(facts: Facts, oracle: Oracle, count: float, n_rows: int) -> float:
-    """Return what all steps cost with the printed noise, where ``count`` groups are not rounded.
+    """Return what all steps cost with the printed noise.
 
-    It is that of a sensitivity of 12 thresholds times groups over rows in every coordinate.
+    It is that of a sensitivity of 12 thresholds times groups over rows in every coordinate. Groups
+    are counted before they are rounded up, but never more of them than there are.
     """
     n_groups = int(oracle.parameters["n_groups"])
     move = median_sensitivity(value_range=6.0, n_rows=n_rows, n_groups=n_groups)
-    return facts.mu * move * n_rows / (12.0 * count)
+    return facts.mu * move * n_rows / (12.0 * min(count, n_groups))
 
 
 def _clamped(threshold: float, count: float, n_rows: int) -> Oracle:
@@ -336,5 +341,5 @@ def _step_size(facts: Facts, n_steps: int) -> float:
 def _statement(theorem: str, facts: Facts, moment: Moment, bound: float) -> Statement:
     """Return what a theorem for convex losses says."""
     lower = bounds.convex_lower_bound(**_law(facts, moment), rho=facts.rho, diameter=facts.diameter)
-    deviations = (*CLAMPED, FACTOR, FLAT)
-    return Statement(f"{PAPER}, {theorem}", bound, lower, ASSUMPTIONS, deviations)
+    deviations = (WHOLE, FACTOR, FLAT)
+    return Statement(f"{PAPER}, {theorem}", bound, lower, ASSUMPTIONS, deviations, (CLAMPED,))

@@ -61,12 +61,14 @@ SPARSE_ASSUMPTIONS = Assumptions(
 UNITS = "the threshold carries the moment, without which its units are wrong (E26, E37)"
 WHOLE = "the number of steps is whole and at most 1000 (E36)"
 TIGHT = (
-    "exact composition and the exact sensitivity of an even number of groups, for 13 to 19 times "
-    "less noise than the printed advanced composition (E14, E27)"
+    "exact composition and the exact sensitivity of an even number of groups, for less noise than "
+    "printed: by advanced composition, or for a single step by the classic rule (E14, E27)"
+)
+PEELED = (
+    "the largest entries are chosen with the least noise of an exact accounting, 3 to 6 times less "
+    "than printed (E28)"
 )
 SPARSE_DEVIATIONS = (
-    "the largest entries are chosen with the least noise of an exact accounting, 3 to 6 times less "
-    "than printed (E28)",
     "log(n) times the condition number of steps, where the proof has 24 times as many (E29)",
     "the number of steps is whole, and leaves 50 records a step (E36)",
 )
@@ -110,7 +112,8 @@ def convex(
         bounds.convex_bound(**law, epsilon=epsilon, diameter=diameter),
         bounds.convex_lower_bound(**law, rho=facts.rho) * diameter / 2.0,  # of the unit ball
         ASSUMPTIONS,
-        (TIGHT, UNITS, WHOLE, CONCENTRATED),
+        (UNITS, WHOLE, CONCENTRATED),
+        (TIGHT,),
     )
     oracle = _truncated(threshold, n_features, n_rows)
     bias, sampling = _truncated_error(law, threshold, n_rows)
@@ -173,12 +176,12 @@ def strongly_convex(
         bounds.strongly_convex_lower_bound(**law, rho=facts.rho),
         ASSUMPTIONS,
         (
-            TIGHT,
             "the threshold is that of Lemma 20, from which the rate follows (E26)",
             "every step reads a block of its own, as its budget asks (E25)",
             "the number of steps breaks the circle of error and steps (E16)",
             CONCENTRATED,
         ),
+        (TIGHT,),
     )
     oracle = _truncated(threshold, n_features, block_rows)
     bias, sampling = _truncated_error(law, threshold, block_rows)
@@ -254,6 +257,7 @@ def sparse(
         lower,
         SPARSE_ASSUMPTIONS,
         (*SPARSE_DEVIATIONS, CONCENTRATED),
+        (PEELED,),
     )
     solver = HardThresholding(
         n_nonzero=n_kept,
@@ -334,12 +338,10 @@ def _truncated_error(law: dict[str, Any], threshold: float, n_rows: int) -> tupl
 def _printed_mu(facts: Facts, oracle: Oracle, n_steps: int, n_rows: int) -> float:
     """Return what so many steps on so many records cost with the printed noise."""
     epsilon, delta = facts.printed_terms if facts.prints else facts.terms
-    threshold = float(oracle.parameters["threshold"])
-    move = median_sensitivity(
-        value_range=2.0 * threshold, n_rows=n_rows, n_groups=int(oracle.parameters["n_groups"])
-    )
+    threshold, n_groups = float(oracle.parameters["threshold"]), int(oracle.parameters["n_groups"])
+    move = median_sensitivity(value_range=2.0 * threshold, n_rows=n_rows, n_groups=n_groups)
     count = group_count(n_features=facts.n_features, failure_probability=FAILURE_PROBABILITY)
-    printed_move = 2.0 * threshold * count / n_rows
+    printed_move = 2.0 * threshold * min(count, n_groups) / n_rows
     if n_steps > 1:
         ratio = parameters.printed_step_noise_over_sensitivity(
             n_steps=n_steps, epsilon=epsilon, delta=delta

@@ -2,7 +2,9 @@
 
 *Needed for privacy.* Nothing of the data, for the repaired algorithms. The scale of the noise that
 the paper prints for both is an upper bound on the local sensitivity and not smooth: it tells a
-record from another, and the guarantee is void. What runs here has scales that are smooth.
+record from another, and the guarantee is void. What runs here has scales that are smooth, unless
+``calibration="paper"`` asks for the printed ones; ``tg.minimize(guarantee=theorem.guarantee)`` then
+runs them, and the certificate states an infinite cost.
 
 *Needed for accuracy.* As in :mod:`tailguard.papers.wang2020.theorems`, and more; each says what.
 
@@ -12,9 +14,10 @@ Wang, Xiao, Devadas and Xu 2020, Theorems 2 and 5; Nissim, Raskhodnikova and Smi
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
-from tailguard.checks import check_choice, check_positive
+from tailguard.checks import InputError, check_choice, check_positive
 from tailguard.moments import Moment
 from tailguard.papers.descent import strongly_convex_descent_bound
 from tailguard.papers.descent_theorem import Facts, Statement, paid, theorem_of
@@ -26,6 +29,8 @@ from tailguard.papers.typical import Release
 from tailguard.papers.wang2020 import bounds
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee, Unprotected
+from tailguard.privacy.smooth import SmoothCalibration
+from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
 from tailguard.solvers.base import usable_guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
@@ -37,6 +42,10 @@ __all__ = ["sample_aggregate", "trimmed_strongly_convex"]
 
 PAPER = "Wang, Xiao, Devadas and Xu 2020"
 NOTHING = ("nothing: records, gradients and moments may be anything",)
+VOID = (
+    "more than any assumption gives: the printed scale of the noise is not smooth, there is no "
+    "privacy, and the certificate states an infinite cost",
+)
 CONVEX = "the risk is strongly convex and smooth, and its gradient vanishes at the minimiser"
 TRIMMED_ASSUMPTIONS = Assumptions(
     NOTHING,
@@ -47,10 +56,10 @@ TRIMMED_ASSUMPTIONS = Assumptions(
         "their means lie within mean_range of zero",
     ),
 )
-TRIMMED_DEVIATIONS = (
+TRIMMED_DEVIATIONS = ("the number of trimmed records follows from the smoothness (E35)",)
+TRIMMED_NOISE = (
     "the scale of the noise is smooth; with the printed one there is no privacy (E1)",
     "constants are solved for the noise, where the printed ones make it useless (E2, E3)",
-    "the number of trimmed records follows from the smoothness (E35)",
 )
 AGGREGATE_ASSUMPTIONS = Assumptions(
     NOTHING,
@@ -61,10 +70,9 @@ AGGREGATE_ASSUMPTIONS = Assumptions(
         "epsilon exceeds 2 d over the root of the number of blocks (E7)",
     ),
 )
-AGGREGATE_DEVIATIONS = (
+AGGREGATE_DEVIATIONS = ("radii hold with the stated chance for a factor of 12 (E6)",)
+AGGREGATE_NOISE = (
     "the scale is an order statistic, which is smooth; the printed mean is not (E4)",
-    "blocks are disjoint unless asked for; overlapping ones are hardly ever drawn if few (E5)",
-    "radii hold with the stated chance for a factor of 12 (E6)",
 )
 PROOFS = ("tight", "numerical", "published")
 ARSINH_STD = 1.7873  # of sinh(Y), Y normal: sqrt((e^2 - 1) / 2)
@@ -104,13 +112,11 @@ def trimmed_strongly_convex(
     """
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
     scale = moment.convert("raw", n_features=n_features).at_order(2.0).scale
-    check_choice("proof", proof, PROOFS)
-    reach = check_positive("mean_range", mean_range or facts.gradient_bound)
     shape: dict[str, Any] = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     n_steps = facts.steps(math.ceil(parameters.strongly_convex_steps(n_rows=n_rows, **shape)))
     step_size = 1.0 / smoothness
-    promise: Guarantee = Unprotected(guarantee) if facts.prints else guarantee
-    oracle = _trimmed_oracle(facts, reach, proof)
+    promise, needed = _promised(facts)
+    oracle = _trimmed_oracle(facts, mean_range, proof)
     noise, sampling, bias = _trimmed_errors(facts, oracle, scale, n_steps)
     predicted = strongly_convex_descent_bound(
         diameter=diameter,
@@ -132,8 +138,9 @@ def trimmed_strongly_convex(
             **shape,
         ),
         _lower_bound(facts, scale**2, strong_convexity),
-        TRIMMED_ASSUMPTIONS,
+        replace(TRIMMED_ASSUMPTIONS, for_privacy=needed),
         TRIMMED_DEVIATIONS,
+        TRIMMED_NOISE,
     )
     solver = NoisyGradientDescent(n_steps, step_size=step_size, oracle=oracle, iterate="last")
     return theorem_of(
@@ -161,7 +168,7 @@ def sample_aggregate(
     least_risk: float | None = None,
     n_blocks: int | None = None,
     least_rows: int = 20,
-    layout: str = "disjoint",
+    layout: str | None = None,
     proof: str = "tight",
     **options: Any,
 ) -> Theorem:
@@ -170,8 +177,8 @@ def sample_aggregate(
     ``least_risk`` is the risk of the minimiser, for the bound; None takes ``d v / (4 b)``, the
     least that its argument allows for gradients of the stated moment. ``layout`` and ``proof``, on
     which the noise rests, are those of :class:`SampleAndAggregate`; ``proof="published"`` takes the
-    printed constants on the smooth scale. ``calibration="paper"`` reproduces the printed scale,
-    which promises nothing: it is run on a gate that says so.
+    printed constants on the smooth scale. ``calibration="paper"`` reproduces the printed scale and
+    blocks, which promise nothing: they are run on a gate that says so.
 
     *Reference.* Wang and others 2020, Theorem 2 and Algorithm 1.
 
@@ -186,6 +193,8 @@ def sample_aggregate(
     ('SampleAndAggregate', 1.0)
     """
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
+    if facts.n_steps is not None:
+        raise InputError(f"n_steps must be None here: nothing descends; got {facts.n_steps!r}.")
     variance = moment.convert("raw", n_features=n_features).at_order(2.0).bound * n_features
     check_facts(strong_convexity=strong_convexity, smoothness=smoothness)
     solver = _central(facts, proof, n_blocks=n_blocks, least_rows=least_rows, layout=layout)
@@ -195,8 +204,8 @@ def sample_aggregate(
     blocks = int(public.facts["n_blocks"])
     radius = math.sqrt(48.0 * blocks * variance / n_rows) / strong_convexity
     radius = min(radius, diameter / 4.0)  # minimisers lie in the ball
-    noise = 4.0 * radius / public.shift
-    promise: Guarantee = Unprotected(guarantee) if facts.prints else guarantee
+    noise = max(4.0 * radius, _least_scale(facts, public)) / public.shift
+    promise, needed = _promised(facts)
     statement = Statement(
         f"{PAPER}, Theorem 2",
         bounds.sample_aggregate_bound(
@@ -208,8 +217,9 @@ def sample_aggregate(
             strong_convexity=strong_convexity,
         ),
         _lower_bound(facts, variance / n_features, strong_convexity),
-        AGGREGATE_ASSUMPTIONS,
-        AGGREGATE_DEVIATIONS,
+        replace(AGGREGATE_ASSUMPTIONS, for_privacy=needed),
+        (_blocks_in_words(solver, public), *AGGREGATE_DEVIATIONS),
+        AGGREGATE_NOISE,
     )
     squared = 4.0 * radius**2 + n_features * noise**2
     return theorem_of(
@@ -237,8 +247,52 @@ def _lower_bound(facts: Facts, moment_bound: float, strong_convexity: float) -> 
     )
 
 
-def _trimmed_oracle(facts: Facts, reach: float, proof: str) -> Oracle:
+def _promised(facts: Facts) -> tuple[Guarantee, tuple[str, ...]]:
+    """Return what is promised, and what that needs: the printed scales promise nothing."""
+    if facts.prints:
+        return Unprotected(facts.guarantee), VOID
+    return facts.guarantee, NOTHING
+
+
+def _check_proof(facts: Facts, proof: str) -> None:
+    """Refuse what would be ignored, and a proof in the place of a calibration."""
+    check_choice("proof", proof, PROOFS)
+    if facts.prints and proof != PROOFS[0]:
+        raise InputError(
+            "proof must be left out with calibration='paper', which takes the printed constants "
+            f"and proves nothing; got {proof!r}."
+        )
+    if facts.calibration in PROOFS[1:]:
+        raise InputError(
+            "calibration must be 'tight' or 'paper', and what the noise rests on is told as "
+            f"proof={facts.calibration!r}; got calibration={facts.calibration!r}."
+        )
+
+
+def _least_scale(facts: Facts, public: SmoothCalibration) -> float:
+    """Return the scale of blocks whose minimisers coincide; the printed one is twice as large."""
+    n_blocks, overlap = (int(public.facts[name]) for name in ("n_blocks", "overlap"))
+    least = least_scale(n_blocks, facts.diameter, public.smoothness, overlap)
+    return 2.0 * least if facts.prints else least
+
+
+def _blocks_in_words(solver: SampleAndAggregate, public: SmoothCalibration) -> str:
+    """Say which blocks are used, and why they are no others."""
+    if public.facts["layout"] == "overlapping":
+        return (
+            f"blocks overlap as printed, a record being in at most {public.facts['overlap']} of "
+            f"{public.facts['n_blocks']}; they would be disjoint had 50 draws found none (E5)"
+        )
+    why = "unless asked for; overlapping ones are hardly ever drawn if few"
+    if solver.blocks == "overlapping":
+        why = "as no draw of overlapping ones was found, with a record in few enough of them"
+    return f"the {public.facts['n_blocks']} blocks are disjoint, {why} (E5)"
+
+
+def _trimmed_oracle(facts: Facts, mean_range: float | None, proof: str) -> Oracle:
     """Return the trimmed mean; the printed one, which needs to be asked for twice."""
+    _check_proof(facts, proof)
+    reach = check_positive("mean_range", mean_range or facts.gradient_bound)
     stated: dict[str, Any] = {"calibration": proof}
     if facts.prints:
         stated = {"calibration": "paper", "unsafe_reproduction": facts.unsafe_reproduction}
@@ -249,7 +303,7 @@ def _trimmed_oracle(facts: Facts, reach: float, proof: str) -> Oracle:
 
 def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
     """Return the solver, whose noise rests on what ``proof`` says, or is as printed."""
-    check_choice("proof", proof, PROOFS)
+    _check_proof(facts, proof)
     if not facts.prints:
         paid(facts)  # refuses another calibration
     return SampleAndAggregate(

@@ -105,7 +105,8 @@ def smoothed_strongly_convex(
             **law.sizes, rho=facts.rho, strong_convexity=strong_convexity
         ),
         ASSUMPTIONS,
-        (TIGHT, UNIFORM, WHOLE),
+        (UNIFORM, WHOLE),
+        (TIGHT,),
     )
     return strongly_convex_theorem(
         facts,
@@ -166,9 +167,8 @@ def smoothed_convex(
             printed_mu=own.printed_mu,
         )
 
-    statement = law.with_steps(1, failure_probability).convex_statement(
-        "Theorem 8", TIGHT, UNIFORM, WHOLE
-    )
+    statement = law.with_steps(1, failure_probability).convex_statement("Theorem 8", UNIFORM, WHOLE)
+    statement = replace(statement, noise_deviations=(TIGHT,))
     return convex_theorem(facts, statement, count, step_of, smoothness=smoothness)
 
 

@@ -173,6 +173,7 @@ class Law:
         growth_constant: float,
         for_privacy: tuple[str, ...],
         deviations: tuple[str, ...],
+        noise_deviations: tuple[str, ...],
     ) -> Statement:
         """Return what a theorem for risks that grow says."""
         epsilon, delta = self.facts.terms
@@ -201,6 +202,7 @@ class Law:
                 "minimiser to the power growth",
             ),
             deviations,
+            noise_deviations,
         )
 
     def grown(self, risk: float, growth: float, growth_constant: float) -> float:

@@ -40,19 +40,21 @@ CLIP = (
     "sqrt(log(1/delta))"
 )
 LOWER = "the lower bound has sqrt(d) in the chance of its laws, as its proof does (E53)"
+RELEASED = ("noise at the exact cost of a release, 3.6 times less than printed at (1, 1e-5) (E44)",)
 LOCALISED = (
     "the sensitivity is proved for losses of one score; the paper's proof noises steps that have "
     "no noise (E43)",
-    "noise at the exact cost of a release, 3.6 times less than printed at (1, 1e-5) (E44)",
     "answers are put back into the set, and the ball around each start is left out (E45)",
     "one clip norm, phases of 32 records at least, penalties 4^i / (eta n_i) with the eta of least "
     "predicted risk (E46)",
     CLIP,
     LOWER,
 )
-ACCELERATED = (
+BATCHED = (
     "noise over batches, by the least that disjoint or shuffled batches allow; the printed formula "
     "is not private (E47)",
+)
+ACCELERATED = (
     "the step size is that of Ghadimi and Lan 2012; the number of steps is whole (E36)",
     CLIP,
     LOWER,
@@ -91,6 +93,7 @@ def localised(
         law.convex_lower_bound,
         law.assumptions(GLM),
         LOCALISED,
+        RELEASED,
     )
     solver = Localised(row_limit=row_limit, step_parameter=law.eta(n_rows), **law.knobs(n_rows))
     return law.localised(statement, solver, law.risk(n_rows))
@@ -132,7 +135,7 @@ def tsybakov(
     law = Law.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
     size = n_rows // parameters.shrinking_phases(n_rows=n_rows)
     solver = ShrinkingLocalised(row_limit=row_limit, radius=diameter, **law.knobs(size))
-    statement = law.growing("Theorem 2", growth, growth_constant, GLM, LOCALISED)
+    statement = law.growing("Theorem 2", growth, growth_constant, GLM, LOCALISED, RELEASED)
     predicted = law.grown(law.risk(size), growth, growth_constant)
     return law.localised(statement, solver, predicted)
 
@@ -173,7 +176,7 @@ def unknown_growth(
         "rounds use all records and keep their radius: nothing shows that halved balls hold the "
         "minimiser (E48)",
     )
-    statement = law.growing("Theorem 3", growth_bound, growth_constant, GLM, deviations)
+    statement = law.growing("Theorem 3", growth_bound, growth_constant, GLM, deviations, RELEASED)
     predicted = law.grown(law.risk(sizes[-1]), growth_bound, growth_constant)
     return law.localised(statement, solver, predicted)
 
@@ -211,6 +214,7 @@ def accelerated(
         law.convex_lower_bound,
         law.assumptions(()),
         ACCELERATED,
+        BATCHED,
     )
     solver = PermutedAccelerated(
         n_steps=n_steps, smoothness=smoothness, **law.knobs(n_rows), **law.calibration
@@ -258,5 +262,5 @@ def accelerated_growth(
         "the momentum of Algorithm 6; the printed one does not start at 1 (E49)",
         "all phases have the number of steps and the clip norm of the last and largest",
     )
-    statement = law.growing("Theorem 7", growth, growth_constant, (), deviations)
+    statement = law.growing("Theorem 7", growth, growth_constant, (), deviations, BATCHED)
     return law.accelerated(statement, solver, lambda risk: law.grown(risk, growth, growth_constant))

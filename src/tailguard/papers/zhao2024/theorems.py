@@ -38,6 +38,10 @@ ASSUMPTIONS = Assumptions(
 )
 UNITS = "clip norm, steps and step size carry moment, diameter and smoothness (E38)"
 SCALED = "the lower bound is that of laws within the moments, without a factor sqrt(d) (E51)"
+AMPLIFIED = (
+    "noise of disjoint groups, without the amplification of Theorem 6, which is false for fixed "
+    "groups and a loss below some 50 000 of them (E40)"
+)
 WHOLE = "the number of steps is whole, at least 1 and at most 1000 (E36)"
 
 
@@ -78,7 +82,8 @@ def convex(
         bounds.convex_bound(**law, rho=facts.rho, diameter=diameter),
         bounds.convex_lower_bound(**law, rho=facts.rho, diameter=diameter),
         ASSUMPTIONS,
-        ("exact composition; the printed budget is half of it at (1, 1e-5)", UNITS, WHOLE, SCALED),
+        (UNITS, WHOLE, SCALED),
+        ("exact composition; the printed budget is half of it at (1, 1e-5)",),
     )
     oracle = make_oracle("clipped", clip_norm=clip_norm)
 
@@ -127,8 +132,6 @@ def iterative_convex(
         bounds.convex_lower_bound(**law, rho=facts.rho, diameter=diameter),
         ASSUMPTIONS,
         (
-            "noise of disjoint groups, without the amplification of Theorem 6, which is false for "
-            "fixed groups and a loss below some 50 000 of them (E40)",
             f"{n_groups} groups, where the proof wants 800 log(n^d) of them (E41)",
             "the direction points from the centre to the mean, and the last centre is examined too "
             "(E42)",
@@ -136,6 +139,7 @@ def iterative_convex(
             WHOLE,
             SCALED,
         ),
+        (AMPLIFIED,),
     )
     oracle = make_oracle("iterative", clip_norm=clip_norm, n_groups=n_groups, centre=centre)
 
