@@ -131,6 +131,7 @@ def write(folder, lines, cells):
     suites = [name for name in TITLES if any(cell.suite == name for cell in cells)]
     of = {name: [cell for cell in cells if cell.suite == name] for name in suites}
     summaries = [summarise(name, of[name]) for name in suites]
+    summaries = [one for one in summaries if one.cells]  # a suite may have been run without peers
     parts = [HEAD, summary_table(summaries)]
     for name in suites:
         own = [line for line in lines if line["suite"] == name]

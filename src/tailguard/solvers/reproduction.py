@@ -5,7 +5,9 @@ Reference
 Wang, Xiao, Devadas and Xu 2020, Algorithms 1 and 2, whose scales of the noise are not smooth.
 """
 
-__all__ = ["promises_nothing"]
+from tailguard.privacy.guarantees import Guarantee, Unprotected
+
+__all__ = ["kept_promise", "promises_nothing"]
 
 
 def promises_nothing(solver: object) -> bool:
@@ -21,3 +23,16 @@ def promises_nothing(solver: object) -> bool:
     [False, True]
     """
     return getattr(solver, "unprotected", False) is True
+
+
+def kept_promise(solver: object, guarantee: Guarantee) -> Guarantee:
+    """Return what a solver keeps of a guarantee that it was asked for: all of it, or nothing.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> kept_promise(tg.solvers.SampleAndAggregate(), tg.ApproxDP(1.0, 1e-6))
+    ApproxDP(epsilon=1.0, delta=1e-06)
+    """
+    said = isinstance(guarantee, Unprotected) or not promises_nothing(solver)
+    return guarantee if said else Unprotected(guarantee)

@@ -29,6 +29,7 @@ from tailguard.solvers.base import (
 )
 from tailguard.solvers.block_minimiser import BlockMinimiser, Estimator, no_estimate
 from tailguard.solvers.reach import check_reach, in_users_terms, set_of
+from tailguard.solvers.reproduction import kept_promise
 from tailguard.solvers.smooth_stage import SmoothStage
 
 __all__ = ["SampleAndAggregate"]
@@ -127,7 +128,7 @@ class SampleAndAggregate:
         return Plan(
             solver=self.name,
             problem=problem,
-            guarantee=_kept(guarantee, self.unprotected),
+            guarantee=kept_promise(self, guarantee),
             stages=(stage,),
             settings={
                 "n_blocks": int(public.facts["n_blocks"]),
@@ -194,9 +195,3 @@ class SampleAndAggregate:
             f"{type(problem.loss).__name__}.",
         )
         check_reach(problem, self.diameter or set_of(problem).diameter())
-
-
-def _kept(guarantee: Guarantee, unprotected: bool) -> Guarantee:
-    """Return what is promised: nothing on the printed scale."""
-    said = isinstance(guarantee, Unprotected) or not unprotected
-    return guarantee if said else Unprotected(guarantee)
