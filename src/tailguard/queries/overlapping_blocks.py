@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import bdtrc
 
+from tailguard.noise.partition import random_sample
 from tailguard.noise.sources import SimulationSource, Source
 from tailguard.queries.base import IntArray
 
@@ -80,21 +81,10 @@ def _draw(source: Source, n_rows: int, n_blocks: int) -> tuple[IntArray, ...] | 
     """Draw all blocks, or none if a record is in too many of them."""
     times, most, blocks = np.zeros(n_rows, dtype=np.int64), largest_overlap(n_blocks), []
     for _ in range(n_blocks):
-        block = _subset(source, n_rows, n_rows // n_blocks)
+        block = random_sample(n_rows, n_rows // n_blocks, source)
         times[block] += 1
         if times[block].max() > most:
             return None
         block.setflags(write=False)
         blocks.append(block)
     return tuple(blocks)
-
-
-def _subset(source: Source, n_rows: int, size: int) -> IntArray:
-    """Draw so many places, at most half of them all, without replacement."""
-    places = np.empty(0, dtype=np.int64)
-    while places.size < size:
-        more = (source.words(2 * size) % np.uint64(n_rows)).astype(np.int64)
-        drawn = np.concatenate([places, more])
-        first = np.sort(np.unique(drawn, return_index=True)[1])
-        places = drawn[first][:size]
-    return places
