@@ -108,7 +108,7 @@ def test_losses_are_fitted_by_default_without_any_public_bound():
 
 @pytest.mark.parametrize("name", ["squared", "logistic"])
 def test_defaults_are_planned_as_the_estimators_run_them(name):
-    found = advice(name).recommended
+    found = advice(name, n_rows=2_000, n_features=4).recommended
     model = getattr(tg, ESTIMATORS[name].removeprefix("tg."))(guarantee=GUARANTEE, random_state=0)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_000, 4))

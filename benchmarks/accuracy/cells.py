@@ -1,7 +1,8 @@
 """From lines to cells: one task at one epsilon, what every method reached, and how they compare.
 
 An oracle's setting is chosen here: of a grid, the one with the least mean excess over all seeds of
-the cell. An excess that is not finite counts as infinite.
+the cell. An excess that is null counts as infinite: it was not finite, or the setting was not a
+finalist and was left out on a later seed. Either way it is not chosen.
 """
 
 from collections import defaultdict
@@ -109,15 +110,20 @@ def _gap(groups, fact):
 
 
 def choose(group, key="excess"):
-    """Excess over seeds of the setting whose mean over seeds is least.
+    """Excess over seeds of the setting whose mean over seeds is least."""
+    table = table_of(group, key)
+    return table[:, int(np.argmin(table.mean(axis=0)))]
+
+
+def table_of(group, key="excess"):
+    """One row a seed, in order, one column a setting.
 
     Lines of another grid than the last one's are left out.
     """
     grid = group[-1].get("grid")
     by_seed = {line["seed"]: line[key] for line in group if line.get("grid") == grid}
     rows = [by_seed[seed] for seed in sorted(by_seed)]
-    table = np.array([[np.inf if value is None else value for value in row] for row in rows])
-    return table[:, int(np.argmin(table.mean(axis=0)))]
+    return np.array([[np.inf if value is None else value for value in row] for row in rows])
 
 
 def coverage(lines, *, epsilon=1.0, n_rows=20_000):

@@ -29,14 +29,19 @@ def facts(suite, task, trial, seed):
 def judged(trial, fits):
     """Excess of every setting; of a single one also its name and the paired excess.
 
-    ``grid`` marks which settings a list belongs to.
+    ``grid`` marks which settings a list belongs to. A fit that is None was not run: null.
     """
-    line = {"excess": [short(trial.excess(*fit)) for fit in fits.values()]}
+    line = {"excess": [fit and short(trial.excess(*fit)) for fit in fits.values()]}
     if len(fits) > 1:
-        return line | {"grid": zlib.crc32("|".join(fits).encode())}
+        return line | {"grid": grid_mark(fits)}
     if trial.paired is not None:
         line["paired"] = [short(trial.paired(*fit)) for fit in fits.values()]
     return line | {"setting": next(iter(fits))}
+
+
+def grid_mark(names):
+    """Return a number that names of settings share when they and their order are the same."""
+    return zlib.crc32("|".join(names).encode())
 
 
 def short(number):

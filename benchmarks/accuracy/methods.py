@@ -7,6 +7,10 @@ where an oracle may choose. What a method is told decides its ``tuning``:
 * ``given scales``: the median and the interquartile range of every column and of the target, free;
 * ``oracle-tuned``: also quantiles of the data, and the setting that is best on TEST risk, free;
 * ``ours``: the public facts alone, everything else paid for.
+
+A grid is a pair of functions: ``data -> {name: parameters}`` lists its settings, and the one that
+fits takes ``kept``, the names to run (None: all). What is not kept is not worked out; its fit is
+None, so that the settings and their order are the same in every line.
 """
 
 import itertools
@@ -74,8 +78,27 @@ def descent_once(data, form, rng):
     return {"clip 1, step 1, 100 steps": form.back(last[:, 0])}
 
 
-def descent_grid(data, rng):
-    """Try every clip, step size, number of steps and iterate."""
+def run_grid(settings, kept, fit):
+    """Fit the settings that are kept; None stands for the others."""
+    return {
+        name: fit(*parameters) if kept is None or name in kept else None
+        for name, parameters in settings.items()
+    }
+
+
+def descent_settings(data):
+    """Every number of steps, iterate, clip and step size; the same for all data."""
+    return {
+        f"clip {clip:g}, step {size:g}, {n_steps} steps, {iterate}": (n_steps, iterate, clip, size)
+        for n_steps, iterate, clip, size in itertools.product(STEPS, ITERATES, CLIPS, STEP_SIZES)
+    }
+
+
+def descent_grid(data, rng, kept=None):
+    """Try every clip, step size, number of steps and iterate that is kept.
+
+    A chain of steps moves all its clips and step sizes at once, and has both iterates.
+    """
     form = data.scaled
     X, y, loss = form.features, form.target, data.task.loss
     constant = best_constant(loss, y.mean()) if data.task.intercept else 0.0
@@ -83,17 +106,20 @@ def descent_grid(data, rng):
     typical = np.median(slope * np.linalg.norm(X, axis=1)) or 1.0
     bend = float(np.mean(curvature_of(loss, np.array([constant]))))
     largest = bend * np.linalg.eigvalsh(X.T @ X / len(y))[-1]
-    grid = list(itertools.product(CLIPS, STEP_SIZES))
-    clips = [typical * clip for clip, _ in grid]
-    sizes = [size / largest for _, size in grid]
-    fits = {}
-    for n_steps in STEPS:
+    settings = descent_settings(data)
+    chains = {}  # the clips and step sizes of each number of steps, once each, in order
+    for name, (n_steps, _, *pair) in settings.items():
+        if kept is None or name in kept:
+            chains.setdefault(n_steps, {})[tuple(pair)] = None
+    weights = {}
+    for n_steps, pairs in chains.items():
+        clips = [typical * clip for clip, _ in pairs]
+        sizes = [size / largest for _, size in pairs]
         results = descent(data, form, rng, n_steps=n_steps, clips=clips, sizes=sizes)
-        for iterate, weights in zip(ITERATES, results, strict=True):
-            for column, (clip, size) in zip(weights.T, grid, strict=True):
-                setting = f"clip {clip:g}, step {size:g}, {n_steps} steps, {iterate}"
-                fits[setting] = form.back(column)
-    return fits
+        for iterate, columns in zip(ITERATES, results, strict=True):
+            for pair, column in zip(pairs, columns.T, strict=True):
+                weights[n_steps, iterate, *pair] = column
+    return run_grid(settings, kept, lambda *setting: form.back(weights[setting]))
 
 
 def statistics_once(data, rng):
@@ -121,10 +147,16 @@ def quantile_grid(form):
             yield f"rows q{rows:g}, target q{target:g}", *bounds
 
 
-def statistics_grid(data, rng):
+def statistics_settings(data):
+    """Bounds of rows and targets at quantiles of the data."""
+    return {name: bounds for name, *bounds in quantile_grid(data.scaled)}
+
+
+def statistics_grid(data, rng, kept=None):
     """AdaSSP at quantiles of the data."""
-    form, fits = data.scaled, {}
-    for setting, rows, target in quantile_grid(form):
+    form = data.scaled
+
+    def fit(rows, target):
         weights = peers.adassp(
             form.features,
             form.target,
@@ -134,8 +166,9 @@ def statistics_grid(data, rng):
             target_bound=target,
             neighbours=data.neighbours,
         )
-        fits[setting] = form.back(weights)
-    return fits
+        return form.back(weights)
+
+    return run_grid(statistics_settings(data), kept, fit)
 
 
 def boosted_once(data, form, rng):
@@ -146,23 +179,35 @@ def boosted_once(data, form, rng):
     return {"bounds 1, 100 rounds": form.back(weights)}
 
 
-def boosted_grid(data, rng):
+def boosted_settings(data):
+    """Bounds at quantiles of the data, with few and many rounds."""
+    form = data.scaled
+    rounds = (10, 100) if form.features.size <= MANY_CELLS else (10,)
+    return {
+        f"{name}, {n_rounds} rounds": (*bounds, n_rounds)
+        for name, *bounds in quantile_grid(form)
+        for n_rounds in rounds
+    }
+
+
+def boosted_grid(data, rng, kept=None):
     """BoostedAdaSSP at quantiles of the data, with few and many rounds."""
-    form, fits = data.scaled, {}
-    for setting, rows, target in quantile_grid(form):
-        for n_rounds in (10, 100) if form.features.size <= MANY_CELLS else (10,):
-            weights = peers.boosted_adassp(
-                form.features,
-                form.target,
-                budget(data),
-                rng,
-                row_bound=rows,
-                residual_bound=target,
-                n_rounds=n_rounds,
-                neighbours=data.neighbours,
-            )
-            fits[f"{setting}, {n_rounds} rounds"] = form.back(weights)
-    return fits
+    form = data.scaled
+
+    def fit(rows, target, n_rounds):
+        weights = peers.boosted_adassp(
+            form.features,
+            form.target,
+            budget(data),
+            rng,
+            row_bound=rows,
+            residual_bound=target,
+            n_rounds=n_rounds,
+            neighbours=data.neighbours,
+        )
+        return form.back(weights)
+
+    return run_grid(boosted_settings(data), kept, fit)
 
 
 def objective_once(data, rng):
@@ -172,14 +217,23 @@ def objective_once(data, rng):
     return {"rows of 10 robust sd": form.back(_objective(data, form, rng, bound, 0.5))}
 
 
-def objective_grid(data, rng):
+def objective_settings(data):
+    """Row bounds at quantiles of the data, with two splits of the budget."""
+    norms = np.linalg.norm(data.scaled.features, axis=1)
+    return {
+        f"rows q{quantile:g}, share {share:g}": (float(np.quantile(norms, quantile)), share)
+        for quantile, share in itertools.product(ROW_QUANTILES, (0.2, 0.5))
+    }
+
+
+def objective_grid(data, rng, kept=None):
     """Objective perturbation at quantiles of the rows, with two splits of the budget."""
-    form, fits = data.scaled, {}
-    norms = np.linalg.norm(form.features, axis=1)
-    for quantile, share in itertools.product(ROW_QUANTILES, (0.2, 0.5)):
-        weights = _objective(data, form, rng, float(np.quantile(norms, quantile)), share)
-        fits[f"rows q{quantile:g}, share {share:g}"] = form.back(weights)
-    return fits
+    form = data.scaled
+
+    def fit(bound, share):
+        return form.back(_objective(data, form, rng, bound, share))
+
+    return run_grid(objective_settings(data), kept, fit)
 
 
 def _objective(data, form, rng, bound, share):
@@ -196,12 +250,16 @@ def _objective(data, form, rng, bound, share):
 
 @dataclass(frozen=True)
 class Method:
-    """A compared method: its name, what it is told, the losses it is for, and how it fits."""
+    """A compared method: its name, what it is told, the losses it is for, and how it fits.
+
+    ``settings`` lists the grid of an oracle, whose ``fit`` takes ``kept``; others have none.
+    """
 
     name: str
     tuning: str
     losses: tuple[str, ...]
     fit: object
+    settings: object = None
 
     @property
     def key(self):
@@ -213,9 +271,9 @@ METHODS = (
     Method("tailguard", "ours", ALL, ours),
     Method("DP-GD", "untuned", ALL, lambda data, rng: descent_once(data, data.raw, rng)),
     Method("DP-GD", "given scales", ALL, lambda data, rng: descent_once(data, data.scaled, rng)),
-    Method("DP-GD", "oracle-tuned", ALL, descent_grid),
+    Method("DP-GD", "oracle-tuned", ALL, descent_grid, descent_settings),
     Method("AdaSSP", "given scales", ("squared",), statistics_once),
-    Method("AdaSSP", "oracle-tuned", ("squared",), statistics_grid),
+    Method("AdaSSP", "oracle-tuned", ("squared",), statistics_grid, statistics_settings),
     Method(
         "BoostedAdaSSP",
         "untuned",
@@ -228,7 +286,13 @@ METHODS = (
         ("squared",),
         lambda data, rng: boosted_once(data, data.scaled, rng),
     ),
-    Method("BoostedAdaSSP", "oracle-tuned", ("squared",), boosted_grid),
+    Method("BoostedAdaSSP", "oracle-tuned", ("squared",), boosted_grid, boosted_settings),
     Method("objective perturbation", "given scales", ("logistic",), objective_once),
-    Method("objective perturbation", "oracle-tuned", ("logistic",), objective_grid),
+    Method(
+        "objective perturbation",
+        "oracle-tuned",
+        ("logistic",),
+        objective_grid,
+        objective_settings,
+    ),
 )

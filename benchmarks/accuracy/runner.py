@@ -3,7 +3,9 @@
 A unit of work is one training sample of one task. Every fit has its own generator, seeded by the
 names of task and method, the seed and epsilon: the order of the work and the number of processes
 change nothing. Lines hold the excess of every setting of a grid; which of them an oracle would
-have chosen is decided when lines are read, over all seeds.
+have chosen is decided when lines are read, over all seeds. Seeds come in two waves: the grids are
+run in full on the first seeds of a task, and later seeds, once those are written, run the finalists
+alone (``finalists.py``); the fits of a later seed depend on which these are.
 """
 
 import time
@@ -14,6 +16,7 @@ import numpy as np
 
 from accuracy.cells import NON_PRIVATE
 from accuracy.data import Data
+from accuracy.finalists import FULL_SEEDS, pick
 from accuracy.lines import append, facts, generator, judged, key, read
 from accuracy.methods import METHODS
 from accuracy.optimum import non_private_fits
@@ -41,13 +44,26 @@ class Options:
 
 @dataclass(frozen=True)
 class Unit:
-    """Task ``place`` of a suite at one seed, without what is done already."""
+    """Task ``place`` of a suite at one seed, without what is done already.
+
+    ``finalists``, by task, epsilon and method, are None for a first seed, where all settings run.
+    """
 
     suite: str
     place: int
     seed: int
     options: Options
     done: frozenset
+    finalists: dict | None = None
+
+    def lacks(self, method, task, epsilon):
+        """Whether a method is to be run; a grid whose first seeds failed has to wait for them."""
+        ready = self.finalists is None or (task.name, epsilon, method.key) in self.finalists
+        return (
+            self.options.wants(method, task)
+            and (task.name, self.seed, epsilon, method.key) not in self.done
+            and (ready or method.settings is None)
+        )
 
 
 def run_unit(unit):
@@ -56,12 +72,7 @@ def run_unit(unit):
     suite = make_suite(unit.suite, folder=options.folder, n_training=options.n_training)
     task = suite.tasks[unit.place]
     wanted = {
-        epsilon: [
-            method
-            for method in METHODS
-            if options.wants(method, task)
-            and (task.name, unit.seed, epsilon, method.key) not in unit.done
-        ]
+        epsilon: [method for method in METHODS if unit.lacks(method, task, epsilon)]
         for epsilon in options.epsilons
     }
     if not any(wanted.values()):
@@ -72,7 +83,9 @@ def run_unit(unit):
         lines.append(_reference(task, trial))
     for epsilon, methods in wanted.items():
         data = Data(task, trial, epsilon, options.neighbours)  # one scaling for all methods
-        lines += [_fit(method, data, unit.seed) for method in methods]
+        for method in methods:
+            finalists = (unit.finalists or {}).get((task.name, epsilon, method.key))
+            lines.append(_fit(method, data, unit.seed, finalists))
     return [facts(unit.suite, task, trial, unit.seed) | line for line in lines]
 
 
@@ -83,19 +96,25 @@ def _reference(task, trial):
     return {"epsilon": None, "method": NON_PRIVATE} | judged(trial, {best: fits[best]})
 
 
-def _fit(method, data, seed):
+def _fit(method, data, seed, finalists=None):
     """Fit and judge; an error becomes a line, so that one method does not stop the others."""
+    rng = generator(data.task.name, seed, data.epsilon, method.key)
     line = {"epsilon": data.epsilon, "method": method.key, "tuning": method.tuning}
     start = time.process_time()
     try:
         with np.errstate(all="ignore"):
-            fits = method.fit(data, generator(data.task.name, seed, data.epsilon, method.key))
+            if finalists:
+                fits = method.fit(data, rng, kept=finalists.among(method.settings(data)))
+            else:
+                fits = method.fit(data, rng)
     except Exception as error:
         return line | {"error": f"{type(error).__name__}: {error}"}
     line["seconds"] = round(time.process_time() - start, 4)
-    line |= judged(data.trial, {name: fit[:2] for name, fit in fits.items()})
-    (*_, last) = next(iter(fits.values()))
-    return line | (coverage(last, data.trial.truth) if method.tuning == "ours" else {})
+    line |= judged(data.trial, {name: fit and fit[:2] for name, fit in fits.items()})
+    if method.tuning != "ours":
+        return line
+    ((*_, model),) = fits.values()
+    return line | coverage(model, data.trial.truth)
 
 
 def coverage(model, truth):
@@ -115,11 +134,20 @@ def coverage(model, truth):
 def run(suite, path, options, *, n_seeds, jobs=1):
     """Run what a file of lines lacks of a suite, and append it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    seeds = [seed_of(suite.name, number) for number in range(n_seeds)]
+    first, later = seeds[:FULL_SEEDS], seeds[FULL_SEEDS:]
+    _run_wave(suite, path, options, first, jobs)
+    if later:
+        _run_wave(suite, path, options, later, jobs, pick(read(path), first))
+
+
+def _run_wave(suite, path, options, seeds, jobs, finalists=None):
+    """Run what is missing at some seeds; ``finalists`` None means all settings."""
     done = frozenset(key(line) for line in read(path) if "error" not in line)
     units = [
-        Unit(suite.name, place, seed_of(suite.name, number), options, done)
+        Unit(suite.name, place, seed, options, done, _of_task(finalists, task))
         for place, task in enumerate(suite.tasks)
-        for number in range(n_seeds)
+        for seed in seeds
         if not options.tasks or task.name in options.tasks
     ]
     with path.open("a") as out:
@@ -128,6 +156,11 @@ def run(suite, path, options, *, n_seeds, jobs=1):
             if lines:
                 name = suite.tasks[unit.place].name
                 print(f"  {number}/{len(units)} {name}, seed {unit.seed}", flush=True)
+
+
+def _of_task(finalists, task):
+    """Keep the finalists of one task; None stays None."""
+    return finalists and {cell: found for cell, found in finalists.items() if cell[0] == task.name}
 
 
 def _each(units, jobs):

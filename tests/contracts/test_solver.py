@@ -1,6 +1,5 @@
 """What every solver promises: plans need no records, spent is planned, answers are in the set."""
 
-import dataclasses
 import inspect
 from importlib import import_module
 from statistics import median
@@ -12,7 +11,7 @@ import tailguard as tg
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
 from tailguard.privacy.solve import spent_share
-from tailguard.solvers.base import Problem, Stage
+from tailguard.solvers.base import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
 
 N_ROWS = 300
@@ -130,11 +129,10 @@ def test_pure_privacy_is_refused_in_one_sentence(name):
 def test_a_run_beyond_its_reserve_is_stopped_before_it_reads(name):
     X, y = regression()
     problem, guarantee = problem_for(name), promises(name)[0]
+    less = tg.ApproxDP(0.9, 1e-6) if name in APPROXIMATE else tg.GDP(0.9)
     plan = make_solver(name).plan(problem, guarantee)
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)
-    gate.reserve(
-        dataclasses.replace(plan, stages=plan.stages[:-1] or (Stage("", "", 0.1, 1, 1),)).event
-    )
+    gate.reserve(make_solver(name).plan(problem, less).event, coordinates=plan.coordinates)
     with pytest.raises(BudgetError):
         make_solver(name).run(plan, gate)
 

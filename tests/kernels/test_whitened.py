@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.checks import InputError
 from tailguard.kernels.bins import Bins
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.column_histograms import ColumnHistogramCount
@@ -26,17 +27,36 @@ U, SCORE = S @ MAP, S @ WEIGHTS
 LENGTH = np.linalg.norm(U, axis=1)
 
 
-def rows(loss=None):
+def rows(loss=None, **options):
     return WhitenedRows(
         loss=loss or tg.losses.Squared(), center=CENTER, inverse_scale=1.0 / SCALE, intercept=True,
-        whitening=MAP, weights=WEIGHTS,
+        whitening=MAP, weights=WEIGHTS, **options,
     )  # fmt: skip
 
 
-def test_directions_lengths_and_scores_are_those_of_the_matrix_product():
-    polar = rows().polar(BLOCK)
-    np.testing.assert_allclose(polar.direction * polar.length[:, None], U, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(polar.score, SCORE, rtol=1e-9, atol=1e-9)
+def together(chunks, name):
+    """One array of all chunks, each copied before the next is read."""
+    return np.concatenate([getattr(chunk, name).T.copy() for chunk in chunks])
+
+
+def test_rows_lengths_and_scores_are_those_of_the_matrix_product():
+    model = rows()
+    np.testing.assert_allclose(together(model.read(BLOCK), "length"), LENGTH, rtol=1e-12)
+    np.testing.assert_allclose(together(model.read(BLOCK), "score"), SCORE, atol=1e-12)
+    directions = [(c.mapped * c.inverse).T.copy() for c in model.read(BLOCK, shrunk=0.5)]
+    np.testing.assert_allclose(
+        np.concatenate(directions), 0.5 * U / LENGTH[:, None], rtol=1e-9, atol=1e-12
+    )
+
+
+def test_what_is_not_asked_for_is_zero_and_changes_nothing_else():
+    (scores,) = rows().read(BLOCK.rows(0, 9), lengths=False)
+    (lengths,) = rows().read(BLOCK.rows(0, 9), scores=False)
+    np.testing.assert_allclose(scores.score, SCORE[:9], atol=1e-12)
+    np.testing.assert_allclose(lengths.length, LENGTH[:9], rtol=1e-12)
+    assert scores.mapped.size == 0
+    assert not scores.length.any()
+    assert not lengths.score.any()
 
 
 def test_the_score_comes_from_the_whole_row_and_only_the_summed_row_is_cut():
@@ -47,13 +67,27 @@ def test_the_score_comes_from_the_whole_row_and_only_the_summed_row_is_cut():
 
 
 def test_increments_add_up_to_the_score_at_the_top_level():
-    levels, shares = (0.5, 2.0, 6.0), (1.0, 0.5, 0.25)
+    levels, shares = (1, 2, 6), (1.0, 0.5, 0.25)
     kernel = ScoreLadderSum(rows=rows(), row_limit=9.0, levels=levels, shares=shares, grid=GRID)
     parts = (kernel.sum_block(BLOCK) * GRID).reshape(3, 3)
     widths = np.diff([0.0, *levels])
     whole = ((widths / shares)[:, None] * parts).sum(axis=0)
     cut = U * np.minimum(1.0, 9.0 / LENGTH)[:, None]
     np.testing.assert_allclose(whole, np.clip(SCORE - Y, -6.0, 6.0) @ cut, rtol=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("row_limit", [1.5, 99.0])
+def test_magnitudes_count_rows_by_the_size_of_their_clipped_slope(row_limit):
+    shares = (1.0, 0.5)
+    kernel = ScoreLadderSum(
+        rows=rows(), row_limit=row_limit, levels=(0.8, 2.0), shares=shares, grid=GRID,
+        magnitudes=True,
+    )  # fmt: skip
+    cut, sizes = U * np.minimum(1.0, row_limit / LENGTH)[:, None], np.abs(SCORE - Y)
+    parts = np.minimum(sizes, 0.8) / 0.8, (np.clip(sizes, 0.8, 2.0) - 0.8) / 1.2
+    expected = [share * (part @ cut) for share, part in zip(shares, parts, strict=True)]
+    found = (kernel.sum_block(BLOCK) * GRID).reshape(2, 3)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5)
 
 
 def test_second_moments_are_packed_with_the_frobenius_norm():
@@ -72,7 +106,7 @@ def test_the_curvature_weight_of_a_logistic_score_is_its_variance(reach):
     weighting = Weighting(kind="curvature", slope_limit=1.0, reach=reach, bound=0.25)
     model, block = rows(tg.losses.Logistic()), RecordBlock(X, np.ones(len(X)))
     p = 1.0 / (1.0 + np.exp(-SCORE))
-    found = weighting.of(model, model.polar(block), block) * 0.25
+    found = np.concatenate([weighting.of(model, chunk) for chunk in model.read(block)]) * 0.25
     np.testing.assert_allclose(found, p * (1.0 - p), atol=0.02)
 
 
@@ -92,9 +126,19 @@ def test_histograms_count_every_record_once():
 
 def test_rows_at_the_ends_of_the_floats_keep_a_direction_or_count_as_zero():
     odd = np.array([[1e308, -1e308, 1e308, 1e308], [5e-324, 0.0, 0.0, 0.0], [np.inf, 0, 0, 0]])
-    polar = rows().polar(RecordBlock(odd, np.zeros(3)))
-    norms = np.linalg.norm(polar.direction, axis=1)
-    assert (norms <= 1.0).all()
-    assert np.isfinite(polar.length).all()
-    assert polar.length[2] == 0.0
-    assert polar.void.tolist() == [False, False, True]
+    (chunk,) = rows().read(RecordBlock(odd, np.zeros(3)))
+    norms = np.linalg.norm(chunk.mapped * chunk.inverse, axis=0)
+    np.testing.assert_allclose(norms, [1.0, 1.0, 0.0], atol=1e-15)
+    assert np.isfinite(chunk.length).all()
+    assert chunk.length[2] == 0.0
+    assert chunk.void.tolist() == [False, False, True]
+
+
+def test_columns_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="one entry per feature"):
+        next(rows().read(RecordBlock(X[:, :3].copy())))
+    with pytest.raises(InputError, match="inverse_scale must have one entry"):
+        WhitenedRows(
+            loss=None, center=CENTER, inverse_scale=np.ones(3), intercept=True, whitening=MAP,
+            weights=WEIGHTS,
+        )  # fmt: skip

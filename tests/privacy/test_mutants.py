@@ -12,6 +12,7 @@ from privacy.mutants.add_remove import AddRemoveSensitivity
 from privacy.mutants.halved_noise import HalvedNoise
 from privacy.mutants.naive_soft import NaiveClosedForm, printed_closed_form
 from privacy.mutants.no_clip import ForgottenClip
+from privacy.mutants.one_sided import OneSidedLadder
 from privacy.mutants.reused_histogram import ReusedHistogram
 from privacy.mutants.uncharged import UnchargedCounts
 from support.attack import attack
@@ -31,6 +32,7 @@ from tailguard.solvers.whitened_newton import WhitenedNewton
 EXAMPLES = {example.name: example for example in query_examples()}
 SQUARED = EXAMPLES["mean-clipped-gradient/squared"]
 SOFT = EXAMPLES["soft-mean/smoothing-4.6"]
+SIZES = EXAMPLES["score-ladder/magnitudes"]
 N_DRAWS = 6_000
 
 
@@ -45,6 +47,15 @@ def mutated(mutant):
 def test_a_query_that_understates_its_sensitivity_is_caught(mutant):
     assert attack(SQUARED, 200, seed=1) <= 1.0
     assert attack(mutated(mutant), 200, seed=1) > 1.5
+
+
+def test_sizes_of_slopes_that_are_taken_for_one_sided_are_caught():
+    exact = SIZES.query
+    mutant = OneSidedLadder(
+        exact.view, exact.row_limit, exact.levels, exact.shares, magnitudes=True
+    )
+    assert attack(SIZES, 200, seed=1) <= 1.0
+    assert attack(dataclasses.replace(SIZES, query=mutant), 200, seed=1) > 1.5
 
 
 def test_the_printed_closed_form_of_the_soft_truncation_is_caught():

@@ -97,3 +97,23 @@ def test_what_is_refused():
             cut()
     with pytest.raises(InputError):
         held.check(Block(blocks, 2))
+
+
+def test_a_sample_is_uniform_in_the_order_of_the_data_and_its_rows_are_kept():
+    drawn = np.zeros(10)
+    for seed in range(600):
+        held = partitions(seed=seed)
+        (block,) = held.cut("sample", (4,))
+        rows = held.rows_of(block)
+        values = values_of(rows)
+        assert len(values) == 4
+        assert values == sorted(values)
+        assert held.rows_of(block) is rows
+        drawn[np.array(values, dtype=int)] += 1
+    assert np.abs(drawn - 240.0).max() < 5.0 * np.sqrt(600 * 0.4 * 0.6)
+
+
+def test_a_block_of_more_than_half_of_the_records_is_copied_anew():
+    held = partitions()
+    (whole,) = held.cut("all", (10,))
+    assert held.rows_of(whole) is not held.rows_of(whole)

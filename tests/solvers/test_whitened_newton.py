@@ -10,6 +10,7 @@ from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.solvers import whitened_newton
 from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened import looking
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
@@ -46,7 +47,7 @@ def run(name, X, y, guarantee, *, seed=0, intercept=True, exposure=None):
         return solver.run(plan, gate), gate, plan
 
 
-def overflowing(*_):
+def overflowing(*_, **__):
     """A stage in which plain floats overflow."""
     return 1e300**2
 
@@ -58,10 +59,18 @@ def unreadable(fit):
 
 
 @pytest.mark.parametrize(
-    ("stage", "broken"), [("step", overflowing), ("bend", unreadable), ("calibrate", overflowing)]
+    ("file", "stage", "broken"),
+    [
+        (whitened_newton, "step", overflowing),
+        (looking, "bend", unreadable),
+        (looking, "look_at_leaning", overflowing),
+        (whitened_newton, "calibrate", overflowing),
+    ],
 )
-def test_what_goes_beyond_the_floats_leaves_the_fit_where_it_stands(stage, broken, monkeypatch):
-    monkeypatch.setattr(whitened_newton, stage, broken)
+def test_what_goes_beyond_the_floats_leaves_the_fit_where_it_stands(
+    file, stage, broken, monkeypatch
+):
+    monkeypatch.setattr(file, stage, broken)
     X, y = data("squared", 20_000)
     solution, gate, plan = run("squared", X, y, tg.GDP(1.0))
     np.testing.assert_allclose(solution.coef, [0.6, -0.4, 0.0], atol=0.12)

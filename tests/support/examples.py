@@ -398,6 +398,9 @@ def whitened_examples():
     ):
         query = ScoreLadder(view, limit, levels, shares)
         yield Example(f"score-ladder/{name}", query, pair, *opposite, loss)
+    sizes = ScoreLadder(whitened, 2.0, (0.5, 2.0), (1.0, 0.4), magnitudes=True)
+    sides = (9.0, 0, 0, 1e6), (-9.0, 0, 0, 1e6)
+    yield Example("score-ladder/magnitudes", sizes, pair, *sides, squared)
     yield Example(
         "score-ladder/exposure", ScoreLadder(constant, 3.0, (4.0, 9.0), (1.0, 1.0)), np.zeros(4),
         (1e9, 0, 0, 1e9, 1.0), (-1e9, 0, 0, 1e9, 1.0), poisson, exposed=True,

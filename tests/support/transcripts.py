@@ -41,6 +41,7 @@ class Transcript:
 
     shifts: list = field(default_factory=list)
     noises: list = field(default_factory=list)
+    queries: list = field(default_factory=list)
 
     @property
     def mu(self):
@@ -76,6 +77,7 @@ class OverheardGate(Gate):
         shift = float(np.linalg.norm(way))
         if shift > 0.0:
             noise = (heard.raw - clean) / calibration.noise_std
+            self.transcript.queries.append(query)
             self.transcript.shifts.append(shift)
             self.transcript.noises.append(self.sign * float(noise @ way) / shift)
         return answer

@@ -1,15 +1,16 @@
-"""Records read through a released linear map: directions, lengths, scores, bounded slopes.
+"""Records read through a released linear map: rows, lengths, scores, bounded slopes.
 
 One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
 ``s = ((x - center) * inverse_scale, 1?, y?)`` and the whitened row ``u = s @ whitening``. Its score
 is ``s @ weights + offset`` from the row as it is: only the row's length in the sum is bounded, so
 that a loss whose slopes average zero at the truth keeps doing so (Mallows weights).
 
-Everything runs chunk by chunk in NumPy; a chunk's matrix product depends on that chunk alone.
+A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone, and
+another loop; what one value per record is made of stays in NumPy.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +18,54 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError, check_finite, check_positive
 from tailguard.losses.base import Loss
 
+from .base import chunks_of
 from .block import FloatArray, RecordBlock
-from .chunks import shrink
 
-__all__ = ["PolarRows", "WhitenedRows"]
+__all__ = ["WhitenedChunk", "WhitenedRows"]
 
-# Larger standardised features count as this; then no product below overflows.
-LARGEST_FEATURE = 1e150
 LARGEST_ENTRY = 1e100
-# A shorter scaled row has no direction in floats: its square is not a normal number.
-SMALLEST_LENGTH = 1e-140
 
 
 @dataclass(frozen=True, eq=False)
-class PolarRows:
-    """Whitened rows of one chunk as unit directions and lengths, with their scores.
+class WhitenedChunk:
+    """One chunk of records, read; the next one is read into the same arrays.
+
+    Attributes
+    ----------
+    mapped
+        Whitened rows, one in each column, scaled so that no square overflows.
+    length, inverse
+        Lengths of the whitened rows, and the shrunk inverse lengths of the scaled ones: zero where
+        a row has no direction.
+    score, target
+        Scores and standardised targets: no numbers where void.
+    void
+        Which records count as zero.
 
     Examples
     --------
-    >>> PolarRows(np.ones((1, 1)), np.array([2.0]), np.array([0.5]), np.array([False])).length
+    >>> one = np.ones(1)
+    >>> WhitenedChunk(np.ones((1, 1)), 2.0 * one, one, 0.5 * one, one, one > 1.0).length
     array([2.])
     """
 
-    direction: FloatArray
+    mapped: FloatArray
     length: FloatArray
+    inverse: FloatArray
     score: FloatArray
+    target: FloatArray
     void: NDArray[np.bool_]
+
+
+class _Buffers:
+    """Room for one chunk, overwritten by the next; what nobody asks for stays zero."""
+
+    def __init__(self, n_rows: int, n_mapped: int, height: int) -> None:
+        self.n_rows = n_rows
+        self.rows = np.empty((n_rows, height))
+        self.mapped = np.empty((n_mapped, n_rows))
+        self.known = np.zeros((2, n_rows))  # targets and offsets
+        self.units, self.lengths, self.inverses, self.scores = np.zeros((4, n_rows))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,8 +83,9 @@ class WhitenedRows:
 
     Guarantee
     ---------
-    Directions have norm at most 1 after the shrink, and void records have length zero, for every
-    input. Each record's row depends on that record and on public numbers only.
+    A column of ``mapped`` times its entry of ``inverse`` has norm at most 1 for every input, less
+    what ``shrunk`` takes off. Void records have length zero. What is read of a record depends on
+    that record and on public numbers only, up to the rounding of its chunk's matrix product.
 
     Examples
     --------
@@ -69,8 +93,8 @@ class WhitenedRows:
     ...     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=True,
     ...     whitening=np.eye(2), weights=np.zeros(2),
     ... )
-    >>> rows.polar(RecordBlock(np.array([[0.0], [np.inf]]))).length
-    array([1., 0.])
+    >>> [chunk.length for chunk in rows.read(RecordBlock(np.array([[0.0], [np.inf]])))]
+    [array([1., 0.])]
     """
 
     loss: Loss | None
@@ -85,11 +109,20 @@ class WhitenedRows:
     target_in_row: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("center", "inverse_scale", "whitening", "weights"):
+            # The compiled loops take no other type.
+            numbers = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            object.__setattr__(self, name, numbers)
         n_coordinates = self.center.size + int(self.intercept) + int(self.target_in_row)
         if self.whitening.shape[0] != n_coordinates or self.weights.shape != (n_coordinates,):
             raise InputError(
                 f"whitening and weights must have {n_coordinates} rows; got "
                 f"{self.whitening.shape} and {self.weights.shape}."
+            )
+        if self.inverse_scale.shape != self.center.shape:
+            raise InputError(
+                f"inverse_scale must have one entry per centre; got {self.inverse_scale.size} for "
+                f"{self.center.size}."
             )
         numbers = np.concatenate([self.whitening.ravel(), self.weights])
         if not (np.abs(numbers) <= LARGEST_ENTRY).all():
@@ -106,65 +139,72 @@ class WhitenedRows:
         """Number of whitened coordinates."""
         return int(self.whitening.shape[1])
 
-    @cached_property
-    def _map(self) -> FloatArray:
-        return np.ascontiguousarray(np.column_stack([self.whitening, self.weights]))
-
-    def target(self, chunk: RecordBlock) -> FloatArray:
-        """Return the standardised targets of one chunk."""
-        return (chunk.vector("target") - self.target_center) / self.target_scale
-
-    def standardised(self, chunk: RecordBlock, void: NDArray[np.bool_]) -> FloatArray:
-        """Return the standardised rows of one chunk: finite for every input, zero where void."""
-        n_features = self.center.size
-        rows = np.ones((chunk.n_rows, self.whitening.shape[0]))
-        features = rows[:, :n_features]
-        np.subtract(chunk.features, self.center, out=features)
-        features *= self.inverse_scale
-        if self.target_in_row:
-            rows[:, -1] = self.target(chunk)
-        if not np.abs(rows).max(initial=0.0) <= LARGEST_FEATURE:
-            rows = np.clip(np.nan_to_num(rows, nan=0.0), -LARGEST_FEATURE, LARGEST_FEATURE)
-        if void.any():
-            rows[void] = 0.0
-        return rows
+    def read(
+        self, block: RecordBlock, *, shrunk: float = 1.0, lengths: bool = True, scores: bool = True
+    ) -> Iterator[WhitenedChunk]:
+        """Read a block chunk by chunk; without lengths, or scores, there are zeros for them."""
+        if block.features.shape[1] != self.center.size:
+            raise InputError(
+                f"center must have one entry per feature; got {self.center.size} for "
+                f"{block.features.shape[1]} features."
+            )
+        # Products with the transposed map leave one number of every record side by side.
+        parts = [self.whitening.T] * lengths + [self.weights[None, :]] * scores
+        released, width = np.concatenate(parts), self.width * lengths
+        room = None
+        for chunk in chunks_of(block):
+            if room is None or room.n_rows != chunk.n_rows:
+                room = _Buffers(chunk.n_rows, *released.shape)
+            self._standardise(chunk, room)
+            yield self._mapped(room, released, width, shrunk)
 
     @np.errstate(all="ignore")
-    def polar(self, chunk: RecordBlock) -> PolarRows:
-        """Return directions, lengths and scores of one chunk."""
-        void = chunk.void()
-        rows = self.standardised(chunk, void)
-        # Scaling by the largest entry first keeps products and squares within range.
-        largest = np.abs(rows).max(axis=1, initial=0.0)
-        rows /= np.where(largest == 0.0, 1.0, largest)[:, None]
-        mapped = rows @ self._map
-        direction = mapped[:, :-1]
-        length = np.sqrt(np.einsum("ij,ij->i", direction, direction))
-        seen = length > SMALLEST_LENGTH
-        direction = (
-            direction
-            * (np.where(seen, shrink(self.width), 0.0) / np.where(seen, length, 1.0))[:, None]
-        )
-        score = largest * mapped[:, -1] + (
-            chunk.vector("offset") - self.offset_center if chunk.offset is not None else 0.0
-        )
-        return PolarRows(direction, np.where(seen, largest * length, 0.0), score, void)
+    def _mapped(
+        self, room: _Buffers, released: FloatArray, width: int, shrunk: float
+    ) -> WhitenedChunk:
+        """Map the standardised rows: ``width`` coordinates, and a score if ``released`` has one."""
+        from .whitened_loops import measure  # noqa: PLC0415 (Numba takes a while to load)
 
-    def slope(self, polar: PolarRows, chunk: RecordBlock, limit: float) -> FloatArray:
+        np.matmul(released, room.rows.T, out=room.mapped)
+        if width:
+            measure()(room.mapped[:width], room.units, shrunk, room.lengths, room.inverses)
+        if width < len(released):
+            room.scores[:] = room.units * room.mapped[width] + room.known[1]
+        void = room.units == 0.0
+        return WhitenedChunk(
+            room.mapped[:width], room.lengths, room.inverses, room.scores, room.known[0], void
+        )
+
+    def _standardise(self, chunk: RecordBlock, room: _Buffers) -> None:
+        from .whitened_loops import standardise  # noqa: PLC0415 (see above)
+
+        columns = (
+            np.zeros(0) if values is None else np.ascontiguousarray(values)
+            for values in (chunk.target, chunk.offset)
+        )
+        shifts = (float(self.target_center), float(self.target_scale), float(self.offset_center))
+        standardise(chunk.features.dtype)(
+            chunk.features, *columns, self.center, self.inverse_scale, shifts, self.target_in_row,
+            room.known, room.units, room.rows,
+        )  # fmt: skip
+
+    def slope(self, chunk: WhitenedChunk, limit: float) -> FloatArray:
         """Return slopes within ``limit``; zero where void or not a number."""
-        return self._bounded_slope(polar.score, self.target(chunk), limit, polar.void)
+        return self._bounded_slope(chunk.score, chunk, limit)
 
     def curvature(
-        self, polar: PolarRows, chunk: RecordBlock, limit: float, reach: float, bound: float
+        self, chunk: WhitenedChunk, limit: float, reach: float, bound: float
     ) -> FloatArray:
         """Return the rise of the clipped slope over ``2 * reach``, per unit, within 0 and bound."""
-        target = self.target(chunk)
-        above = self._bounded_slope(polar.score + reach, target, limit, polar.void)
-        below = self._bounded_slope(polar.score - reach, target, limit, polar.void)
+        above = self._bounded_slope(chunk.score + reach, chunk, limit)
+        below = self._bounded_slope(chunk.score - reach, chunk, limit)
         return np.clip((above - below) / (2.0 * reach), 0.0, bound)
 
-    def _bounded_slope(
-        self, score: FloatArray, target: FloatArray, limit: float, void: NDArray[np.bool_]
-    ) -> FloatArray:
-        slope = np.ones(score.size) if self.loss is None else self.loss.slope(score, target)
-        return np.clip(np.where(np.isnan(slope) | void, 0.0, slope), -limit, limit)
+    @np.errstate(all="ignore")
+    def _bounded_slope(self, score: FloatArray, chunk: WhitenedChunk, limit: float) -> FloatArray:
+        if self.loss is None:
+            slope = np.ones(score.size)
+        else:
+            slope = np.array(self.loss.slope(score, chunk.target), dtype=np.float64)
+        slope[np.isnan(slope) | chunk.void] = 0.0
+        return np.clip(slope, -limit, limit, out=slope)

@@ -6,11 +6,11 @@ import numpy as np
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 
-from .base import chunks_of, round_to_lattice
+from .base import round_to_lattice
 from .bins import Bins
 from .block import FloatArray, IntArray, RecordBlock
 from .chunks import shrink
-from .whitened import PolarRows, WhitenedRows
+from .whitened import WhitenedChunk, WhitenedRows
 
 __all__ = ["ScoreLadderSum", "SecondMomentSum", "Weighting", "WhitenedHistogram"]
 
@@ -44,14 +44,19 @@ class Weighting:
         check_positive("reach", self.reach)
         check_positive("bound", self.bound)
 
-    def of(self, rows: WhitenedRows, polar: PolarRows, chunk: RecordBlock) -> FloatArray:
+    @property
+    def needs_scores(self) -> bool:
+        """Whether a weight depends on the score."""
+        return self.kind != "one"
+
+    def of(self, rows: WhitenedRows, chunk: WhitenedChunk) -> FloatArray:
         """Return the weights of one chunk's records."""
         if self.kind == "one":
-            return np.where(polar.void, 0.0, 1.0)
+            return np.where(chunk.void, 0.0, 1.0)
         if self.kind == "curvature":
-            rise = rows.curvature(polar, chunk, self.slope_limit, self.reach, self.bound)
+            rise = rows.curvature(chunk, self.slope_limit, self.reach, self.bound)
             return np.minimum(rise / self.bound, 1.0)
-        return np.minimum((rows.slope(polar, chunk, self.slope_limit) / self.slope_limit) ** 2, 1.0)
+        return np.minimum((rows.slope(chunk, self.slope_limit) / self.slope_limit) ** 2, 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,7 +65,7 @@ class ScoreLadderSum:
 
     Level ``k`` adds ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1})`` times
     the row, which is cut to length ``row_limit``; ``h_{-1}`` is 0. One level is the plain clipped
-    score, in units of its limit.
+    score, in units of its limit. With ``magnitudes`` slopes count without their signs.
 
     Guarantee
     ---------
@@ -86,6 +91,7 @@ class ScoreLadderSum:
     levels: tuple[float, ...]
     shares: tuple[float, ...]
     grid: float
+    magnitudes: bool = False
 
     def __post_init__(self) -> None:
         check_positive("row_limit", self.row_limit)
@@ -110,18 +116,19 @@ class ScoreLadderSum:
     @np.errstate(all="ignore")
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the increments of one block."""
-        total = np.zeros(self.size, dtype=np.int64)
-        edges = np.array([0.0, *self.levels])
-        factor = np.array(self.shares) * shrink(self.size)
-        for chunk in chunks_of(block):
-            polar = self.rows.polar(chunk)
-            slope = self.rows.slope(polar, chunk, self.levels[-1])
-            # The share of a level that the slope reaches, between 0 and 1, with its sign.
-            reached = (np.abs(slope)[:, None] - edges[:-1]) / np.diff(edges)
-            parts = np.copysign(np.clip(reached, 0.0, 1.0), slope[:, None]) * factor
-            parts *= np.minimum(polar.length, self.row_limit)[:, None]
-            total += round_to_lattice((parts.T @ polar.direction).ravel(), self.grid)
-        return total
+        from .whitened_loops import climb  # noqa: PLC0415 (Numba takes a while to load)
+
+        total = np.zeros((len(self.levels), self.rows.width), dtype=np.int64)
+        levels, shares = (np.array(part, dtype=np.float64) for part in (self.levels, self.shares))
+        # A length errs by width / 2 + 2 roundoffs, a factor by five: the shrink covers both.
+        for chunk in self.rows.read(block, shrunk=shrink(self.size)):
+            slope = self.rows.slope(chunk, self.levels[-1])
+            slope = np.abs(slope) if self.magnitudes else slope
+            factors = np.empty((levels.size, slope.size))
+            climb()(slope, chunk.length, chunk.inverse, self.row_limit, levels, shares, factors)
+            for level, factor in enumerate(factors):
+                total[level] += round_to_lattice(chunk.mapped @ factor, self.grid)
+        return total.ravel()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -177,13 +184,15 @@ class SecondMomentSum:
         upper = np.triu_indices(width)
         packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
         total = np.zeros(self.size, dtype=np.int64)
-        for chunk in chunks_of(block):
-            polar = self.rows.polar(chunk)
-            weight = self.weighting.of(self.rows, polar, chunk) * shrink(4 * width)
-            weight *= np.minimum(polar.length, self.row_limit)
-            weight *= np.minimum(polar.length, self.row_cap)
-            moments = (polar.direction * weight[:, None]).T @ polar.direction
-            total += round_to_lattice(moments[upper] * packing, self.grid)
+        scores = self.weighting.needs_scores
+        # Twice the roundoffs of a length, and twelve of a root and its square: shrunk twice.
+        for chunk in self.rows.read(block, shrunk=shrink(4 * width), scores=scores):
+            weight = self.weighting.of(self.rows, chunk)
+            weight *= np.minimum(chunk.length, self.row_limit)
+            weight *= np.minimum(chunk.length, self.row_cap)
+            # A matrix times its own transpose takes half the work, and is symmetric to the bit.
+            roots = chunk.mapped * (np.sqrt(weight) * chunk.inverse)
+            total += round_to_lattice((roots @ roots.T)[upper] * packing, self.grid)
         return total
 
 
@@ -231,14 +240,15 @@ class WhitenedHistogram:
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the records of one block."""
         total = np.zeros(self.size, dtype=np.int64)
-        for chunk in chunks_of(block):
-            polar = self.rows.polar(chunk)
-            value = polar.length
+        lengths = self.what == "length"
+        scores = not lengths or self.weighting.needs_scores
+        for chunk in self.rows.read(block, lengths=lengths, scores=scores):
+            value = chunk.length
             if self.what == "residual":
-                value = polar.score - self.rows.target(chunk)
+                value = chunk.score - chunk.target
             elif self.what == "slope":
-                value = self.rows.slope(polar, chunk, np.inf)
-            weight = self.weighting.of(self.rows, polar, chunk)
+                value = self.rows.slope(chunk, np.inf)
+            weight = self.weighting.of(self.rows, chunk)
             counts = np.bincount(self.bins.index(value), weights=weight, minlength=self.size)
             total += round_to_lattice(counts.astype(np.float64), self.grid)
         return total

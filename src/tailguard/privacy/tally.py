@@ -92,14 +92,36 @@ class Tally:
     def covers(self, other: "Tally") -> bool:
         """Tell whether ``other`` costs at most as much as this, whatever the accountant.
 
-        Gaussian leaves are compared by their total mu; all others one by one, from the largest
-        down. A block may be covered by any block of the same map, because only the maximum counts.
+        Everything Gaussian is compared by its total mu, wherever it happens, since whatever a block
+        was to be asked may be asked of all records for the same mu. All other leaves are compared
+        one by one, from the largest down, and maps that hold such leaves block by block: a block
+        may be covered by any block of the same map, because only the maximum counts.
         """
-        return _leaves_cover(self.leaves, other.leaves) and all(
-            any(planned.covers(part) for planned in self.blocks.get(block_map, {}).values())
-            for block_map, parts in other.blocks.items()
-            for part in parts.values()
+        mixed = self._mixed | other._mixed
+        return (
+            other._squared_mu(mixed) <= self._squared_mu(mixed) * (1.0 + ROUNDING)
+            and _others_cover(self.leaves, other.leaves)
+            and all(
+                any(planned.covers(part) for planned in self.blocks.get(block_map, {}).values())
+                for block_map in mixed
+                for part in other.blocks.get(block_map, {}).values()
+            )
         )
+
+    @cached_property
+    def _mixed(self) -> frozenset[str]:
+        """The maps in which not everything is Gaussian."""
+        return frozenset(
+            block_map
+            for block_map, parts in self.blocks.items()
+            if any(part.kinds - {Gaussian} for part in parts.values())
+        )
+
+    def _squared_mu(self, mixed: frozenset[str] = frozenset()) -> float:
+        """Add up the squares of mu of everything Gaussian, but for what happens in mixed maps."""
+        alone = (n * leaf.mu**2 for leaf, n in self.leaves.items() if isinstance(leaf, Gaussian))
+        plain = (parts for block_map, parts in self.blocks.items() if block_map not in mixed)
+        return sum(alone) + sum(max(part._squared_mu() for part in p.values()) for p in plain)
 
 
 @singledispatch
@@ -134,20 +156,16 @@ def _(event: Parallel) -> Tally:
     return Tally(blocks={event.block_map: {event.block: tally_of(event.event)}})
 
 
-def _leaves_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:
-    """Compare leaves alone; the tolerance is half of what rounding budgets down gave away."""
-    if _squared_mu(spent) > _squared_mu(planned) * (1.0 + ROUNDING):
-        return False
+def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:
+    """Compare leaves that are not Gaussian.
+
+    The tolerance, here as for mu, is half of what rounding budgets down gave away.
+    """
     others = [_family_and_size(leaf) for leaf in spent if not isinstance(leaf, Gaussian)]
     return all(
         _count(planned, family, size * (1.0 - ROUNDING)) >= _count(spent, family, size)
         for family, size in others
     )
-
-
-def _squared_mu(leaves: Mapping[Event, int]) -> float:
-    """Add up the squares of mu."""
-    return sum(times * leaf.mu**2 for leaf, times in leaves.items() if isinstance(leaf, Gaussian))
 
 
 def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:

@@ -41,6 +41,8 @@ class ScoreLadder(GaussianQuery):
         Clip levels of the slope, increasing; the level before the first is 0.
     shares
         How the budget is shared: the noise of an increment is its width over its share.
+    magnitudes
+        Whether slopes count without their signs, which tells along which rows they are large.
 
     Guarantee
     ---------
@@ -67,6 +69,7 @@ class ScoreLadder(GaussianQuery):
     row_limit: float
     levels: tuple[float, ...]
     shares: tuple[float, ...] = field(default=(1.0,))
+    magnitudes: bool = False
 
     name = "sum of clipped scores"
 
@@ -88,6 +91,7 @@ class ScoreLadder(GaussianQuery):
             levels=self.levels,
             shares=self.shares,
             grid=calibration.grid,
+            magnitudes=self.magnitudes,
         )
         with one_blas_thread():
             return rows.reduce(kernel)
@@ -109,4 +113,5 @@ class ScoreLadder(GaussianQuery):
             "norm_limit": self.norm_limit,
             "coordinates": self.view.width,
             "levels": len(self.levels),
+            "magnitudes": int(self.magnitudes),
         }

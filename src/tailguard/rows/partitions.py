@@ -13,7 +13,7 @@ import numpy as np
 
 from tailguard.checks import BudgetError, InputError
 from tailguard.kernels.block import IntArray
-from tailguard.noise.partition import random_permutation
+from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source
 from tailguard.privacy.blocks import Block, Blocks
 
@@ -24,12 +24,18 @@ __all__ = ["Partitions"]
 
 @dataclass(eq=False, repr=False)
 class _Cut:
-    """Places in random order, of which each block takes the next so many."""
+    """Places in random order, of which each block takes the next so many.
+
+    Of a sample, one block of at most half of the places, the copied rows are kept: whoever cuts one
+    asks it again and again.
+    """
 
     blocks: Blocks
     order: IntArray
     ends: IntArray
     used: set[int] = field(default_factory=set)
+    sample: bool = False
+    rows: Rows | None = None
 
     def places(self, index: int) -> IntArray:
         """Return the places of a block: in the order of the data, or as drawn where amplified.
@@ -89,11 +95,15 @@ class Partitions:
                 raise InputError(
                     f"name must be new for each partition; there is one called {name!r}."
                 )
-            order = random_permutation(
-                self._rows.n_rows if outer is None else len(outer), self._source
-            )
+            n_places = self._rows.n_rows if outer is None else len(outer)
+            # Of one block of few places no order of the others is needed.
+            sample = len(blocks) == 1 and not amplified and 2 * blocks.sizes[0] <= n_places
+            if sample:
+                order = random_sample(n_places, blocks.sizes[0], self._source)
+            else:
+                order = random_permutation(n_places, self._source)
             order = order if outer is None else outer[order]
-            self._cuts[name] = _Cut(blocks, order, np.cumsum(blocks.sizes))
+            self._cuts[name] = _Cut(blocks, order, np.cumsum(blocks.sizes), sample=sample)
         return blocks
 
     def check(self, block: Block) -> Block:
@@ -112,6 +122,10 @@ class Partitions:
         """Return the records of a block; of an amplified partition, for the only time."""
         with self._lock:
             cut = self._cuts[self.check(block).block_map]
+            if cut.sample:
+                if cut.rows is None:
+                    cut.rows = self._rows.restricted(cut.places(block.index))
+                return cut.rows
             places = cut.places(block.index)
             if block.blocks.amplified:
                 cut.used.add(block.index)

@@ -25,7 +25,7 @@ from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.begin import begin
 from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.looking import bend, choose, look_at_rows, look_at_slopes
+from tailguard.solvers.whitened.looking import look_at_rows, prepare
 from tailguard.solvers.whitened.purse import BEYOND_FLOATS, Purse
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import Shares, stages_for
@@ -64,8 +64,8 @@ class WhitenedNewton:
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=4, intercept=True)
     >>> plan = WhitenedNewton().plan(problem, tg.ApproxDP(1.0, 1e-6))
-    >>> plan.stage("round 3").times
-    1
+    >>> plan.stage("rounds of phase 4").times
+    32
     """
 
     target: str = "mean"
@@ -95,7 +95,7 @@ class WhitenedNewton:
             problem=problem,
             guarantee=guarantee,
             stages=stages_for(problem, shares, mu),
-            settings={"target": self.target, **predicted(problem, mu)},
+            settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
             assumptions=_assumptions(problem, mu),
         )
 
@@ -150,18 +150,13 @@ def _rounds(fit: Fit) -> bool:
     """Take the planned rounds; stop early only where released histograms show nothing."""
     if not fit.curved and not look_at_rows(fit):
         return False
-    for number in range(len(fit.shares.rounds)):
-        bent = number in fit.shares.bend and bend(fit)
-        if bent and not fit.curved:
-            look_at_rows(fit)
-        if number in fit.shares.look:
-            if fit.curved:
-                look_at_rows(fit)
-            look_at_slopes(fit)
-        if fit.rows is None or (fit.slopes is None and fit.has("slopes")):
+    last = len(fit.shares.rounds) - 1
+    for phase, count in enumerate(fit.shares.rounds):
+        if not prepare(fit, phase):
             return False
-        choose(fit)
-        step(fit, number)
+        for number in range(count):
+            step(fit, last=(phase, number) == (last, count - 1))
+    fit.settle()
     return True
 
 

@@ -58,6 +58,21 @@ def test_a_shift_raises_the_level_on_skewed_residuals_most():
     assert rise[2] < 1.5
 
 
+def test_a_leaning_raises_the_level_on_skewed_residuals_alone():
+    levels = [clip(SKEWED, leaning=leaning).slope_limit for leaning in (0.0, 0.02, 0.1, 0.5)]
+    assert (np.diff(levels) >= 0.0).all()
+    assert levels[-1] > 2.0 * levels[0]
+    for law in (NORMAL, HEAVY):
+        assert clip(law, leaning=0.5) == clip(law)
+
+
+def test_the_mean_size_of_a_clipped_slope_is_that_of_the_law():
+    half_normal = math.sqrt(2.0 / math.pi)
+    assert NORMAL.size(50.0) == pytest.approx(half_normal, abs=0.01)
+    assert NORMAL.size(1.0) == pytest.approx(0.6313, abs=0.01)
+    assert SKEWED.size(0.1) == pytest.approx(0.1, abs=0.01)
+
+
 def test_skewness_is_told_from_heavy_tails():
     assert SKEWED.skewed
     assert not HEAVY.skewed

@@ -1,4 +1,4 @@
-"""Steps along the fit: longer or shorter where a likelihood bends otherwise there."""
+"""Steps: shorter the noisier they are, and otherwise along the fit where a likelihood bends."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,19 @@ import pytest
 import tailguard as tg
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.stages import Shares
-from tailguard.solvers.whitened.stepping import BENDS, bend_along, slanted
+from tailguard.solvers.base import Plan, Problem
+from tailguard.solvers.whitened.fit import Arrival, Fit
+from tailguard.solvers.whitened.levels import Clip
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.stages import Shares, rounds_of, stages_for
+from tailguard.solvers.whitened.stepping import (
+    BENDS,
+    LARGEST_PART,
+    SHAKEN,
+    bend_along,
+    slanted,
+    step,
+)
 
 WEIGHTS = np.array([0.9, -0.4, 0.2, 0.7])  # of three columns and the constant
 ALONG = np.array([0.9, -0.4, 0.2, 0.0]) / np.linalg.norm([0.9, -0.4, 0.2])
@@ -60,3 +69,74 @@ def test_steps_stay_as_they_are_for_residuals_and_once_curvature_was_released():
     for loss in (tg.losses.Logistic(), tg.losses.Poisson()):
         assert (slanted(fit_of(loss, bent=True), step) == step).all()
         assert (slanted(fit_of(loss, weights=np.array([0.0, 0.0, 0.0, 0.7])), step) == step).all()
+
+
+class ToldPurse(Purse):
+    """A purse that answers every question with the same score and no noise."""
+
+    def __init__(self, plan, score):
+        super().__init__(plan, None)
+        self.score, self.asked = score, []
+
+    def ask(self, query, state, mu, stage=""):
+        self._spent += mu**2
+        self.asked.append(mu)
+        return self.score[None, :]
+
+
+def stepped(mu, *, n_before=10, last=False, way=-ACROSS):
+    """One round whose Newton step is ``-way``, after others that arrived where it started."""
+    fit = fit_of(tg.losses.Squared())
+    fit.shares = Shares(leaning=0.04)
+    plan = Plan("example", fit.problem, tg.GDP(mu), stages_for(fit.problem, fit.shares, mu))
+    fit.purse, fit.clip = ToldPurse(plan, way), Clip(1.0, 1.0, 1.0, 0.1)
+    query_std = 2.0 / (fit.n_rows * fit.mu(rounds_of(0)))
+    before = Arrival(WEIGHTS, WEIGHTS, query_std, fit.n_rows)
+    fit.arrivals = [before] * n_before
+    step(fit, last=last)
+    assert fit.arrivals[-1].noise_std == pytest.approx(query_std, rel=1e-3) or last
+    return fit
+
+
+def gone(fit):
+    """The part of the step that was gone."""
+    return float((fit.weights - WEIGHTS) @ ACROSS / (ACROSS @ ACROSS))
+
+
+@pytest.mark.parametrize(("mu", "damped"), [(1.0, False), (0.05, True), (0.035, True)])
+def test_a_round_goes_a_part_of_its_step_and_a_noisier_one_less(mu, damped):
+    fit = stepped(mu)
+    arrival = fit.arrivals[-1]
+    np.testing.assert_allclose(arrival.start, WEIGHTS)
+    np.testing.assert_allclose(arrival.weights, WEIGHTS + ACROSS)
+    allowed = SHAKEN / (4 * arrival.noise_std**2)
+    assert (allowed < LARGEST_PART) == damped
+    np.testing.assert_allclose(fit.weights, WEIGHTS + min(LARGEST_PART, allowed) * ACROSS)
+
+
+def test_the_noisier_the_round_the_smaller_the_part():
+    parts = [gone(stepped(mu)) for mu in (1.0, 0.05, 0.04, 0.035)]
+    assert parts[0] == pytest.approx(LARGEST_PART)
+    assert (np.diff(parts) < 0.0).all()
+
+
+@pytest.mark.parametrize(("mu", "n_before"), [(1.0, 0), (0.05, 0), (0.05, 1), (0.01, 10)])
+def test_where_that_is_less_than_an_average_goes_the_fit_stands_at_the_average(mu, n_before):
+    fit = stepped(mu, n_before=n_before)
+    stood = fit.weights.copy()
+    fit.settle()
+    np.testing.assert_array_equal(fit.weights, stood)
+    if mu == 1.0 and n_before == 0:
+        np.testing.assert_allclose(fit.weights, WEIGHTS + ACROSS, rtol=0.01)
+
+
+def test_the_last_round_takes_what_skipped_stages_left_and_keeps_what_later_ones_need():
+    usual, last = stepped(0.5), stepped(0.5, last=True)
+    plan = last.purse.plan
+    later = sum(
+        plan.stage(name).total_mu ** 2
+        for name in ("calibration", "calibration curvature", "variance")
+    )
+    assert usual.purse.asked == [plan.stage(rounds_of(0)).mu]
+    assert last.purse.asked[0] == pytest.approx(np.sqrt(plan.total_mu**2 - later))
+    assert last.purse.asked[0] ** 2 + later <= plan.total_mu**2

@@ -11,7 +11,7 @@ from tailguard.solvers.whitened.variance import clipped_variance, squared_bias
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
-NO_MOVE = np.zeros(2)
+SHARES, NO_MOVE = np.array([0.7, 0.08]), np.zeros(2)
 
 
 def slopes_of(residuals):
@@ -34,18 +34,27 @@ def test_a_normal_interval_that_counts_the_squared_bias_covers_whatever_the_bias
 
 
 def test_symmetric_residuals_leave_no_bias_and_skewed_ones_less_at_higher_levels():
-    assert (squared_bias(symmetric(), 1.0, 4.0, NO_MOVE, 1e-4) == 0.0).all()
-    left = [squared_bias(skewed(), level, 6.0, NO_MOVE, 1e6) for level in (0.5, 1.0, 2.0, 6.0)]
+    assert (squared_bias(symmetric(), (1.0, 4.0), SHARES, NO_MOVE, 1e-4) == 0.0).all()
+    levels = (0.5, 1.0, 2.0, 6.0)
+    left = [squared_bias(skewed(), (level, 6.0), SHARES, NO_MOVE, 1e6) for level in levels]
     assert (np.diff(left, axis=0) < 0.0).all()
+
+
+def test_a_direction_without_a_share_is_not_biased_whatever_noise_moved_it():
+    shares, moved = np.array([0.5, 0.0, 0.2]), np.array([0.1, 0.1, 0.1])
+    left = squared_bias(skewed(), (0.5, 6.0), shares, moved, 1e-4)
+    assert left[1] == 0.0
+    assert (left[[0, 2]] > 0.0).all()
 
 
 def test_what_was_measured_above_a_level_replaces_what_was_expected():
     slopes, moved = skewed(), np.array([-0.4, 0.1])
-    sure = squared_bias(slopes, 0.5, 6.0, moved, 1e-9)
-    beyond = squared_bias(slopes, 6.0, 6.0, NO_MOVE, 1e-9)
+    sure = squared_bias(slopes, (0.5, 6.0), SHARES, moved, 1e-9)
+    beyond = squared_bias(slopes, (6.0, 6.0), SHARES, NO_MOVE, 1e-9)
     np.testing.assert_allclose(sure - beyond, moved**2, rtol=1e-3)
-    vague = squared_bias(slopes, 0.5, 6.0, moved, 1e9)
-    np.testing.assert_allclose(vague, squared_bias(slopes, 0.5, 6.0, NO_MOVE, 1e9), rtol=1e-3)
+    vague = squared_bias(slopes, (0.5, 6.0), SHARES, moved, 1e9)
+    unmoved = squared_bias(slopes, (0.5, 6.0), SHARES, NO_MOVE, 1e9)
+    np.testing.assert_allclose(vague, unmoved, rtol=1e-3)
 
 
 def test_the_tail_that_noise_hides_adds_to_the_variance():

@@ -23,6 +23,7 @@ from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.moments import LEAST, RESOLVED, first_fit, noise_level, whiten
 from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.shares import ENOUGH_EVENTS, enough
 from tailguard.solvers.whitened.stages import LENGTH_BINS, Shares
 
 __all__ = ["begin"]
@@ -80,8 +81,9 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
 def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, float, float]:
     """Release second moments of rows bounded by a released norm; return noise and bound, too."""
     mu = purse.plan.stage("norms").mu
-    counts = purse.ask(WhitenedHistogram(view, "length", LENGTH_BINS), None, mu)
-    law = Law.of(counts, LENGTH_BINS, math.sqrt(2.0) / mu)
+    lengths = WhitenedHistogram(view, "length", LENGTH_BINS)
+    counts, noise_std = purse.histograms(lengths, None, mu, "norms")
+    law = Law.of(counts, LENGTH_BINS, noise_std)
     mu, width = purse.plan.stage("moments").mu, view.width
     limit = law.quantile(BULK)
     for edge in map(float, law.edges[law.edges > limit]):
@@ -114,7 +116,13 @@ def _constant(fit: Fit) -> None:
         mean = max(mean, 2.0 * noise, 1e-12) / max(exposed, 0.1)
         fit.largest_curvature = HEADROOM * mean
         fit.weights[-1] = math.log(mean)
+        told = min(mean, 1.0)
     else:
         least = min(2.0 * noise, 0.5)
         mean = min(max(mean, least), 1.0 - least)
         fit.weights[-1] = math.log(mean / (1.0 - mean))
+        told = 4.0 * mean * (1.0 - mean)
+    events = told * fit.shares.sample / ENOUGH_EVENTS
+    if fit.shares.sample and not enough(fit.problem, events, fit.purse.plan.total_mu):
+        fit.purse.whole = True
+        fit.notes.append("events are rare: all records were read where a sample was planned")

@@ -1,12 +1,14 @@
-"""The last correction for squared and log-link losses: the mean, and the slope of the fitted score.
+"""The last correction for squared and log-link losses, along what clipping takes most from.
 
-Clipping mostly takes from two directions: a constant (skewed residuals) and the fitted score
-(spread that grows with the mean). Two coordinates carry little noise, so residuals can be clipped
-far higher there than in all directions, and the level grows with ``n * mu``.
+These are a constant (skewed residuals), the fitted score (spread that grows with the mean) and, for
+squared loss, the rows along which residuals are large. So few coordinates carry little noise, so
+that residuals can be clipped far higher there than in all directions, and the level grows with
+``n * mu``.
 
 Reference
 ---------
-Cox 1958 (recalibration by intercept and slope); Stein 1981 for the choice of level.
+Cox 1958 (recalibration by intercept and slope); Stein 1981 and Efron and Morris 1973 (shrinkage of
+a correction by its noise).
 """
 
 import itertools
@@ -25,23 +27,22 @@ from tailguard.solvers.whitened.looking import CAP, weighting
 from tailguard.solvers.whitened.moments import noise_level, shrunk
 from tailguard.solvers.whitened.purse import usable
 from tailguard.solvers.whitened.stages import LADDER_LEVELS
-from tailguard.solvers.whitened.variance import clipped_variance, squared_bias
+from tailguard.solvers.whitened.variance import clipped_variance, expected_shares, squared_bias
 
 __all__ = ["calibrate"]
 
 FloatArray = NDArray[np.float64]
 
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
-# Evidence against the fit counts beyond this many times its variance; symmetric residuals are not
-# biased by clipping, and in few dimensions the correction is noisier than the fit (training family:
-# T04, T16), so more is asked for there.
-SURE, SURER = 1.0, 3.0
-FLATTEST = 0.1  # share of the curvature of all directions that these two have at least
+# Corrections that nothing leads to expect count beyond this many times their variance: all together
+# where residuals are symmetric, since clipping does not bias these; else along each direction.
+UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
+FLATTEST = 0.1  # share of the curvature of all directions that these have at least
 LONGEST = 1.0  # a correction of a log link goes no further
 
 
 def calibrate(fit: Fit) -> None:
-    """Move the fit in two directions to where scores clipped far higher average zero.
+    """Move the fit in two or three directions to where scores clipped far higher average zero.
 
     Examples
     --------
@@ -58,30 +59,46 @@ def calibrate(fit: Fit) -> None:
     query = ScoreLadder(view, ROW_LIMIT, levels, shares_of(levels))
     scores = fit.purse.ask(query, fit.weights, mu)
     noise = query.noise_std(fit.n_rows, fit.n_features, mu)
-    edges = (0.0, *levels)
-    gaps = np.array([fit.slopes.gap(*pair) for pair in itertools.pairwise(edges)])
+    gaps = np.array([fit.slopes.gap(*pair) for pair in itertools.pairwise((0.0, *levels))])
     variances = noise**2 + gaps / fit.n_rows
-    biases = Reading(scores[1:], variances[1:]).squared_biases(skewed=fit.slopes.skewed)
-    errors = [2.0 * variances[: k + 1].sum() + biases[k] for k in range(len(levels))]
+    above = [scores[k + 1 :].sum(axis=0) for k in range(len(levels))]
+    unsure = [float(variances[k + 1 :].sum()) for k in range(len(levels))]
+    shares = expected_shares(fit, basis)
+    left = [
+        squared_bias(fit.slopes, (level, levels[-1]), shares, *rest)
+        for level, *rest in zip(levels, above, unsure, strict=True)
+    ]
+    biases = [float(bias.sum()) for bias in left]
+    if not fit.slopes.skewed:
+        biases = Reading(scores[1:], variances[1:]).squared_biases()
+    errors = basis.shape[1] * np.cumsum(variances) + biases
     best = int(np.argmin(errors))
-    total = scores[: best + 1].sum(axis=0)
+    total, variance = scores[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
     curvature = _curvature(fit, view, levels[best])
-    sure = SURE if fit.slopes.skewed else SURER
-    kept = shrunk(total, sure * 2.0 * float(variances[: best + 1].sum()))
-    way = -np.linalg.solve(curvature, total * kept)
+    expected = shares * (fit.slopes.lost(first) - fit.slopes.lost(levels[best]))
+    kept = _kept(total, variance, expected, skewed=fit.slopes.skewed)
+    way = -np.linalg.solve(curvature, kept * total)
     if fit.curved:
         way *= min(1.0, LONGEST / max(float(np.linalg.norm(way)), 1e-300))
     fit.weights = usable(fit.weights + fit.view.whitening @ (basis @ way))
     variance = float(noise[: best + 1] @ noise[: best + 1])
     variance += clipped_variance(fit.slopes, levels[best]) / fit.n_rows
-    above = scores[best + 1 :].sum(axis=0), float(variances[best + 1 :].sum())
-    left = squared_bias(fit.slopes, levels[best], levels[-1], *above)
-    fit.calibrated = basis * (np.sqrt(variance + left) / np.diag(curvature))
+    fit.calibrated = basis * (np.sqrt(variance + left[best]) / np.diag(curvature))
     fit.notes.append(f"mean and fitted score were calibrated at {levels[best]:.3g} target scales")
 
 
+def _kept(
+    total: FloatArray, variance: float, expected: FloatArray, *, skewed: bool
+) -> FloatArray | float:
+    """Return the share of a correction that is believed, along each direction if ``skewed``."""
+    if not skewed:
+        return shrunk(total, UNEXPECTED * total.size * variance)
+    believed = np.maximum(expected**2, total**2 - UNEXPECTED_ALONG * variance)
+    return np.asarray(believed / (believed + variance))
+
+
 def _curvature(fit: Fit, view: View, level: float) -> FloatArray:
-    """Release the curvature in the two directions; raise what noise leaves of it."""
+    """Release the curvature in these directions; raise what noise leaves of it."""
     assert fit.clip is not None
     weights = replace(weighting(fit), slope_limit=level)
     query = SecondMoments(view, ROW_LIMIT, CAP * ROW_LIMIT, weights)

@@ -20,54 +20,76 @@ from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.purse import Purse, usable
-from tailguard.solvers.whitened.stages import Shares
+from tailguard.solvers.whitened.stages import Shares, rounds_of
 
 __all__ = ["Arrival", "Fit", "Leaning"]
 
 FloatArray = NDArray[np.float64]
 
-# Share of the squared way to the fit by which a Newton step may miss it. Whitening from noise
-# makes steps too short in some directions, and an average that counts early rounds lags behind;
-# where losses bend, noise is the larger part of the way.
-MISMATCH, BENT_MISMATCH = 0.5, 0.3
+# Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
+# come before the average, being too far off still.
+MISMATCH, STILL_FAR = 0.3, 1.0 / 3.0
+# Before it is seen, how long the leaning of residuals is expected to be beside the constant and the
+# fitted score; how clearly it is seen where it becomes a direction of its own.
+LEANS, SEEN = 0.15, 2.0
 BELIEVED = 9.0  # variance of a likelihood's score before any is seen
 WIDEST = 3.0  # standard deviation of a fitted score, in scales of the target, beyond which is noise
-SAME_LEVEL = 0.7  # rounds whose slope limit is below this share of the raised one are left out
 
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
     """Where a Newton step started and arrived, in standardised weights, and the noise it carries.
 
-    ``stretch`` is by how much the step was lengthened, ``view`` how records were read for it.
+    ``n_rows`` says how many records were read for it.
 
     Examples
     --------
-    >>> Arrival(np.zeros(2), np.ones(2), 0.1, 1.5).noise_std
+    >>> Arrival(np.zeros(2), np.ones(2), 0.1, 1000).noise_std
     0.1
     """
 
     start: FloatArray
     weights: FloatArray
     noise_std: float
-    slope_limit: float
-    stretch: float = 1.0
-    view: View | None = None
+    n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
 class Leaning:
-    """How far standardised weights move between two clip levels, and the error of each.
+    """Along which whitened rows residuals are large, relative to their mean size.
+
+    Where they are, clipping takes more from skewed ones.
+
+    Attributes
+    ----------
+    mean, noise_std
+        The mean row, every one counted by the size of its residual; its noise, a coordinate.
 
     Examples
     --------
-    >>> Leaning(np.ones(2), np.ones(2), (1.0, 4.0)).levels
-    (1.0, 4.0)
+    >>> leaning = Leaning(np.array([1.0, 0.5]), 0.1)
+    >>> leaning.along(np.eye(2)[:, :1]).round(3), leaning.beside(np.eye(2)[:, :1])
+    (array([0.995]), array([0. , 0.5]))
     """
 
-    weights: FloatArray
-    variances: FloatArray
-    levels: tuple[float, float]
+    mean: FloatArray
+    noise_std: float
+
+    def along(self, basis: FloatArray) -> FloatArray:
+        """Length along each direction, less what noise makes of it."""
+        seen = (basis.T @ self.mean) ** 2 - self.noise_std**2
+        return np.asarray(np.sqrt(np.maximum(seen, 0.0)))
+
+    def beside(self, basis: FloatArray) -> FloatArray:
+        """Return the part outside of the directions."""
+        return np.asarray(self.mean - basis @ (basis.T @ self.mean))
+
+    def expected_beside(self, basis: FloatArray) -> float:
+        """Return the expected length of that part, by the rule of Bayes for normal laws."""
+        noise = self.mean.size * self.noise_std**2
+        kept = LEANS**2 / (LEANS**2 + noise)
+        beside = self.beside(basis)
+        return math.sqrt(kept**2 * float(beside @ beside) + kept * noise)
 
 
 @dataclass(eq=False)
@@ -89,9 +111,9 @@ class Fit:
     noise_std
         Privacy noise of the weights in whitened coordinates.
     calibrated
-        The two calibrated directions, each as long as its standard error, if calibration ran.
+        The calibrated directions, each as long as its standard error, if calibration ran.
     leaning
-        What clipping was seen to take from the other directions, if levels were compared.
+        Along which rows residuals are large, if that was released.
 
     Examples
     --------
@@ -111,7 +133,7 @@ class Fit:
     rows: RowLaw | None = None
     slopes: SlopeLaw | None = None
     clip: Clip | None = None
-    floor: float = 0.0
+    phase: int = 0
     bent: bool = False
     cap: float = math.inf
     noise_std: float = math.nan
@@ -154,10 +176,17 @@ class Fit:
         """Return what one release of the stage may spend."""
         return self.purse.plan.stage(stage).mu
 
-    def rounds_mu(self, first: int) -> float:
-        """Return the planned mu of all rounds from ``first`` on, counted from 0."""
-        names = [f"round {number + 1}" for number in range(first, len(self.shares.rounds))]
-        return math.sqrt(sum(self.mu(name) ** 2 for name in names))
+    def now(self, stage: str) -> str:
+        """Return the name of the stage that is for the phase under way: an early one, or not."""
+        early = self.phase < self.shares.early and self.has(f"early {stage}")
+        return f"early {stage}" if early else stage
+
+    def rounds_mu(self) -> float:
+        """Return the planned mu of all rounds that read as many records as those of this phase."""
+        early = range(self.shares.early)
+        late = range(self.shares.early, len(self.shares.rounds))
+        alike = early if self.phase in early else late
+        return math.sqrt(sum(self.purse.plan.stage(rounds_of(k)).total_mu ** 2 for k in alike))
 
     def constant(self) -> FloatArray:
         """Return the whitened direction of a constant score as a column; zero without intercept."""
@@ -167,30 +196,41 @@ class Fit:
         return direction[:, None] / max(float(np.linalg.norm(direction)), 1e-300)
 
     def calibration_basis(self) -> FloatArray:
-        """Return an orthonormal basis of the constant (or mean row) and the fitted score."""
+        """Return an orthonormal basis of what clipping takes most from.
+
+        The constant, or mean row, the fitted score, and, where it is seen, the leaning.
+        """
         inverse = self.inverse
         first = inverse[:, -1] if self.problem.intercept else self.view.whitening.T @ self.mean_row
-        basis, _ = np.linalg.qr(np.column_stack([first, inverse @ self.weights]))
+        columns = [first, inverse @ self.weights]
+        basis, _ = np.linalg.qr(np.column_stack(columns))
+        if self.leaning is not None:
+            beside = self.leaning.beside(basis)
+            if beside @ beside > SEEN * self.leaning.noise_std**2 * beside.size:
+                basis, _ = np.linalg.qr(np.column_stack([*columns, beside]))
         return np.asarray(basis)
 
     def settle(self) -> None:
         """Stand at the average of the rounds so far, weighted by their error and shrunk by it.
 
-        A round errs by its noise and, since the map is not exact, by a share of its way. Shrinkage
-        is towards the constant fit, which costs least where the noise is far above the signal.
+        A round errs by its noise and, since the map is not exact, by a share of its way. Rounds of
+        a sample err by more than that: they count until one has read all records. Shrinkage is
+        towards the constant fit, which costs least where the noise is far above the signal.
+
+        Reference
+        ---------
+        Polyak and Juditsky 1992 (the average of later steps is as good as the best of them).
         """
-        kept = [a for a in self.arrivals if a.slope_limit > SAME_LEVEL * self.floor]
-        kept = kept or self.arrivals[-1:]
+        late = self.arrivals[int(STILL_FAR * len(self.arrivals)) :]
+        kept = [arrival for arrival in late if arrival.n_rows == late[-1].n_rows]
         inverse = self.inverse
         starts, ends = (
             np.array([inverse @ getattr(a, name) for a in kept]) for name in ("start", "weights")
         )
         noise = self.view.width * np.array([a.noise_std for a in kept]) ** 2
-        mismatch = np.array([a.stretch for a in kept]) ** 2
-        mismatch *= BENT_MISMATCH if self.curved else MISMATCH
         mean = ends[-1]
         for _ in range(3):
-            share = 1.0 / (noise + mismatch * ((starts - mean) ** 2).sum(axis=1))
+            share = 1.0 / (noise + MISMATCH * ((starts - mean) ** 2).sum(axis=1))
             share /= share.sum()
             mean = share @ ends
         self.noise_std = float(np.sqrt((share**2 * noise).sum() / self.view.width))

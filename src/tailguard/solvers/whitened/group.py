@@ -6,7 +6,6 @@ Dong, Roth and Su 2022, Theorem 2.7: one release of ``k`` columns costs what one
 ``l2`` sensitivity ``sqrt(2 k)`` does, so that who asks for fewer columns adds less noise.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,10 +94,9 @@ class Group:
     def __len__(self) -> int:
         return len(self.indices)
 
-    @property
-    def n_rows(self) -> int:
-        """The public number of records."""
-        return self.purse.plan.problem.n_rows
+    def n_rows(self, stage: str = "") -> int:
+        """Return how many records the stage reads; without a stage, how many there are."""
+        return self.purse.n_rows(self.prefix + stage if stage else "")
 
     def plans(self, stage: str) -> bool:
         """Whether the stage was planned for these columns."""
@@ -113,6 +111,7 @@ class Group:
         chosen: IntArray,
         bins: Bins,
         mu: float,
+        stage: str = "",
         *,
         center: FloatArray | None = None,
         unit: FloatArray | None = None,
@@ -120,10 +119,12 @@ class Group:
     ) -> tuple[FloatArray, float]:
         """Release histograms of the chosen ones; return counts and their noise.
 
-        Values are read from ``center`` and in ``unit``, one of each for every chosen column.
+        Values are read from ``center`` and in ``unit``, one of each for every chosen column. Of a
+        ``stage`` that reads a sample, counts and noise are raised to what all records would show.
         """
         query = ColumnHistograms(tuple(self.indices[c] for c in chosen), bins, paired=paired)
         center = np.zeros(chosen.size) if center is None else center
         inverse_scale = np.ones(chosen.size) if unit is None else 1.0 / unit
-        counts = self.purse.ask(query, (center, inverse_scale), mu)
-        return counts, math.sqrt(2 * chosen.size) / mu
+        stage = self.prefix + stage if stage else ""
+        state = (center, inverse_scale)
+        return self.purse.histograms(query, state, mu, stage, columns=chosen.size)

@@ -18,9 +18,9 @@ __all__ = ["Reading", "levels_up_to", "shares_of"]
 
 FloatArray = NDArray[np.float64]
 
-# A bias counts as far as it exceeds its own error by this many standard deviations; symmetric
-# residuals are not biased by clipping, so more is asked for where a histogram looks symmetric.
-SURE, SURER = 2.0, 6.0
+# A bias counts as far as it exceeds its own error by so many standard deviations; residuals that
+# look symmetric are not biased by clipping.
+SURE = 6.0
 
 
 def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
@@ -61,19 +61,19 @@ class Reading:
     --------
     >>> reading = Reading(np.array([[3.0, 0.0], [0.1, 0.0]]), np.array([0.01, 0.01]))
     >>> [round(bias, 2) for bias in reading.squared_biases()]
-    [9.49, 0.0, 0.0]
+    [9.33, 0.0, 0.0]
     """
 
     increments: FloatArray
     variances: FloatArray
 
-    def squared_biases(self, *, skewed: bool = True) -> list[float]:
+    def squared_biases(self) -> list[float]:
         """Squared bias that each level leaves, as far as it is sure; the top level leaves none."""
-        width, sure = self.increments.shape[1], SURE if skewed else SURER
+        width = self.increments.shape[1]
         found = []
         for level in range(len(self.increments)):
             above = self.increments[level:].sum(axis=0)
             variance = float(self.variances[level:].sum())
-            error = variance * (width + sure * math.sqrt(2.0 * width))
+            error = variance * (width + SURE * math.sqrt(2.0 * width))
             found.append(max(0.0, float(above @ above) - error))
         return [*found, 0.0]

@@ -126,6 +126,10 @@ class SlopeLaw:
             return self.always
         return self.law.mean(np.clip(self.slopes(), -limit, limit) ** 2)
 
+    def size(self, limit: float) -> float:
+        """Mean size of the clipped slope."""
+        return self.law.mean(np.minimum(np.abs(self.slopes()), limit))
+
     def gap(self, low: float, high: float) -> float:
         """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
         slopes = self.slopes()
@@ -193,13 +197,14 @@ def choose_clip(
     *,
     n_rows: int,
     mu: float,
-    floor: float = 0.0,
     shift: float = 0.0,
+    leaning: float = 0.0,
 ) -> Clip:
     """Take the pair of limits with the least estimated error.
 
-    ``floor`` bounds the slope limit from below; ``shift`` is the squared length of the mean row,
-    through which the mean of what clipping takes away biases a fit without intercept.
+    ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
+    away biases a fit without intercept; ``leaning`` that of the rows along which residuals are
+    large, through which all that clipping takes from skewed ones does.
 
     Examples
     --------
@@ -218,13 +223,16 @@ def choose_clip(
     kept = np.array([slopes.curvature(limit) for limit in slope_limits])
     spread = np.array([slopes.variance(limit) for limit in slope_limits])
     bias = np.array([slopes.bias(limit) for limit in slope_limits])
-    allowed = (kept >= SMALLEST_KEPT * kept.max()) & (slope_limits >= min(floor, slope_limits[-1]))
+    squared_bias = shift * bias**2
+    if leaning > 0.0 and slopes.skewed:
+        squared_bias += [(leaning * slopes.lost(limit)) ** 2 for limit in slope_limits]
+    allowed = kept >= SMALLEST_KEPT * kept.max()
     best = None
     for row_limit in rows.limits:
         noise = width * (2.0 * row_limit * slope_limits / (n_rows * mu)) ** 2
         sampling = rows.variance(row_limit) * spread / n_rows
         total = rows.curvature(row_limit) * np.maximum(kept, 1e-12)
-        error = (sampling + noise + shift * bias**2) / total**2
+        error = (sampling + noise + squared_bias) / total**2
         error = np.where(allowed, error, np.inf)
         place = int(np.argmin(error))
         if best is None or error[place] < best.error:

@@ -6,24 +6,33 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Ganesh, Haghif
 Thakurta 2023, Section 3 (a floor under the noised curvature).
 """
 
-import math
-
 import numpy as np
 
+from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.fit import Fit, Leaning
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip
 from tailguard.solvers.whitened.moments import LEAST, RESOLVED, noise_level, whiten
-from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS
+from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS, rounds_of
 
-__all__ = ["CAP", "bend", "choose", "look_at_rows", "look_at_slopes", "weighting"]
+__all__ = [
+    "CAP",
+    "bend",
+    "choose",
+    "look_at_leaning",
+    "look_at_rows",
+    "look_at_slopes",
+    "prepare",
+    "weighting",
+]
 
 REACH = 0.5  # half the step of the slope's rise in a curvature weight, in scores
 NEAR = 0.25  # the same for a residual, in half interquartile ranges
 CAP = 2.0  # rows count in the curvature up to this many times the row limit
 BEND_NOISE = 0.3  # a curvature noisier than this share of the present one is not released
+LEANING_PHASE = 2  # before which the leaning of residuals is released, after any curvature
 SEEN = 4.0  # a histogram whose bulk stands out less tells nothing
 
 
@@ -58,8 +67,9 @@ def look_at_rows(fit: Fit) -> bool:
     weighted = fit.curved or fit.bent
     weights = weighting(fit) if weighted else Weighting()
     query = WhitenedHistogram(fit.view, "length", LENGTH_BINS, weights)
-    counts = fit.purse.ask(query, fit.weights if weighted else None, mu)
-    law = Law.of(counts, LENGTH_BINS, math.sqrt(2.0) / mu)
+    state = fit.weights if weighted else None
+    counts, noise_std = fit.purse.histograms(query, state, mu, "lengths")
+    law = Law.of(counts, LENGTH_BINS, noise_std)
     if law.seen > SEEN:
         weight = fit.largest_curvature * law.total / fit.n_rows if fit.curved else 1.0
         fit.rows = RowLaw(law, fit.effective, weight, fit.cap)
@@ -76,9 +86,10 @@ def look_at_slopes(fit: Fit) -> bool:
     """
     if not fit.has("slopes"):
         return True
-    mu = fit.mu("slopes")
+    stage = fit.now("slopes")
     query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", SLOPE_BINS)
-    law = Law.of(fit.purse.ask(query, fit.weights, mu), SLOPE_BINS, math.sqrt(2.0) / mu)
+    counts, noise_std = fit.purse.histograms(query, fit.weights, fit.mu(stage), stage)
+    law = Law.of(counts, SLOPE_BINS, noise_std)
     slopes = SlopeLaw(None if fit.curved else fit.loss, law)
     told = law.seen > SEEN and slopes.limits.size > 0  # slopes may all be too small for floats
     if told:
@@ -86,8 +97,51 @@ def look_at_slopes(fit: Fit) -> bool:
     return told
 
 
+def prepare(fit: Fit, phase: int) -> bool:
+    """Begin a phase: look anew as planned and choose clip levels; say whether anything was seen.
+
+    Examples
+    --------
+    >>> prepare.__name__
+    'prepare'
+    """
+    fit.phase = phase
+    if fit.arrivals:
+        fit.settle()
+    looks, bent = phase in fit.shares.look, phase in fit.shares.bend and bend(fit)
+    if (looks and fit.curved) or (bent and not fit.curved):
+        look_at_rows(fit)
+    if looks:
+        look_at_slopes(fit)
+    if fit.rows is None or (fit.slopes is None and fit.has("slopes")):
+        return False
+    choose(fit)
+    if phase == LEANING_PHASE and fit.has("leaning"):
+        look_at_leaning(fit)
+        choose(fit)
+    return True
+
+
+def look_at_leaning(fit: Fit) -> None:
+    """Release along which rows residuals are large.
+
+    Examples
+    --------
+    >>> look_at_leaning.__name__
+    'look_at_leaning'
+    """
+    assert fit.clip is not None
+    assert fit.slopes is not None
+    limit, mu = fit.clip.slope_limit, fit.mu("leaning")
+    query = ScoreLadder(fit.view, fit.clip.row_limit, (limit,), magnitudes=True)
+    mean = fit.purse.ask(query, fit.weights, mu)[0]
+    noise_std = float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
+    typical = max(fit.slopes.size(limit), 1e-300)
+    fit.leaning = Leaning(mean / typical, noise_std / typical)
+
+
 def choose(fit: Fit) -> None:
-    """Choose clip levels for all rounds together.
+    """Choose clip levels for all rounds that read as many records as those of this phase.
 
     Examples
     --------
@@ -95,17 +149,19 @@ def choose(fit: Fit) -> None:
     'choose'
     """
     assert fit.rows is not None
-    shift = fit.shift
+    shift, leaning = fit.shift, 0.0
     if fit.curved and fit.slopes is not None:
         # A log link: what clipping takes from the mean is lost to the intercept first.
         shift = 1.0 / fit.rows.weight if fit.bent else 1.0
+    if fit.leaning is not None:
+        leaning = fit.leaning.expected_beside(fit.calibration_basis())
     fit.clip = choose_clip(
         fit.rows,
         fit.slopes or SlopeLaw.bounded(),
-        n_rows=fit.n_rows,
-        mu=fit.rounds_mu(0),
-        floor=fit.floor,
+        n_rows=fit.purse.n_rows(rounds_of(fit.phase)),
+        mu=fit.rounds_mu(),
         shift=shift,
+        leaning=leaning,
     )
 
 
@@ -123,6 +179,7 @@ def bend(fit: Fit) -> bool:
     >>> bend.__name__
     'bend'
     """
+    choose(fit)  # the first round that reads all records clips higher than those before it
     assert fit.clip is not None
     assert fit.rows is not None
     mu, weights = fit.mu("curvature"), weighting(fit)

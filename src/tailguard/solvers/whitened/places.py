@@ -35,8 +35,10 @@ FALSE_PLACE, WINDOWS = 0.05, 2e2
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
 
 
-def find_places(group: Group, found: Found, mu: float, fine_mu: float) -> None:
+def find_places(group: Group, found: Found, mu: float, fine_mu: float, stage: str = "") -> None:
     """Release centres, and scales of columns that lie away from zero; who hides stays at zero.
+
+    All looks read the records that ``stage`` reads.
 
     Examples
     --------
@@ -56,26 +58,34 @@ def find_places(group: Group, found: Found, mu: float, fine_mu: float) -> None:
     (True, True)
     """
     placed = np.flatnonzero(found.seen & ~found.zeros)
-    for column, bell, unit in _bells(group, found, placed, found.scale, PLACE_BINS, mu):
+    for column, bell, unit in _bells(group, found, placed, found.scale, PLACE_BINS, mu, stage):
         if abs(bell.center) > NEAR:
             _settle(found, column, bell, unit, PLACE_BINS)
         else:
             found.center[column] = bell.center * unit
     for _ in range(REFINEMENTS):
         coarse = np.flatnonzero(found.width)
-        for column, bell, unit in _bells(group, found, coarse, found.width, FINE_BINS, fine_mu):
+        for column, bell, unit in _bells(
+            group, found, coarse, found.width, FINE_BINS, fine_mu, stage
+        ):
             _settle(found, column, bell, unit, FINE_BINS)
 
 
 def _bells(
-    group: Group, found: Found, chosen: IntArray, units: FloatArray, bins: Bins, mu: float
+    group: Group,
+    found: Found,
+    chosen: IntArray,
+    units: FloatArray,
+    bins: Bins,
+    mu: float,
+    stage: str,
 ) -> list[tuple[int, Bell, float]]:
     """Release how the chosen ones lie around their centres; return the bells that stand out."""
     if not chosen.size:
         return []
     center, unit = found.center[chosen], units[chosen]
-    counts, noise_std = group.histograms(chosen, bins, mu, center=center, unit=unit)
-    bells = [bell_of(row, bins, group.n_rows, noise_std) for row in counts]
+    counts, noise_std = group.histograms(chosen, bins, mu, stage, center=center, unit=unit)
+    bells = [bell_of(row, bins, group.n_rows(), noise_std) for row in counts]
     least = standing_out(chosen.size, FALSE_PLACE, WINDOWS)
     all_of_them = zip(map(int, chosen), bells, map(float, unit), strict=True)
     return [(column, bell, one) for column, bell, one in all_of_them if bell.seen > least]

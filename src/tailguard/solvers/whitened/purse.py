@@ -1,9 +1,12 @@
 """The plan's budget while it is spent: what a stage leaves over may go to the last round.
 
+Some stages were planned on a random sample of the records, one for all of them: it is drawn when
+the first of them asks. What such a stage costs is charged in full, as if it read all records.
+
 Reference
 ---------
 Dong, Roth and Su 2022, Corollary 3.3: shares may move between releases on released evidence as long
-as the sum of squares stays within what was reserved.
+as the sum of squares stays within what was reserved. McSherry 2009, Theorem 4: blocks of records.
 """
 
 import math
@@ -14,13 +17,18 @@ from numpy.typing import NDArray
 
 from tailguard.checks import InputError
 from tailguard.gate import Gate
+from tailguard.privacy.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.view import LARGEST_ENTRY, View
 from tailguard.solvers.base import Plan
 
-__all__ = ["BEYOND_FLOATS", "Purse", "usable"]
+__all__ = ["BEYOND_FLOATS", "SAMPLE", "SAMPLED", "Purse", "usable"]
 
 FloatArray = NDArray[np.float64]
+
+
+SAMPLE = "sample"  # the partition whose only block is the sample
+SAMPLED = "sampled_records"  # the plan's setting that says how many records it has
 
 
 class UnusableError(ArithmeticError):
@@ -48,6 +56,9 @@ def usable(weights: FloatArray) -> FloatArray:
 class Purse:
     """Asks the gate and remembers what was asked for.
 
+    ``whole`` may be set where released numbers show that the sample tells too little: the rest is
+    asked of all records then, at the same cost.
+
     Examples
     --------
     >>> import tailguard as tg
@@ -63,15 +74,43 @@ class Purse:
     def __init__(self, plan: Plan, gate: Gate) -> None:
         self.plan = plan
         self.gate = gate
+        self.whole = False
         self._spent = 0.0
+        self._sample: Block | None = None
 
-    def ask(self, query: Query, state: Any, mu: float) -> FloatArray:
-        """Ask one query at ``mu``, unless earlier answers left nothing to read records with."""
+    def ask(self, query: Query, state: Any, mu: float, stage: str = "") -> FloatArray:
+        """Ask one query at ``mu``, unless earlier answers left nothing to read records with.
+
+        It reads the records that ``stage`` reads, or all of them.
+        """
         view = getattr(query, "view", None)
         if isinstance(view, View) and not view.reads(state):
             raise UnusableError
         self._spent += mu**2
-        return self.gate.ask(query, state, mu=mu)
+        if not self.samples(stage):
+            return self.gate.ask(query, state, mu=mu)
+        if self._sample is None:
+            self._sample = self.gate.partition(SAMPLE, sizes=(self.n_rows(stage),))[0]
+        return self.gate.ask(query, state, mu=mu, block=self._sample)
+
+    def histograms(
+        self, query: Query, state: Any, mu: float, stage: str = "", *, columns: int = 1
+    ) -> tuple[FloatArray, float]:
+        """Ask for histograms; return counts and their noise, both as of all records."""
+        raised = self.n_rows() / self.n_rows(stage)
+        counts = self.ask(query, state, mu, stage)
+        return raised * counts, raised * math.sqrt(2 * columns) / mu
+
+    def samples(self, stage: str) -> bool:
+        """Whether the stage reads the sample: as planned, unless ``whole`` was set since."""
+        names = [planned.name for planned in self.plan.stages if planned.block_map == SAMPLE]
+        return stage in names and not self.whole
+
+    def n_rows(self, stage: str = "") -> int:
+        """Return how many records the stage reads; without a stage, how many there are."""
+        if self.samples(stage):
+            return int(self.plan.settings[SAMPLED])
+        return self.plan.problem.n_rows
 
     def left(self, reserve: float = 0.0) -> float:
         """Return the mu that is left when ``reserve`` is kept for later stages."""

@@ -60,11 +60,11 @@ def find_sizes(group: Group) -> Found:
     for stage in ("size", "size again"):
         hidden = np.flatnonzero(~found.seen)
         if hidden.size and group.plans(stage):
-            more, noise_std = group.histograms(hidden, SIZE_BINS, group.mu(stage))
+            more, noise_std = group.histograms(hidden, SIZE_BINS, group.mu(stage), stage)
             weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
             counts[hidden] += weight[:, None] * (more - counts[hidden])
             noise[hidden] = noise_std * np.sqrt(weight)
-            found = read_sizes(counts, noise, group.n_rows)
+            found = read_sizes(counts, noise, group.n_rows())
     return found
 
 
@@ -77,7 +77,7 @@ def sizes_at(group: Group, mu: float) -> Found:
     'sizes_at'
     """
     counts, noise_std = group.histograms(np.arange(len(group)), SIZE_BINS, mu)
-    return read_sizes(counts, np.full(len(group), noise_std), group.n_rows)
+    return read_sizes(counts, np.full(len(group), noise_std), group.n_rows())
 
 
 def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> Found:
@@ -115,11 +115,11 @@ def find_spreads(group: Group, found: Found) -> None:
     """
     mu = group.mu("spread")
     needed = standing_out(len(group)) * math.sqrt(2 * len(group))
-    told = SEEN_PAIRS * group.n_rows * mu > needed
+    told = SEEN_PAIRS * group.n_rows("spread") * mu > needed
     chosen = np.flatnonzero(found.seen if told else found.width)
     if not chosen.size:
         return
-    counts, noise_std = group.histograms(chosen, SIZE_BINS, mu, paired=True)
+    counts, noise_std = group.histograms(chosen, SIZE_BINS, mu, "spread", paired=True)
     least = standing_out(chosen.size)
     for column, row in zip(chosen, counts, strict=True):
         law = _law_of(row, noise_std)

@@ -7,19 +7,40 @@ their squares, however that sum is shared out.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.purse import SAMPLE, SAMPLED
 from tailguard.solvers.whitened.units import units_stages
 
-__all__ = ["LADDER_LEVELS", "LENGTH_BINS", "SLOPE_BINS", "Shares", "stages_before", "stages_for"]
+__all__ = [
+    "LADDER_LEVELS",
+    "LENGTH_BINS",
+    "SLOPE_BINS",
+    "Shares",
+    "rounds_of",
+    "stages_before",
+    "stages_for",
+]
 
 LENGTH_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
+STEERING = {
+    "target place", "target spread", "size", "place", "fine place", "spread",
+    "norms", "lengths", "early slopes",
+}  # fmt: skip
+"""What reads the sample where there is one, beside the early rounds.
+
+The target's size and a likelihood's first constant tell rare events, "size again" rare indicators:
+these read all records, as does whatever the last rounds and the standard errors rest on.
+"""
 LADDER_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
+
+DIRECTIONS = 3  # that are calibrated at most
+COMING_NEAR = 0.1  # what a round of the sample gets, as a share of what it would without one
 
 
 @dataclass(frozen=True)
@@ -32,19 +53,20 @@ class Shares:
         Size, place and spread of the target.
     size, again, place, pairs
         Of the other columns: the first and the second look at sizes; centres; differences of pairs.
-    constant, norms, moments, lengths, slopes, curvature, calibration, variance
+    constant, norms, moments, lengths, slopes, curvature, leaning, calibration, variance
         The stages of these names.
     rounds
-        Shares of the rounds among themselves.
+        How many rounds each phase has.
     look, bend
-        The rounds before which clip levels are chosen anew, and the curvature is released.
-    ladder
-        The round that releases several clip levels, or -1.
+        The phases before which clip levels are chosen anew, and the curvature is released.
+    sample, early
+        How many records the random sample has, and how many of the first phases read it, together
+        with all that steers them; 0 where there is none.
 
     Examples
     --------
-    >>> len(Shares().rounds)
-    6
+    >>> sum(Shares().rounds)
+    8
     """
 
     target: float = 0.02
@@ -58,12 +80,14 @@ class Shares:
     lengths: float = 0.01
     slopes: float = 0.08
     curvature: float = 0.0
+    leaning: float = 0.0
     calibration: float = 0.08
     variance: float = 0.03
-    rounds: tuple[float, ...] = (0.08, 0.1, 0.12, 0.15, 0.2, 0.35)
-    look: tuple[int, ...] = (0, 1, 3)
+    rounds: tuple[int, ...] = (1, 1, 2, 4)
+    look: tuple[int, ...] = (0, 1, 2, 3)
     bend: tuple[int, ...] = ()
-    ladder: int = 3
+    sample: int = 0
+    early: int = 0
 
     def rest(self, problem: Problem) -> float:
         """Return the share that is left to the rounds.
@@ -78,9 +102,19 @@ class Shares:
         stages = stages_before(problem, self, 1.0)
         return 1.0 - sum(stage.total_mu**2 for stage in stages)
 
+    def settings(self) -> dict[str, int]:
+        """Return what a plan says of the sample.
+
+        Examples
+        --------
+        >>> Shares().settings(), Shares(sample=100_000, early=4).settings()
+        ({}, {'sampled_records': 100000})
+        """
+        return {SAMPLED: self.sample} if self.sample else {}
+
 
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
-    """Lay out every release of the method.
+    """Lay out every release of the method; the mu**2 of a round grows with its number.
 
     Examples
     --------
@@ -92,12 +126,42 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     """
     stages = stages_before(problem, shares, total_mu)
     rest = 1.0 - sum(stage.total_mu**2 for stage in stages) / total_mu**2
-    for number, share in enumerate(shares.rounds):
-        levels = LADDER_LEVELS + 1 if number == shares.ladder else 1
-        mu = total_mu * math.sqrt(rest * share / sum(shares.rounds))
-        purpose = "the clipped score, for one Newton step"
-        stages.append(Stage(f"round {number + 1}", purpose, mu, 1, levels * problem.size))
-    return tuple(stages)
+    weights = _weights(shares)
+    for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
+        mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
+        purpose = "clipped scores, for a Newton step each"
+        stages.append(Stage(rounds_of(phase), purpose, mu, times, problem.size))
+    return tuple(_of_sample(stage, problem, shares) for stage in stages)
+
+
+def rounds_of(phase: int) -> str:
+    """Return the name of the rounds of a phase, counted from 0.
+
+    Examples
+    --------
+    >>> rounds_of(0)
+    'rounds of phase 1'
+    """
+    return f"rounds of phase {phase + 1}"
+
+
+def _weights(shares: Shares) -> list[float]:
+    """Let the share of a round grow with its number; those of a sample only have to come near."""
+    weights, before = [], 0
+    for phase, times in enumerate(shares.rounds):
+        weight = float((before + times) ** 2 - before**2)
+        weights.append(weight * (COMING_NEAR if phase < shares.early else 1.0))
+        before += times
+    return weights
+
+
+def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
+    """Let a stage that only steers read the sample, if there is one."""
+    early = {rounds_of(phase) for phase in range(shares.early)}
+    if not shares.sample or stage.name not in STEERING | early:
+        return stage
+    purpose = f"{stage.purpose} (of a random {shares.sample / problem.n_rows:.3g} of the records)"
+    return replace(stage, purpose=purpose, block_map=SAMPLE)
 
 
 def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
@@ -132,17 +196,23 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     curved = target_units(problem) != "location-scale"
     lengths = looks if curved else 1 + len(shares.bend)
     levels = LADDER_LEVELS + 1
+    # With a sample the last look reads all records.
+    last = 1 if shares.sample else looks
+    slopes = shares.slopes / max(looks, 1)
     return [
         ("constant", "the best constant, to start from",
          shares.constant * problem.intercept, 2, 1),
         ("norms", "how long rows are", shares.norms, 1, LENGTH_BINS.count),
         ("moments", "correlations of the columns", shares.moments, 1, height * (height + 1) // 2),
         ("lengths", "how long whitened rows are", shares.lengths, lengths, LENGTH_BINS.count),
-        ("slopes", "how large residuals are", shares.slopes, looks, SLOPE_BINS.count),
+        ("early slopes", "how large residuals are",
+         slopes * (looks - last), looks - last, SLOPE_BINS.count),
+        ("slopes", "how large residuals are", slopes * last, last, SLOPE_BINS.count),
         ("curvature", "how the loss bends", shares.curvature, len(shares.bend), square),
+        ("leaning", "along which rows residuals are large", shares.leaning, 1, problem.size),
         ("calibration", "what clipping takes from the mean and the fitted score",
-         0.8 * shares.calibration, 1, 2 * levels),
-        ("calibration curvature", "how the loss bends in these two directions",
-         0.2 * shares.calibration, 1, 3),
+         0.8 * shares.calibration, 1, DIRECTIONS * levels),
+        ("calibration curvature", "how the loss bends in these directions",
+         0.2 * shares.calibration, 1, DIRECTIONS * (DIRECTIONS + 1) // 2),
         ("variance", "the sampling variance of the coefficients", shares.variance, 1, square),
     ]  # fmt: skip

@@ -135,7 +135,7 @@ def _others(group: Group, *, shifted: bool) -> Found:
     """Measure the features and the offset, as far as noise lets them be seen."""
     found = find_sizes(group)
     if shifted and found.seen.any():
-        find_places(group, found, group.mu("place"), group.mu("fine place"))
+        find_places(group, found, group.mu("place"), group.mu("fine place"), "place")
         find_spreads(group, found)
     return found
 
@@ -148,7 +148,7 @@ def _target(group: Group, *, shifted: bool) -> Found:
     if not found.seen.any():
         return _constant(group)
     found.zeros[:] = False  # the centre of the target is a fit of its own
-    find_places(group, found, group.mu("place"), group.mu("place"))
+    find_places(group, found, group.mu("place"), group.mu("place"), "place")
     find_spreads(group, found)
     return found
 

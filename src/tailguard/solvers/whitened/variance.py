@@ -4,10 +4,11 @@ The variance of the clipped score is released as second moments weighted by squa
 curvature ``c`` of the clipped score, the coefficients vary by ``V / (n c**2)`` through sampling and
 by the known variance of the noise on top.
 
-Where residuals are skewed, what clipping may still take away is an error too. Levels released side
-by side show it as far as their noise allows; it enters as a second moment, which widens intervals
-by at least what a bias of that size asks for: with ``b`` the bias and ``v`` the variance, a normal
-interval of variance ``v + b**2`` covers more often than one of variance ``v`` without bias.
+Where residuals are skewed, what clipping may still take away is an error too. Along which rows
+residuals are large tells where, and how far histograms reach how much; it enters as a second
+moment, which widens intervals by at least what a bias of that size asks for: with ``b`` the bias
+and ``v`` the variance, a normal interval of variance ``v + b**2`` covers more often than one of
+variance ``v`` without bias.
 
 Reference
 ---------
@@ -29,6 +30,7 @@ from tailguard.solvers.whitened.purse import BEYOND_FLOATS
 __all__ = [
     "clipped_variance",
     "covariances",
+    "expected_shares",
     "noise_covariance",
     "sampling_covariance",
     "squared_bias",
@@ -36,12 +38,10 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-# A move between levels counts as bias as far as its square exceeds its variance this many times.
-CREDIBLE = 3.0
 # What clipping takes from the constant, as a share of what the histogram leaves beyond the level
-# (the hidden tail is an upper estimate), and from the fitted score; chosen on simulated tasks.
+# (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
+# on simulated tasks.
 TAKEN = (0.7, 0.08)
-FURTHEST = 3.0  # what lies beyond the compared levels counts at most this many times their own
 
 
 def covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
@@ -105,8 +105,11 @@ def sampling_covariance(fit: Fit) -> FloatArray:
         basis = fit.calibrated / np.linalg.norm(fit.calibrated, axis=0)
         outside = np.eye(width) - basis @ basis.T
         covariance = outside @ covariance @ outside + fit.calibrated @ fit.calibrated.T
-    left = bias_of_weights(fit)
-    return np.asarray(fit.view.whitening @ covariance @ fit.view.whitening.T + np.outer(left, left))
+    if fit.leaning is not None and fit.slopes is not None and fit.slopes.skewed:
+        # What clipping may take in all other directions, none of which is preferred.
+        beside = fit.leaning.expected_beside(fit.calibration_basis()) * fit.slopes.lost(height)
+        covariance += (beside / fit.clip.curvature) ** 2 / width * np.eye(width)
+    return np.asarray(fit.view.whitening @ covariance @ fit.view.whitening.T)
 
 
 def clipped_variance(slopes: SlopeLaw, level: float) -> float:
@@ -126,49 +129,47 @@ def clipped_variance(slopes: SlopeLaw, level: float) -> float:
     return slopes.variance(level) + float(hidden)
 
 
-def squared_bias(
-    slopes: SlopeLaw, level: float, top: float, above: FloatArray, variance: float
-) -> FloatArray:
-    """Return the expected squared bias that a level leaves in the two calibrated directions.
+def expected_shares(fit: Fit, basis: FloatArray) -> FloatArray:
+    """Return what clipping is expected to take along each calibrated direction, as a share.
 
-    Before anything is measured, clipping may take most of what the histogram leaves beyond the
-    level from the constant, and a little of it from the fitted score. What the levels above
-    released updates that by the rule of Bayes for normal laws. Residuals that look symmetric are
-    not biased.
+    Examples
+    --------
+    >>> expected_shares.__name__
+    'expected_shares'
+    """
+    if fit.leaning is None:
+        return np.array(TAKEN)[: basis.shape[1]]
+    return fit.leaning.along(basis)
+
+
+def squared_bias(
+    slopes: SlopeLaw,
+    levels: tuple[float, float],
+    shares: FloatArray,
+    above: FloatArray,
+    variance: float,
+) -> FloatArray:
+    """Return the expected squared bias that the first level leaves along calibrated directions.
+
+    Before anything is measured, clipping may take ``shares`` of what the histogram leaves beyond
+    the level. What the levels up to the second, the top, released updates that by the rule of Bayes
+    for normal laws. Residuals that look symmetric are not biased.
 
     Examples
     --------
     >>> from tailguard.queries.column_histograms import Bins
     >>> from tailguard.solvers.whitened.law import Law
     >>> law = Law.of(np.array([0.0, 90.0, 40.0, 9.0]), Bins("linear", -1.5, 1.0, 4), 0.1)
-    >>> slopes, above = SlopeLaw(None, law), np.array([0.3, 0.0])
-    >>> sure, vague = (squared_bias(slopes, 0.5, 2.0, above, v) for v in (1e-6, 1.0))
+    >>> shares, above = np.array([0.7, 0.08]), np.array([0.3, 0.0])
+    >>> slopes = SlopeLaw(None, law)
+    >>> sure, vague = (squared_bias(slopes, (0.5, 2.0), shares, above, v) for v in (1e-6, 1.0))
     >>> bool(abs(sure[0] - 0.09) < 0.01 and vague[0] < 0.09)
     True
     """
+    level, top = levels
     if not slopes.skewed:
-        return np.zeros(2)
-    share = np.array(TAKEN)
-    prior = share * (slopes.lost(level) - slopes.lost(top))
+        return np.zeros(len(above))
+    prior = shares * (slopes.lost(level) - slopes.lost(top))
     believed = prior**2 / np.maximum(prior**2 + variance, 1e-300)
-    beyond = share * slopes.lost(top)
+    beyond = shares * slopes.lost(top)
     return np.asarray((believed * above) ** 2 + believed * variance + beyond**2)
-
-
-def bias_of_weights(fit: Fit) -> FloatArray:
-    """Bias of standardised weights outside the calibrated directions, as far as it was seen.
-
-    What moved between the compared levels is scaled to what the chosen level still takes away.
-
-    Examples
-    --------
-    >>> bias_of_weights.__name__
-    'bias_of_weights'
-    """
-    assert fit.clip is not None
-    if fit.leaning is None or fit.slopes is None or not fit.slopes.skewed:
-        return np.zeros(fit.view.height)
-    low, high = map(fit.slopes.lost, fit.leaning.levels)
-    scale = min(fit.slopes.lost(fit.clip.slope_limit) / max(low - high, 1e-300), FURTHEST)
-    seen = fit.leaning.weights**2 - CREDIBLE * fit.leaning.variances
-    return np.asarray(scale * np.sign(fit.leaning.weights) * np.sqrt(np.maximum(seen, 0.0)))

@@ -1,0 +1,13 @@
+"""Sizes of slopes along rows, with the sensitivity of a sum that can only grow."""
+
+import dataclasses
+
+from tailguard.queries.score_ladder import ScoreLadder
+
+
+class OneSidedLadder(ScoreLadder):
+    """Takes sums of magnitudes for one-sided: but rows have two sides where slopes have one."""
+
+    def sensitivity(self, n_rows, n_features):
+        stated = super().sensitivity(n_rows, n_features)
+        return dataclasses.replace(stated, ideal=stated.ideal / 2, computed=stated.computed / 2)

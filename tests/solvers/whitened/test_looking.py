@@ -1,0 +1,61 @@
+"""Where residuals are large is told right, and reaches the choice of clip levels."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.spy import spent_mu
+from tailguard.gate import Gate
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened import looking
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+N_ROWS = 40_000
+
+
+def seen(noise, n_rows=N_ROWS, mu=4.0):
+    """The fit right after the release, the fit's books and plan."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 3))
+    y = 1.0 + X @ [0.0, 0.8, 0.0] + noise(rng, X)
+    problem, guarantee = Problem(tg.losses.Squared(), n_rows, 3, intercept=True), tg.GDP(mu)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    fits = []
+    with pytest.MonkeyPatch.context() as patch:
+        honest = looking.look_at_leaning
+        patch.setattr(looking, "look_at_leaning", lambda fit: (honest(fit), fits.append(fit)))
+        WhitenedNewton().run(plan, gate)
+    return fits, gate, plan
+
+
+def mean_record(fit):
+    """The mean of records counted by the sizes of their residuals, in the user's units."""
+    mean, units = fit.inverse.T @ fit.leaning.mean, fit.view.units
+    return mean[:3] * units.scale + units.center, mean[3]
+
+
+def spreading(rng, X):
+    return np.exp(0.4 * X[:, 0]) * rng.choice([-1.0, 1.0], len(X))
+
+
+def test_the_leaning_lies_along_the_column_with_which_residuals_grow():
+    """E[exp(0.4 x) x] over E[exp(0.4 x)] is 0.4; beside the constant, that is all."""
+    (fit,), gate, plan = seen(spreading)
+    columns, constant = mean_record(fit)
+    np.testing.assert_allclose(columns, [0.4, 0.0, 0.0], atol=0.05)
+    assert constant == pytest.approx(1.0, abs=0.03)
+    # The fitted score is the second column alone, so that the first is a direction of its own.
+    assert fit.calibration_basis().shape[1] == 3
+    releases = [r for r in gate.books.releases if r.parameters.get("magnitudes")]
+    assert [release.times for release in releases] == [1]
+    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+def test_residuals_that_depend_on_no_row_lean_on_the_constant_alone():
+    (fit,), *_ = seen(lambda rng, X: rng.standard_normal(len(X)))
+    columns, constant = mean_record(fit)
+    np.testing.assert_allclose(columns, 0.0, atol=0.03)
+    assert constant == pytest.approx(1.0, abs=0.03)
+    assert fit.leaning.expected_beside(fit.calibration_basis()) < 0.1

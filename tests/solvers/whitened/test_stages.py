@@ -1,0 +1,71 @@
+"""Rounds in phases: how the budget that is left to them is shared out."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.shares import shares_for
+from tailguard.solvers.whitened.stages import (
+    COMING_NEAR,
+    Shares,
+    rounds_of,
+    stages_before,
+    stages_for,
+)
+
+PROBLEM = Problem(tg.losses.Squared(), n_rows=10_000, n_features=5, intercept=True)
+every_grouping = pytest.mark.parametrize("rounds", [(1, 1, 2, 4), (8, 8, 16, 32), (3,), (2, 5)])
+
+
+def rounds_in(shares, total_mu=0.7):
+    stages = {stage.name: stage for stage in stages_for(PROBLEM, shares, total_mu)}
+    return [stages[rounds_of(phase)] for phase in range(len(shares.rounds))]
+
+
+@every_grouping
+def test_all_stages_together_spend_the_total_and_rounds_what_is_left(rounds):
+    shares = Shares(rounds=rounds, leaning=0.04)
+    spent = sum(stage.total_mu**2 for stage in stages_for(PROBLEM, shares, 0.7))
+    assert spent == pytest.approx(0.7**2)
+    before = sum(stage.total_mu**2 for stage in stages_before(PROBLEM, shares, 0.7))
+    in_rounds = rounds_in(shares)
+    assert sum(stage.total_mu**2 for stage in in_rounds) == pytest.approx(0.7**2 - before)
+    assert tuple(stage.times for stage in in_rounds) == rounds
+
+
+@every_grouping
+def test_the_squared_mu_of_a_round_grows_with_its_number(rounds):
+    """Within a phase all have the same, in proportion to the middle of the phase."""
+    ends = np.cumsum((0, *rounds))
+    squared = np.array([stage.mu**2 for stage in rounds_in(Shares(rounds=rounds))])
+    np.testing.assert_allclose(squared / squared[0], (ends[:-1] + ends[1:]) / ends[1])
+    assert (np.diff(squared) > 0.0).all()
+
+
+def test_rounds_of_a_sample_get_a_tenth_of_that():
+    shares = Shares(rounds=(4, 4, 8, 6), sample=1_000, early=3)
+    plain = rounds_in(Shares(rounds=(4, 4, 8, 6)))
+    sampled = rounds_in(shares)
+    ratios = np.array([a.mu**2 / b.mu**2 for a, b in zip(sampled, plain, strict=True)])
+    np.testing.assert_allclose(ratios[:3] / ratios[3], COMING_NEAR)
+
+
+@pytest.mark.parametrize(("loss", "most"), [
+    (tg.losses.Squared(), 64), (tg.losses.Huber(1.0), 64), (tg.losses.Logistic(), 32),
+])  # fmt: skip
+def test_a_larger_budget_takes_more_rounds_of_less_each_up_to_a_limit(loss, most):
+    problem = Problem(loss, n_rows=10_000, n_features=5, intercept=True)
+    budgets = (1e-3, 1e-2, 2e-2, 3e-2, 1e-1, 10.0)
+    counts = [sum(shares_for(problem, mu).rounds) for mu in budgets]
+    assert counts[0] == 8
+    assert counts[-1] == most
+    assert (np.diff(counts) >= 0).all()
+    assert {count % 8 for count in counts} == {0}
+
+
+def test_the_leaning_is_one_release_of_one_row():
+    (stage,) = [s for s in stages_before(PROBLEM, Shares(leaning=0.04), 0.5) if s.name == "leaning"]
+    assert (stage.times, stage.size) == (1, PROBLEM.size)
+    assert stage.mu**2 == pytest.approx(0.04 * 0.25)
+    assert "leaning" not in {s.name for s in stages_before(PROBLEM, Shares(), 0.5)}
