@@ -177,6 +177,10 @@ class Gate:
         found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
         return self._partitions.cut(name, found, amplified=amplified, within=within)
 
+    def has_partition(self, name: str) -> bool:
+        """Whether there is a partition of that name already."""
+        return name in self._partitions
+
     def ask(
         self,
         query: AnyQuery,

@@ -52,6 +52,13 @@ def test_intervals_need_a_solver_that_pays_for_them():
         model.conf_int()
 
 
+def test_a_constant_fit_says_that_its_intervals_are_unknown():
+    y = np.ones(50)
+    model = tg.LinearRegression(epsilon=0.01, delta=1e-6, random_state=0).fit(np.ones((50, 2)), y)
+    assert "constant" in model.notes_[0]
+    assert np.isnan(model.conf_int()).all()
+
+
 def test_hard_columns_do_no_harm():
     rng = np.random.default_rng(2)
     plain = rng.standard_normal((N_ROWS, 2))

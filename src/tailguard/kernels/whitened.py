@@ -38,7 +38,7 @@ class WhitenedChunk:
         Lengths of the whitened rows, and the shrunk inverse lengths of the scaled ones: zero where
         a row has no direction.
     score, target
-        Scores and standardised targets: no numbers where void.
+        Scores and standardised targets; of void records they mean nothing.
     void
         Which records count as zero.
 

@@ -71,6 +71,9 @@ class Partitions:
         self._cuts: dict[str, _Cut] = {}
         self._lock = Lock()
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._cuts
+
     def cut(
         self,
         name: str,

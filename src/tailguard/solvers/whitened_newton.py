@@ -1,4 +1,4 @@
-"""The default method: private units, whitening, chosen clip levels and a few Newton steps.
+"""The default method: private units, whitening, chosen clip levels and damped Newton steps.
 
 No bounds on the data and no tuning are asked for. The whole schedule is planned from public
 numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
@@ -167,7 +167,9 @@ def _constant_alone(plan: Plan, units: Units) -> Solution:
     unknown = np.full(size, np.nan)
     notes = ("the budget showed no scale: the fit is a constant",)
     trace = np.zeros((0, plan.problem.size))
-    return Solution(np.zeros(size), constant, plan, unknown, math.nan, trace, notes=notes)
+    return Solution(
+        np.zeros(size), constant, plan, unknown, math.nan, trace, coef_std=unknown, notes=notes
+    )
 
 
 def _solution(fit: Fit, plan: Plan) -> Solution:

@@ -7,7 +7,8 @@ import tailguard as tg
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.fit import LEANS, STILL_FAR, Arrival, Fit, Leaning
+from tailguard.solvers.whitened.fit import STILL_FAR, Arrival, Fit
+from tailguard.solvers.whitened.leaning import LEANS, Leaning
 from tailguard.solvers.whitened.stages import Shares
 
 OPTIMUM = np.array([0.8, -0.6, 0.5])

@@ -116,3 +116,16 @@ def test_counts_of_a_sample_stand_for_all_records():
         np.testing.assert_allclose(counts[0], [0, 0, 0, 400], atol=6.0 * noise_std)
     purse.whole = True
     assert purse.n_rows("some") == 400
+
+
+def test_records_are_fitted_again_with_a_sample_of_its_own(small_samples):
+    X, y = data("squared")
+    problem = Problem(LOSSES["squared"], *X.shape, True)
+    plan = WhitenedNewton().plan(problem, tg.GDP(1.0))
+    gate = Gate.over(X, y, guarantee=tg.GDP(2.0), loss=LOSSES["squared"], random_state=0)
+    for _ in range(2):
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        WhitenedNewton().run(plan, gate)
+    maps = {release.block_map for release in gate.books.releases}
+    assert maps == {None, SAMPLE, f"{SAMPLE} 2"}
+    assert spent_mu(gate.books) <= 2.0**0.5 * (1 + 1e-9)

@@ -17,21 +17,19 @@ from tailguard.losses.base import Loss
 from tailguard.queries.view import View
 from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.leaning import Leaning
 from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.purse import Purse, usable
 from tailguard.solvers.whitened.stages import Shares, rounds_of
 
-__all__ = ["Arrival", "Fit", "Leaning"]
+__all__ = ["Arrival", "Fit"]
 
 FloatArray = NDArray[np.float64]
 
 # Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
 # come before the average, being too far off still.
 MISMATCH, STILL_FAR = 0.3, 1.0 / 3.0
-# Before it is seen, how long the leaning of residuals is expected to be beside the constant and the
-# fitted score; how clearly it is seen where it becomes a direction of its own.
-LEANS, SEEN = 0.15, 2.0
 BELIEVED = 9.0  # variance of a likelihood's score before any is seen
 WIDEST = 3.0  # standard deviation of a fitted score, in scales of the target, beyond which is noise
 
@@ -52,44 +50,6 @@ class Arrival:
     weights: FloatArray
     noise_std: float
     n_rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class Leaning:
-    """Along which whitened rows residuals are large, relative to their mean size.
-
-    Where they are, clipping takes more from skewed ones.
-
-    Attributes
-    ----------
-    mean, noise_std
-        The mean row, every one counted by the size of its residual; its noise, a coordinate.
-
-    Examples
-    --------
-    >>> leaning = Leaning(np.array([1.0, 0.5]), 0.1)
-    >>> leaning.along(np.eye(2)[:, :1]).round(3), leaning.beside(np.eye(2)[:, :1])
-    (array([0.995]), array([0. , 0.5]))
-    """
-
-    mean: FloatArray
-    noise_std: float
-
-    def along(self, basis: FloatArray) -> FloatArray:
-        """Length along each direction, less what noise makes of it."""
-        seen = (basis.T @ self.mean) ** 2 - self.noise_std**2
-        return np.asarray(np.sqrt(np.maximum(seen, 0.0)))
-
-    def beside(self, basis: FloatArray) -> FloatArray:
-        """Return the part outside of the directions."""
-        return np.asarray(self.mean - basis @ (basis.T @ self.mean))
-
-    def expected_beside(self, basis: FloatArray) -> float:
-        """Return the expected length of that part, by the rule of Bayes for normal laws."""
-        noise = self.mean.size * self.noise_std**2
-        kept = LEANS**2 / (LEANS**2 + noise)
-        beside = self.beside(basis)
-        return math.sqrt(kept**2 * float(beside @ beside) + kept * noise)
 
 
 @dataclass(eq=False)
@@ -182,7 +142,7 @@ class Fit:
         return f"early {stage}" if early else stage
 
     def rounds_mu(self) -> float:
-        """Return the planned mu of all rounds that read as many records as those of this phase."""
+        """Return the mu of all rounds that were planned to read what those of this phase do."""
         early = range(self.shares.early)
         late = range(self.shares.early, len(self.shares.rounds))
         alike = early if self.phase in early else late
@@ -204,10 +164,8 @@ class Fit:
         first = inverse[:, -1] if self.problem.intercept else self.view.whitening.T @ self.mean_row
         columns = [first, inverse @ self.weights]
         basis, _ = np.linalg.qr(np.column_stack(columns))
-        if self.leaning is not None:
-            beside = self.leaning.beside(basis)
-            if beside @ beside > SEEN * self.leaning.noise_std**2 * beside.size:
-                basis, _ = np.linalg.qr(np.column_stack([*columns, beside]))
+        if self.leaning is not None and self.leaning.seen_beside(basis):
+            basis, _ = np.linalg.qr(np.column_stack([*columns, self.leaning.beside(basis)]))
         return np.asarray(basis)
 
     def settle(self) -> None:
@@ -223,26 +181,33 @@ class Fit:
         """
         late = self.arrivals[int(STILL_FAR * len(self.arrivals)) :]
         kept = [arrival for arrival in late if arrival.n_rows == late[-1].n_rows]
+        mean, self.noise_std = self._average(kept)
+        constant = self.constant()
+        level = constant @ (constant.T @ mean)
+        rest = mean - level
+        believed = self._believed(rest)
+        if believed == 0.0:  # then the constant from before the rounds is the better one
+            level = constant @ (constant.T @ (self.inverse @ self.arrivals[0].start))
+        self.weights = usable(self.view.whitening @ (level + believed * rest))
+
+    def _average(self, kept: list[Arrival]) -> tuple[FloatArray, float]:
+        """Return the mean of whitened arrivals by the inverse of their errors, and its noise."""
         inverse = self.inverse
-        starts, ends = (
-            np.array([inverse @ getattr(a, name) for a in kept]) for name in ("start", "weights")
-        )
-        noise = self.view.width * np.array([a.noise_std for a in kept]) ** 2
+        starts = np.array([inverse @ arrival.start for arrival in kept])
+        ends = np.array([inverse @ arrival.weights for arrival in kept])
+        noise = self.view.width * np.array([arrival.noise_std for arrival in kept]) ** 2
         mean = ends[-1]
         for _ in range(3):
             share = 1.0 / (noise + MISMATCH * ((starts - mean) ** 2).sum(axis=1))
             share /= share.sum()
             mean = share @ ends
-        self.noise_std = float(np.sqrt((share**2 * noise).sum() / self.view.width))
-        constant = self.constant()
-        level = constant @ (constant.T @ mean)
-        rest = mean - level
+        return mean, float(np.sqrt((share**2 * noise).sum() / self.view.width))
+
+    def _believed(self, rest: FloatArray) -> float:
+        """Return the share of a fit, beside its constant, that noise leaves to be believed."""
         variance = max(0, rest.size - 1) * self.noise_std**2
-        kept_share = shrunk(rest, variance)
         if self.curved:  # noise can look like signal: scores that spread too far are not believed
-            kept_share = min(kept_share, BELIEVED / (BELIEVED + variance))
+            most = BELIEVED / (BELIEVED + variance)
         else:  # the target cannot spread less than its best prediction
-            kept_share = min(kept_share, WIDEST / max(float(np.linalg.norm(rest)), WIDEST))
-        if kept_share == 0.0:  # then the constant from before the rounds is the better one
-            level = constant @ (constant.T @ (inverse @ self.arrivals[0].start))
-        self.weights = usable(self.view.whitening @ (level + kept_share * rest))
+            most = WIDEST / max(float(np.linalg.norm(rest)), WIDEST)
+        return min(shrunk(rest, variance), most)

@@ -11,8 +11,9 @@ import numpy as np
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.solvers.whitened.fit import Fit, Leaning
+from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.leaning import Leaning
 from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip
 from tailguard.solvers.whitened.moments import LEAST, RESOLVED, noise_level, whiten
 from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS, rounds_of
@@ -108,8 +109,10 @@ def prepare(fit: Fit, phase: int) -> bool:
     fit.phase = phase
     if fit.arrivals:
         fit.settle()
-    looks, bent = phase in fit.shares.look, phase in fit.shares.bend and bend(fit)
-    if (looks and fit.curved) or (bent and not fit.curved):
+    bent = bend(fit) if phase in fit.shares.bend else False
+    looks = phase in fit.shares.look
+    # Weighted lengths move with the fit, others with the whitening alone.
+    if looks if fit.curved else bent:
         look_at_rows(fit)
     if looks:
         look_at_slopes(fit)
@@ -141,7 +144,7 @@ def look_at_leaning(fit: Fit) -> None:
 
 
 def choose(fit: Fit) -> None:
-    """Choose clip levels for all rounds that read as many records as those of this phase.
+    """Choose clip levels for all rounds that were planned to read what those of this phase do.
 
     Examples
     --------

@@ -10,6 +10,7 @@ as the sum of squares stays within what was reserved. McSherry 2009, Theorem 4: 
 """
 
 import math
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,10 @@ class Purse:
         if not self.samples(stage):
             return self.gate.ask(query, state, mu=mu)
         if self._sample is None:
-            self._sample = self.gate.partition(SAMPLE, sizes=(self.n_rows(stage),))[0]
+            # Records that were fitted before have a sample of that name already.
+            names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
+            name = next(name for name in names if not self.gate.has_partition(name))
+            self._sample = self.gate.partition(name, sizes=(self.n_rows(stage),))[0]
         return self.gate.ask(query, state, mu=mu, block=self._sample)
 
     def histograms(

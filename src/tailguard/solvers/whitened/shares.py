@@ -2,9 +2,9 @@
 
 Shares were chosen by trial on the training family of ``benchmarks/accuracy``, with its laboratory
 tasks in view; they are not optimal in any proved sense. On 24 training tasks, 3 seeds each, the
-excess over that of at most twelve full Newton steps, as the default once took, is in geometric mean
-0.85 at epsilon 0.1, 0.87 at 0.5, 0.90 at 1 and 1.01 at 4; at 1 it is least in T30 (0.2) and T00
-(0.3), whose second moments are hardly told from noise.
+excess over that of at most twelve full Newton steps is in geometric mean 0.85 at epsilon 0.1, 0.87
+at 0.5, 0.90 at 1 and 1.01 at 4; at 1 it is least in T30 (0.2) and T00 (0.3), whose second moments
+are hardly told from noise.
 
 Reference
 ---------

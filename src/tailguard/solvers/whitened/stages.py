@@ -114,7 +114,7 @@ class Shares:
 
 
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
-    """Lay out every release of the method; the mu**2 of a round grows with its number.
+    """Lay out every release of the method; the mu**2 of a round grows from phase to phase.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def rounds_of(phase: int) -> str:
 
 
 def _weights(shares: Shares) -> list[float]:
-    """Let the share of a round grow with its number; those of a sample only have to come near."""
+    """Let rounds of later phases have larger shares; those of a sample only have to come near."""
     weights, before = [], 0
     for phase, times in enumerate(shares.rounds):
         weight = float((before + times) ** 2 - before**2)
