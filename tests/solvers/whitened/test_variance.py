@@ -75,3 +75,16 @@ def test_intervals_of_skewed_records_whose_spread_varies_cover_the_intercept():
         scores.append(((low + high) / 2.0 - truth) / ((high - low) / 3.92))
     assert np.mean(np.abs(scores) < 1.96) >= 0.9
     assert abs(np.mean(scores, axis=0)[3]) < 1.1  # 1.4 where the bias is not counted
+
+
+def test_a_budget_too_small_for_the_variance_has_no_intervals():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 3))
+    y = X.sum(axis=1) + rng.standard_normal(2000)
+    small, large = (
+        tg.LinearRegression(guarantee=tg.GDP(mu), random_state=0).fit(X, y) for mu in (0.1, 1.0)
+    )
+    assert "variance" not in {stage.name for stage in small.plan_.stages}
+    assert np.isnan(small.conf_int()).all()
+    assert np.isfinite(small.coef_noise_std_).all()
+    assert np.isfinite(large.conf_int()).all()
