@@ -25,7 +25,7 @@ def arguments(words=None):
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m accuracy", description=__doc__.split("\n")[0])
     add = parser.add_argument
-    add("--suite", choices=SUITES, action="append", help="default: all but training")
+    add("--suite", choices=SUITES, action="append", help="default: all but training and former")
     add("--data", help="folder of Parquet files; without it T5 and the real sets are left out")
     add("--seeds", type=int, help="seeds a task; default by suite")
     add("--epsilon", type=float, action="append", help="default: 0.1, 0.5, 1 and 4")

@@ -1,9 +1,11 @@
-"""Two families of random tasks: one to choose defaults on, one to judge them on.
+"""Three families of random tasks: two to choose defaults on, one to judge them on.
 
-Both come from one generator and differ in the seed alone:
+All come from one generator and differ in the seed alone:
 
 * the TRAINING family, seed 20230601: tasks 0, 1, 2, ... without end; defaults may be chosen on it;
-* the EVALUATION family, seed 77003311: tasks 0 to 63. It must NEVER be used to choose a default, a
+* the FORMER family, seed 77003311, tasks 0 to 63: earlier defaults were judged on it. It has been
+  looked at since: it judges no more, and defaults may be chosen on it, too;
+* the EVALUATION family, seed 20261121: tasks 0 to 63. It must NEVER be used to choose a default, a
   share of a budget or a threshold, nor to decide whether a change is kept: it is run after the
   defaults are frozen by a commit, and the runner prints which family it uses.
 
@@ -30,7 +32,8 @@ from accuracy.risks import mean_of
 from accuracy.tasks import Task, Trial, finite
 
 TRAINING_SEED = 20230601
-EVALUATION_SEED = 77003311
+FORMER_SEED = 77003311
+EVALUATION_SEED = 20261121
 N_EVALUATION = 64
 
 LOSSES = ("squared", "logistic", "squared", "logistic", "squared", "poisson", "squared", "logistic")
@@ -228,6 +231,11 @@ def describe(law):
 def training_task(index):
     """Task ``index`` (0, 1, ...) of the family on which defaults may be chosen."""
     return make_task("training", TRAINING_SEED, index)
+
+
+def former_tasks():
+    """The 64 tasks that judged earlier defaults; seen since, and open to any use."""
+    return [make_task("former", FORMER_SEED, index) for index in range(N_EVALUATION)]
 
 
 def evaluation_tasks():

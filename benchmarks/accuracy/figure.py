@@ -88,7 +88,7 @@ def panels(cells):
         for name in names:
             own = [cell for cell in cells if (cell.suite, cell.task) == (suite, name)]
             found.append(task_panel(sorted(own, key=lambda cell: cell.epsilon)))
-    for suite in ("evaluation", "training"):
+    for suite in ("evaluation", "former", "training"):
         for loss in ("squared", "logistic", "poisson"):
             own = [cell for cell in cells if (cell.suite, cell.loss) == (suite, loss)]
             if own:

@@ -15,6 +15,7 @@ TITLES = {
     "consistency": "T5s at growing n",
     "real": "Real data sets",
     "evaluation": "Evaluation family",
+    "former": "Former evaluation family",
     "training": "Training family",
 }
 

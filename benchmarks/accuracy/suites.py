@@ -19,22 +19,29 @@ class Suite:
 @lru_cache(maxsize=2)
 def make_suite(name, *, folder=None, n_training=32):
     """Build a suite; tasks whose data are absent are left out, with a sentence."""
+    if name == "public":
+        return _public(folder)
+    if name == "real":
+        here, gone = real.available(folder, real.REAL_SETS)
+        tasks = [real.real_task(folder, one) for one in here]
+        return Suite(name, tasks, 10, "Real data sets." + _left_out(gone))
     if name == "training":
         tasks = [families.training_task(index) for index in range(n_training)]
         return Suite(name, tasks, 3, "TRAINING family: defaults may be chosen on it.")
-    if name == "evaluation":
-        words = "EVALUATION family: for frozen defaults only; choose nothing by what it says."
-        return Suite(name, families.evaluation_tasks(), 3, words)
-    if name == "laboratory":
-        return Suite(name, laboratory.laboratory_tasks(), 6, "L1, L3, L4, T5s with their oracle.")
-    if name == "consistency":
-        words = "T5s at growing n: the excess must fall."
-        return Suite(name, laboratory.consistency_tasks(), 5, words)
-    if name == "public":
-        return _public(folder)
-    here, gone = real.available(folder, real.REAL_SETS)
-    tasks = [real.real_task(folder, one) for one in here]
-    return Suite(name, tasks, 10, "Real data sets." + _left_out(gone))
+    make_tasks, n_seeds, words = SIMULATED[name]
+    return Suite(name, make_tasks(), n_seeds, words)
+
+
+SIMULATED = {
+    "laboratory": (laboratory.laboratory_tasks, 6, "L1, L3, L4, T5s with their oracle."),
+    "consistency": (laboratory.consistency_tasks, 5, "T5s at growing n: the excess must fall."),
+    "former": (families.former_tasks, 3, "FORMER family: defaults may be chosen on it."),
+    "evaluation": (
+        families.evaluation_tasks,
+        4,
+        "EVALUATION family: for frozen defaults only; choose nothing by what it says.",
+    ),
+}
 
 
 def _public(folder):
@@ -49,7 +56,7 @@ def _left_out(gone):
     return f" Left out, since the data folder (--data) has no {files}." if gone else ""
 
 
-SUITES = ("public", "laboratory", "consistency", "real", "training", "evaluation")
+SUITES = ("public", "laboratory", "consistency", "real", "training", "former", "evaluation")
 DEFAULT_SUITES = ("public", "laboratory", "consistency", "real", "evaluation")
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 
