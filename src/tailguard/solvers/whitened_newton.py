@@ -22,7 +22,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.begin import begin
+from tailguard.solvers.whitened.begin import begin, constant_alone
 from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.looking import look_at_rows, prepare
@@ -115,7 +115,9 @@ class WhitenedNewton:
         shares = self.shares_of(problem, plan.guarantee)
         fit = begin(purse, problem, shares, units, seen)
         try:
-            if _rounds(fit) and fit.has("calibration") and fit.slopes is not None:
+            if not _rounds(fit):
+                constant_alone(fit)
+            elif fit.has("calibration") and fit.slopes is not None:
                 calibrate(fit)
         except BEYOND_FLOATS:
             fit.notes.append("released numbers went beyond the floats: the fit stays before them")
@@ -154,8 +156,8 @@ def _rounds(fit: Fit) -> bool:
     for phase, count in enumerate(fit.shares.rounds):
         if not prepare(fit, phase):
             return False
-        for number in range(count):
-            step(fit, last=(phase, number) == (last, count - 1))
+        for number in range(count):  # those of the last phase share what skipped stages left
+            step(fit, sharing=count - number if phase == last else 0)
     fit.settle()
     return True
 

@@ -19,14 +19,15 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.even import EvenLogistic
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
-from tailguard.solvers.whitened.moments import LEAST, RESOLVED, first_fit, noise_level, whiten
+from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.shares import ENOUGH_EVENTS, enough
 from tailguard.solvers.whitened.stages import LENGTH_BINS, Shares
 
-__all__ = ["begin"]
+__all__ = ["begin", "constant_alone"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -38,6 +39,8 @@ NEVER = -50.0  # a score at which every likelihood expects nothing
 # fitted. In units that fit the columns it is about 1.
 LOST = 32.0
 FAR = 4.0  # limit of a count's slope for the first mean, in units of the target
+# A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
+AT_FIRST, AT_LAST = 2.0, 0.5
 HEADROOM = 4.0  # curvatures of a log link are told apart up to this many times the first mean
 
 
@@ -63,18 +66,21 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
     level = noise_level(noise_std, used.size)
-    whitened = whiten(moments[np.ix_(used, used)], level, LEAST if residual else RESOLVED)
+    whitened = whiten(moments[np.ix_(used, used)], level)
     whitening[used] = whitened.matrix
     weights = np.zeros(size)
     if residual:
         weights = first_fit(whitening, moments[:size, -1], noise_std)
     view = View(problem.scored, units, whitening)
-    fit = Fit(purse, problem, shares, view, weights, moments[:size, d], whitened.effective)
+    mean_row, stretch = moments[:size, d], whitened.stretch(level)
+    fit = Fit(purse, problem, shares, view, weights, mean_row, whitened.effective, stretch)
     if residual and not problem.intercept:
         mean = whitening.T @ fit.mean_row
         fit.shift = max(0.0, float(mean @ mean) - noise_std**2 / 2.0 * float((whitening**2).sum()))
     if not residual:
         _constant(fit)
+    if shares.even:
+        fit.view = replace(view, loss=EvenLogistic())
     return fit
 
 
@@ -100,29 +106,48 @@ def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, fl
 
 def _constant(fit: Fit) -> None:
     """Start a likelihood at its best constant, and bound curvatures by what that tells."""
-    log_link = target_units(fit.problem) == "scale"
-    fit.largest_curvature = HEADROOM if log_link else 0.25
+    fit.largest_curvature = HEADROOM if fit.log_link else 0.25
     if not fit.problem.intercept:
         return
-    mu, size = fit.mu("constant"), fit.problem.size
-    last = np.eye(size)[:, -1:]
-    query = ScoreLadder(fit.view.through(last), 1.0, (FAR if log_link else 1.0,))
-    noise = float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
-    mean = -float(fit.purse.ask(query, NEVER * last[:, 0], mu)[0, 0])
-    if log_link:
-        exposed = 1.0
-        if fit.problem.has_offset:
-            exposed = float(fit.purse.ask(query, np.zeros(size), mu)[0, 0]) + mean
-        mean = max(mean, 2.0 * noise, 1e-12) / max(exposed, 0.1)
+    mean = _best_constant(fit, fit.mu("constant"), AT_FIRST)
+    if fit.log_link:
         fit.largest_curvature = HEADROOM * mean
-        fit.weights[-1] = math.log(mean)
-        told = min(mean, 1.0)
-    else:
-        least = min(2.0 * noise, 0.5)
-        mean = min(max(mean, least), 1.0 - least)
-        fit.weights[-1] = math.log(mean / (1.0 - mean))
-        told = 4.0 * mean * (1.0 - mean)
+    told = min(mean, 1.0) if fit.log_link else 4.0 * mean * (1.0 - mean)
     events = told * fit.shares.sample / ENOUGH_EVENTS
     if fit.shares.sample and not enough(fit.problem, events, fit.purse.plan.total_mu):
         fit.purse.whole = True
         fit.notes.append("events are rare: all records were read where a sample was planned")
+
+
+def constant_alone(fit: Fit) -> None:
+    """Ask for the best constant once more, with all that is left, where nothing else is seen.
+
+    Examples
+    --------
+    >>> constant_alone.__name__
+    'constant_alone'
+    """
+    if fit.curved and fit.problem.intercept and fit.purse.left() > 0.0:
+        fit.view = replace(fit.view, loss=fit.problem.scored)
+        questions = 2 if fit.problem.has_offset else 1
+        _best_constant(fit, fit.purse.left() / math.sqrt(questions), AT_LAST)
+
+
+def _best_constant(fit: Fit, mu: float, least: float) -> float:
+    """Start at the mean target, or at ``least`` of its noise standard deviations."""
+    size = fit.problem.size
+    last = np.eye(size)[:, -1:]
+    query = ScoreLadder(fit.view.through(last), 1.0, (FAR if fit.log_link else 1.0,))
+    noise = least * float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
+    mean = -float(fit.purse.ask(query, NEVER * last[:, 0], mu)[0, 0])
+    if fit.log_link:
+        exposed = 1.0
+        if fit.problem.has_offset:
+            exposed = float(fit.purse.ask(query, np.zeros(size), mu)[0, 0]) + mean
+        mean = max(mean, noise, 1e-12) / max(exposed, 0.1)
+        fit.weights[-1] = math.log(mean)
+    else:
+        noise = min(noise, 0.5)
+        mean = min(max(mean, noise), 1.0 - noise)
+        fit.weights[-1] = math.log(mean / (1.0 - mean))
+    return mean

@@ -44,10 +44,12 @@ class Bell:
         How many noise standard deviations it stands out.
     sharp
         Whether it is as narrow as a bin, so that the spread is only a bound.
+    share
+        The share of all records that it is seen to hold.
 
     Examples
     --------
-    >>> Bell(0.0, 1.0, 9.0, sharp=False).seen
+    >>> Bell(0.0, 1.0, 9.0, sharp=False, share=0.9).seen
     9.0
     """
 
@@ -55,6 +57,7 @@ class Bell:
     spread: float
     seen: float
     sharp: bool
+    share: float
 
 
 def bell_of(counts: FloatArray, bins: Bins, total: float, noise_std: float) -> Bell:
@@ -76,6 +79,7 @@ def bell_of(counts: FloatArray, bins: Bins, total: float, noise_std: float) -> B
         spread=float(bells.spreads[best]),
         seen=float(match[best]) / noise_std,
         sharp=bool(bells.sharp[best]),
+        share=float(match[best] / (total * bells.norms[best])),
     )
 
 

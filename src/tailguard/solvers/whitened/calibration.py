@@ -23,7 +23,7 @@ from tailguard.queries.view import View
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.ladder import Reading, levels_up_to, shares_of
 from tailguard.solvers.whitened.levels import top_level
-from tailguard.solvers.whitened.looking import CAP, weighting
+from tailguard.solvers.whitened.looking import weighting
 from tailguard.solvers.whitened.moments import noise_level, shrunk
 from tailguard.solvers.whitened.purse import usable
 from tailguard.solvers.whitened.stages import LADDER_LEVELS
@@ -38,6 +38,9 @@ ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is 
 # where residuals are symmetric, since clipping does not bias these; else along each direction.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
 FLATTEST = 0.1  # share of the curvature of all directions that these have at least
+# Rows count in the curvature up to the largest of these many times the row limit at which noise is
+# at most this share of it: few rows may be far longer than most along what residuals lean to.
+CAPS, CURVATURE_NOISE = (8.0, 4.0, 2.0), 0.1
 LONGEST = 1.0  # a correction of a log link goes no further
 
 
@@ -101,9 +104,12 @@ def _curvature(fit: Fit, view: View, level: float) -> FloatArray:
     """Release the curvature in these directions; raise what noise leaves of it."""
     assert fit.clip is not None
     weights = replace(weighting(fit), slope_limit=level)
-    query = SecondMoments(view, ROW_LIMIT, CAP * ROW_LIMIT, weights)
     mu = fit.mu("calibration curvature")
-    noise = query.noise_std(fit.n_rows, fit.n_features, mu) * weights.bound
+    for cap in CAPS:
+        query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
+        noise = query.noise_std(fit.n_rows, fit.n_features, mu) * weights.bound
+        if noise_level(noise, view.width) <= CURVATURE_NOISE * fit.clip.curvature:
+            break
     released = fit.purse.ask(query, fit.weights, mu) * weights.bound
     values, vectors = np.linalg.eigh(released)
     least = max(noise_level(noise, view.width), FLATTEST * fit.clip.curvature)

@@ -8,7 +8,7 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing); James and Stein 1961 (sh
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from tailguard.losses.base import Loss
 from tailguard.queries.view import View
 from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.even import ExpectedSlope
 from tailguard.solvers.whitened.leaning import Leaning
 from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
 from tailguard.solvers.whitened.moments import shrunk
@@ -64,6 +65,9 @@ class Fit:
         Second moments of whitened rows, summed: the columns that whitening could tell from noise.
     mean_row
         The standardised mean row as the second moments told it.
+    stretch
+        How many times the variance along each whitened direction is more than it seems, since
+        noise bends the whitening.
     shift
         Squared length of the mean whitened row where no intercept takes it up.
     largest_curvature
@@ -88,6 +92,7 @@ class Fit:
     weights: FloatArray
     mean_row: FloatArray
     effective: float
+    stretch: FloatArray
     shift: float = 0.0
     largest_curvature: float = 1.0
     rows: RowLaw | None = None
@@ -114,14 +119,24 @@ class Fit:
 
     @property
     def loss(self) -> Loss:
-        """The loss of a score."""
-        assert self.problem.scored is not None
-        return self.problem.scored
+        """The loss whose slopes are taken."""
+        assert self.view.loss is not None
+        return self.view.loss
+
+    @property
+    def bending(self) -> View:
+        """The view through which curvatures are read: expected slopes, where outcomes bend them."""
+        return replace(self.view, loss=ExpectedSlope()) if self.shares.even else self.view
 
     @property
     def curved(self) -> bool:
         """Whether curvature varies with the score, so that it has to be released."""
         return target_units(self.problem) != "location-scale"
+
+    @property
+    def log_link(self) -> bool:
+        """Whether expected targets are exponentials of scores."""
+        return target_units(self.problem) == "scale"
 
     @property
     def inverse(self) -> FloatArray:

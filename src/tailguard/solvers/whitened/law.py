@@ -17,8 +17,8 @@ SEEN = 2.5  # a bin this many noise standard deviations above zero belongs to th
 WIDEST_GAP = 3  # bins below that inside the bulk
 WINDOWS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
 POINTS = 4  # points that stand for a bin
-# How often any window of pure noise may stand out in a fit, among some thousand a column.
-FALSE_ALARM, FALSE_WINDOWS = 1e-2, 2e3
+# How often any window of pure noise may stand out in a fit, among some hundred a column.
+FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 
 
 def standing_out(

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from tailguard.losses.base import Loss
 from tailguard.solvers.whitened.law import Law
 
-__all__ = ["LEANING", "Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
+__all__ = [
+    "LEANING",
+    "Clip",
+    "RowLaw",
+    "SlopeLaw",
+    "choose_clip",
+    "top_level",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -100,14 +107,14 @@ class SlopeLaw:
         return points if self.loss is None else self.loss.slope(points, np.zeros(points.size))
 
     @classmethod
-    def bounded(cls) -> "SlopeLaw":
-        """Slopes of a likelihood within 1, whose variance the weights of rows tell.
+    def bounded(cls, limit: float) -> "SlopeLaw":
+        """Slopes of a likelihood within a limit, whose variance the weights of rows tell.
 
         Reference
         ---------
         McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree.
         """
-        points, mass = np.array([-1.0, 1.0]), np.array([0.5, 0.5])
+        points, mass = np.array([-limit, limit]), np.array([0.5, 0.5])
         return cls(None, Law(points, mass, 1.0, 0.0, points), always=1.0)
 
     @property
@@ -226,11 +233,13 @@ def choose_clip(
     squared_bias = shift * bias**2
     if leaning > 0.0 and slopes.skewed:
         squared_bias += [(leaning * slopes.lost(limit)) ** 2 for limit in slope_limits]
+    # Rows are counted with their curvature, which is the variance where no slopes tell that.
+    weight = 1.0 if slopes.always is not None else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()
     best = None
     for row_limit in rows.limits:
         noise = width * (2.0 * row_limit * slope_limits / (n_rows * mu)) ** 2
-        sampling = rows.variance(row_limit) * spread / n_rows
+        sampling = rows.variance(row_limit) / weight * spread / n_rows
         total = rows.curvature(row_limit) * np.maximum(kept, 1e-12)
         error = (sampling + noise + squared_bias) / total**2
         error = np.where(allowed, error, np.inf)

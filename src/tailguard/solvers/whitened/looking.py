@@ -15,7 +15,7 @@ from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.leaning import Leaning
 from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip
-from tailguard.solvers.whitened.moments import LEAST, RESOLVED, noise_level, whiten
+from tailguard.solvers.whitened.moments import noise_level, whiten
 from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS, rounds_of
 
 __all__ = [
@@ -67,7 +67,7 @@ def look_at_rows(fit: Fit) -> bool:
     mu = fit.mu("lengths")
     weighted = fit.curved or fit.bent
     weights = weighting(fit) if weighted else Weighting()
-    query = WhitenedHistogram(fit.view, "length", LENGTH_BINS, weights)
+    query = WhitenedHistogram(fit.bending, "length", LENGTH_BINS, weights)
     state = fit.weights if weighted else None
     counts, noise_std = fit.purse.histograms(query, state, mu, "lengths")
     law = Law.of(counts, LENGTH_BINS, noise_std)
@@ -160,7 +160,7 @@ def choose(fit: Fit) -> None:
         leaning = fit.leaning.expected_beside(fit.calibration_basis())
     fit.clip = choose_clip(
         fit.rows,
-        fit.slopes or SlopeLaw.bounded(),
+        fit.slopes or SlopeLaw.bounded(fit.loss.slope_bound()),
         n_rows=fit.purse.n_rows(rounds_of(fit.phase)),
         mu=fit.rounds_mu(),
         shift=shift,
@@ -188,7 +188,7 @@ def bend(fit: Fit) -> bool:
     mu, weights = fit.mu("curvature"), weighting(fit)
     kept = 1.0 if fit.slopes is None or fit.curved else fit.slopes.curvature(fit.clip.slope_limit)
     for limit in map(float, fit.rows.limits[fit.rows.limits <= fit.clip.row_limit][::-1]):
-        query = SecondMoments(fit.view, limit, CAP * limit, weights)
+        query = SecondMoments(fit.bending, limit, CAP * limit, weights)
         noise_std = query.noise_std(fit.n_rows, fit.n_features, mu) * weights.bound
         level = noise_level(noise_std, fit.view.width)
         if level <= BEND_NOISE * kept * fit.rows.curvature(limit):
@@ -196,8 +196,9 @@ def bend(fit: Fit) -> bool:
     else:
         return False
     moments = fit.purse.ask(query, fit.weights, mu) * weights.bound
-    whitened = whiten(moments, level, RESOLVED if fit.curved else LEAST)
+    whitened = whiten(moments, level)
     matrix, fit.effective = whitened.matrix, whitened.effective
+    fit.stretch = whitened.stretch(level)
     fit.view = fit.view.through(fit.view.whitening @ matrix)
     fit.bent, fit.cap = True, CAP * limit * float(np.sqrt((matrix**2).sum() / fit.view.width))
     return True

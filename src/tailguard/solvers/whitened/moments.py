@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "RESOLVED", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
+__all__ = ["Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
 FloatArray = NDArray[np.float64]
 
 RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
+WIDEST_SPREAD = 0.24  # squared, of whitened noise: at 1 / 4 an inverse has no mean
 SMALLEST_SHARE = 1e-9  # of the largest eigenvalue; below it directions are duplicates
 
 
@@ -40,6 +41,26 @@ class Whitening:
         shares = self.eigenvalues / np.maximum(self.eigenvalues, self.floor)
         return float(np.clip(shares.sum(), 1.0, max(shares.size, 1)))
 
+    def stretch(self, level: float) -> FloatArray:
+        """How many times the variance along each direction is what exact whitening would make it.
+
+        Second moments of whitened rows are one less the whitened noise, whose eigenvalues lie in a
+        semicircle; it is the mean of the squared inverse of that.
+
+        Reference
+        ---------
+        Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
+
+        Examples
+        --------
+        >>> whiten(np.diag([9.0, 1.0]), 0.5).stretch(0.5).round(2)
+        array([1.12, 1.01])
+        """
+        raised = 1.0 / np.maximum(self.eigenvalues, self.floor)
+        spread = np.minimum(level**2 / 4.0 * raised.mean() * raised, WIDEST_SPREAD)
+        inverse = 1.0 / np.sqrt(1.0 - 4.0 * spread) - 1.0
+        return np.where(spread > 1e-9, inverse / (2.0 * np.maximum(spread, 1e-9)), 1.0)
+
 
 def noise_level(noise_std: float, width: int) -> float:
     """Largest eigenvalue of symmetric noise with that standard deviation on the diagonal.
@@ -52,13 +73,13 @@ def noise_level(noise_std: float, width: int) -> float:
     return noise_std * math.sqrt(2.0 * width)
 
 
-def whiten(moments: FloatArray, level: float, least: float = RESOLVED) -> Whitening:
+def whiten(moments: FloatArray, level: float) -> Whitening:
     """Return ``Q / sqrt(max(cleaned eigenvalues, floor))``.
 
     A direction stands out of noise with largest eigenvalue ``level`` if its own second moment is
     above half of that. What lies below can hardly be told apart, but its sum is known well: the
-    floor is its mean, within ``least`` times ``level`` and half of it. The mean lets some steps be
-    too long, which an average of clipped steps bears; where losses bend, the higher floor is safer.
+    floor is its mean, within a share of ``level`` and half of it. The mean lets some steps be too
+    long, which an average of clipped steps bears.
 
     Reference
     ---------
@@ -66,14 +87,14 @@ def whiten(moments: FloatArray, level: float, least: float = RESOLVED) -> Whiten
 
     Examples
     --------
-    >>> float(abs(whiten(np.diag([4.0, 0.001]), 1.0).matrix).max()) <= 2.0**0.5
-    True
+    >>> whiten(np.diag([4.0, 0.001]), 1.0).floor, whiten(np.diag([4.0, 0.3]), 0.1).floor
+    (0.15, 0.015)
     """
     values, vectors = np.linalg.eigh(moments)
     total, values = float(values.sum()), cleaned(values, level)
     above = values > RESOLVED * level
     mean = (total - values[above].sum()) / max(1, np.count_nonzero(~above))
-    floor = min(max(mean, least * level), RESOLVED * level)
+    floor = min(max(mean, LEAST * level), RESOLVED * level)
     floor = max(floor, SMALLEST_SHARE * float(values.max()), 1e-12)
     return Whitening(vectors / np.sqrt(np.maximum(values, floor)), values, floor)
 

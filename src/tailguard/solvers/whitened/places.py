@@ -32,6 +32,7 @@ REFINEMENTS = 2
 # A bell is wrong as often as this, among so few windows: a centre that is wrong by some sizes does
 # little harm.
 FALSE_PLACE, WINDOWS = 0.05, 2e2
+MOST = 0.5  # share of the records that a bell holds: else it is noise, and so is its spread
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
 
 
@@ -88,7 +89,7 @@ def _bells(
     bells = [bell_of(row, bins, group.n_rows(), noise_std) for row in counts]
     least = standing_out(chosen.size, FALSE_PLACE, WINDOWS)
     all_of_them = zip(map(int, chosen), bells, map(float, unit), strict=True)
-    return [(column, bell, one) for column, bell, one in all_of_them if bell.seen > least]
+    return [found for found in all_of_them if found[1].seen > least and found[1].share > MOST]
 
 
 def _settle(found: Found, column: int, bell: Bell, unit: float, bins: Bins) -> None:

@@ -28,12 +28,16 @@ SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 """Octaves of absolute values; the first holds zeros and what is too small to tell."""
 
 ONES = int(SIZE_BINS.index(1.0))  # the bin that all ones of an indicator are in
-# A rare indicator has ones that stand out by so many noise standard deviations, as one given bin
-# must, and all but zeros and ones are fewer than so many.
-INDICATOR_SEEN, INDICATOR_REST = 2.5, 2.0
+# A rare indicator has ones that stand out as one given bin must, which noise does so often a fit,
+# and all but zeros and ones are fewer than so many noise standard deviations.
+FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
+# Units of most columns lie within so many octaves of one; others have to stand out more, as if they
+# were one of so many windows more.
+COMMON, RARER = 32.0, 100.0
 MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
 CENTRED = 1.4  # typical difference over typical size of a normal column with mean zero
 SEEN_PAIRS = 0.12  # share of the records by which pairs of a typical column stand out
+LIKELY, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2  # differences of pairs over the size of a column
 LEAST_SPREAD = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
 
 
@@ -91,12 +95,14 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> Found:
     array([ True, False])
     """
     least, found = standing_out(len(counts)), Found.nothing(len(counts))
+    least_far = standing_out(RARER * len(counts))
     found.zeros = counts[:, 0] > MANY_ZEROS * total
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         law = _law_of(row, noise_std)
-        if law.seen > least:
-            found.scale[column] = law.quantile(0.5) * (1.0 if found.zeros[column] else CENTRED)
-        elif _is_indicator(row, noise_std, total, least):
+        size = law.quantile(0.5)
+        if law.seen > (least if abs(math.log2(size)) < COMMON else least_far):
+            found.scale[column] = size * (1.0 if found.zeros[column] else CENTRED)
+        elif _is_indicator(row, noise_std, total, len(counts)):
             found.scale[column] = 1.0
     return found
 
@@ -120,9 +126,12 @@ def find_spreads(group: Group, found: Found) -> None:
     if not chosen.size:
         return
     counts, noise_std = group.histograms(chosen, SIZE_BINS, mu, "spread", paired=True)
-    least = standing_out(chosen.size)
+    least = standing_out(chosen.size, windows=LIKELY_WINDOWS)
+    octaves = SIZE_BINS.middle()
     for column, row in zip(chosen, counts, strict=True):
-        law = _law_of(row, noise_std)
+        size = max(abs(found.center[column]), found.scale[column])
+        likely = (octaves > LIKELY[0] * size) & (octaves < LIKELY[1] * size)
+        law = _law_of(np.where(likely, row, 0.0), noise_std)
         if law.seen > least:
             found.scale[column] = max(law.quantile(0.5), LEAST_SPREAD * found.width[column])
         elif found.width[column] and row[0] > least * noise_std:
@@ -134,9 +143,10 @@ def _law_of(row: FloatArray, noise_std: float) -> Law:
     return Law.of(np.concatenate([[0.0], row[1:]]), SIZE_BINS, noise_std)
 
 
-def _is_indicator(row: FloatArray, noise_std: float, total: float, least: float) -> bool:
+def _is_indicator(row: FloatArray, noise_std: float, total: float, columns: int) -> bool:
     """Whether zeros are seen, and ones, and noise could hide all that is neither."""
     zeros, ones = row[0], row[ONES]
     rest = total - zeros - ones
-    seen = zeros > least * noise_std and ones > INDICATOR_SEEN * noise_std
+    seen = zeros > standing_out(columns) * noise_std
+    seen &= ones > standing_out(columns, FALSE_ONES, windows=1.0) * noise_std
     return bool(seen and rest < INDICATOR_REST * noise_std)

@@ -62,6 +62,8 @@ class Shares:
     sample, early
         How many records the random sample has, and how many of the first phases read it, together
         with all that steers them; 0 where there is none.
+    even
+        Whether a logistic loss takes slopes that neither outcome makes large (``even.py``).
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Shares:
     bend: tuple[int, ...] = ()
     sample: int = 0
     early: int = 0
+    even: bool = False
 
     def rest(self, problem: Problem) -> float:
         """Return the share that is left to the rounds.
@@ -201,7 +204,7 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     slopes = shares.slopes / max(looks, 1)
     return [
         ("constant", "the best constant, to start from",
-         shares.constant * problem.intercept, 2, 1),
+         shares.constant * problem.intercept, 1 + problem.has_offset, 1),
         ("norms", "how long rows are", shares.norms, 1, LENGTH_BINS.count),
         ("moments", "correlations of the columns", shares.moments, 1, height * (height + 1) // 2),
         ("lengths", "how long whitened rows are", shares.lengths, lengths, LENGTH_BINS.count),

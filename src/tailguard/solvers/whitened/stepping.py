@@ -29,8 +29,8 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)  # of a standard normal
 RISE = 1e-3  # half the step of a numerical rise of the mean
 
 
-def step(fit: Fit, *, last: bool = False) -> None:
-    """Carry out one round of the phase; the last of all takes what skipped stages left.
+def step(fit: Fit, *, sharing: int = 0) -> None:
+    """Carry out one round of the phase, ``sharing`` what is left with so many, itself included.
 
     It goes a part of the Newton step, the less the noisier. Where that is less than what an average
     of all rounds would go, the fit stands at the average.
@@ -42,7 +42,7 @@ def step(fit: Fit, *, last: bool = False) -> None:
     """
     assert fit.clip is not None
     stage = rounds_of(fit.phase)
-    mu = max(fit.mu(stage), _left(fit)) if last else fit.mu(stage)
+    mu = max(fit.mu(stage), _left(fit) / math.sqrt(sharing)) if sharing else fit.mu(stage)
     query = ScoreLadder(fit.view, fit.clip.row_limit, (fit.clip.slope_limit,))
     score = fit.purse.ask(query, fit.weights, mu, stage)[0]
     n_rows, curvature = fit.purse.n_rows(stage), max(fit.clip.curvature, 1e-300)
@@ -94,6 +94,7 @@ def slanted(fit: Fit, way: FloatArray) -> FloatArray:
 def bend_along(fit: Fit, spread: float) -> float:
     """Curvature along a fit whose scores have that spread, relative to other directions."""
     scores = spread * NODES
-    rise = fit.loss.mean(scores + RISE) - fit.loss.mean(scores - RISE)
+    slopes, none = fit.bending.loss.slope, np.zeros(scores.size)
+    rise = slopes(scores + RISE, none) - slopes(scores - RISE, none)
     shares = WEIGHTS * rise
     return float(np.clip(shares @ NODES**2 / max(float(shares.sum()), 1e-300), *BENDS))

@@ -71,7 +71,7 @@ def noise_covariance(fit: Fit) -> FloatArray:
     >>> noise_covariance.__name__
     'noise_covariance'
     """
-    return np.asarray(fit.noise_std**2 * fit.view.whitening @ fit.view.whitening.T)
+    return np.asarray(fit.noise_std**2 * (fit.view.whitening * fit.stretch) @ fit.view.whitening.T)
 
 
 def sampling_covariance(fit: Fit) -> FloatArray:
@@ -90,7 +90,7 @@ def sampling_covariance(fit: Fit) -> FloatArray:
     width, limit, height = fit.view.width, fit.clip.row_limit, fit.clip.slope_limit
     plain = fit.rows.variance(limit) / width
     if fit.slopes is not None:
-        plain *= fit.slopes.variance(height)
+        plain *= fit.slopes.variance(height) / fit.rows.weight
     variance = plain * np.eye(width)
     weighting = Weighting(kind="squared-slope", slope_limit=height)
     query = SecondMoments(fit.view, limit, limit, weighting)
@@ -102,6 +102,7 @@ def sampling_covariance(fit: Fit) -> FloatArray:
         least = max(noise, 0.1 * plain)
         variance = (vectors * np.maximum(values, least)) @ vectors.T
     covariance = variance / (fit.n_rows * fit.clip.curvature**2)
+    covariance *= np.sqrt(np.outer(fit.stretch, fit.stretch))
     if fit.calibrated is not None:
         # In the calibrated directions the last correction is all that counts.
         basis = fit.calibrated / np.linalg.norm(fit.calibrated, axis=0)
