@@ -88,6 +88,8 @@ class WhitenedNewton:
             "own; use solver='noisy-gradient-descent'.",
         )
         shares = self.shares_of(problem, guarantee)
+        logistic = target_units(problem) == "none"
+        require(logistic or not shares.even, "shares must have even=False but for a logistic loss.")
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
         return Plan(

@@ -80,7 +80,7 @@ def test_a_spread_is_told_where_noise_hides_all_but_few_bins_from_quantiles():
 def test_how_far_a_bell_stands_out_is_in_units_of_the_noise():
     rng = np.random.default_rng(3)
     seen = [
-        bell_of(5.0 * rng.standard_normal(PLACE_BINS.count), PLACE_BINS, 0.0, noise_std=5.0).seen
+        bell_of(5.0 * rng.standard_normal(PLACE_BINS.count), PLACE_BINS, 1.0, noise_std=5.0).seen
         for _ in range(200)
     ]
     assert np.max(np.abs(seen)) < 5.0
@@ -88,3 +88,10 @@ def test_how_far_a_bell_stands_out_is_in_units_of_the_noise():
     one, ten = (bell_of(counts, PLACE_BINS, N_ROWS, noise_std=s).seen for s in (1.0, 10.0))
     assert one == pytest.approx(10.0 * ten)
     assert one > 3_000
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 1.0])
+def test_the_share_is_that_of_the_records_in_the_bell(share):
+    values = np.random.default_rng(4).standard_normal(N_ROWS)[: int(share * N_ROWS)]
+    bell = bell_of(counts_of(values, PLACE_BINS), PLACE_BINS, N_ROWS, noise_std=1.0)
+    assert bell.share == pytest.approx(share, abs=0.1)

@@ -1,11 +1,28 @@
-"""What is believed of a correction: what was expected, or what noise cannot have made."""
+"""A correction: what is believed of it, and how far it goes along rows that are long and rare."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tailguard.solvers.whitened.calibration import _kept
+import tailguard as tg
+from tailguard.gate import Gate
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.solvers.base import Plan, Problem
+from tailguard.solvers.whitened.calibration import CAPS, ROW_LIMIT, _kept, calibrate
+from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.leaning import Leaning
+from tailguard.solvers.whitened.levels import Clip, SlopeLaw
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares, stages_for
 
 STD, VARIANCE = 0.1, 0.01
+N_ROWS = 40_000
+TRUTH = np.array([0.0, 0.5, 1.0])  # of a rare column, another one, and the constant
+START = TRUTH - np.array([0.3, 0.0, 0.1])
 
 
 def kept(total, expected, *, skewed=True):
@@ -43,3 +60,52 @@ def test_in_unexpected_directions_noise_alone_moves_a_fit_by_less_than_noise():
     noise = STD * rng.standard_normal((4_000, 1))
     moved = np.array([kept(one, [0.0]) * one for one in noise])
     assert np.mean(moved**2) < 0.3 * VARIANCE
+
+
+def calibrated(mu, length, seed=0):
+    """Calibrate a fit that is off along rare rows of that length, where residuals are large.
+
+    All columns have mean square one. Returns the fit, its directions before, and the row caps that
+    curvatures were released with, over the row limit.
+    """
+    rng, caps = np.random.default_rng(seed), []
+    rare = rng.random(N_ROWS) < length**-2.0
+    X = np.column_stack([length * rare, rng.standard_normal(N_ROWS)])
+    residual = (rng.lognormal(0.0, 0.8, N_ROWS) - np.exp(0.32)) * (1.0 + 3.0 * rare)
+    y = X @ TRUTH[:2] + TRUTH[2] + residual
+    problem, shares = Problem(tg.losses.Squared(), N_ROWS, 2, intercept=True), Shares(leaning=0.04)
+    plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    view = View.plain(problem.loss, Units.raw(2, intercept=True))
+    purse, constant = Purse(plan, gate), np.eye(3)[2]
+    fit = Fit(purse, problem, shares, view, START, constant, 3.0, np.ones(3))
+    slopes = X @ START[:2] + START[2] - y
+    counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
+    fit.slopes = SlopeLaw(problem.loss, Law.of(counts.astype(float), SLOPE_BINS, 5.0))
+    fit.clip = Clip(ROW_LIMIT, 1.0, fit.slopes.curvature(1.0), 1e-3)
+    fit.leaning = Leaning(np.array([0.2, 0.0, 1.0]), 1e-3)
+
+    def spied(query, *more):
+        if isinstance(query, SecondMoments):
+            caps.append(query.row_cap / query.row_limit)
+        return honest(query, *more)
+
+    honest, purse.ask = purse.ask, spied
+    basis = fit.calibration_basis()
+    calibrate(fit)
+    return SimpleNamespace(fit=fit, basis=basis, caps=caps)
+
+
+@pytest.mark.parametrize(("mu", "length"), [(1.0, 5.0), (20.0, 5.0), (20.0, 10.0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_correction_along_long_rare_rows_does_not_overshoot(mu, length, seed):
+    done = calibrated(mu, length, seed)
+    before, after = (done.basis.T @ (w - TRUTH) for w in (START, done.fit.weights))
+    assert done.basis.shape == (3, 3)
+    assert np.linalg.norm(after) < 0.3 * np.linalg.norm(before)
+
+
+def test_the_curvature_counts_rows_as_long_as_its_noise_allows():
+    caps = [calibrated(mu, 10.0).caps for mu in (0.02, 0.1, 1.0, 20.0)]
+    assert caps == [[CAPS[2]], [CAPS[1]], [CAPS[0]], [CAPS[0]]]

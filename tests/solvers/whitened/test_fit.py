@@ -20,7 +20,8 @@ NOWHERE = np.zeros((4, 0))
 def fit_of(width=3, *, intercept=False):
     problem = Problem(tg.losses.Squared(), 1_000, width - intercept, intercept)
     view = View.plain(tg.losses.Squared(), Units.raw(width - intercept, intercept=intercept))
-    return Fit(None, problem, Shares(), view, np.zeros(width), np.zeros(width), float(width))
+    zeros, ones = np.zeros(width), np.ones(width)
+    return Fit(None, problem, Shares(), view, zeros, zeros, float(width), ones)
 
 
 def rounds(count, noise_std, *, kept=(1.0, 1.0, 1.0), part=0.5, seed=0):

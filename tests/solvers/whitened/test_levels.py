@@ -1,6 +1,7 @@
 """Clip levels move the way theory says they should."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,8 +27,8 @@ SKEWED = slopes_of(RNG.lognormal(size=N_DRAWS) - math.exp(0.5))
 ROWS = RowLaw(Law.of(np.array([0.0, 50.0, 50.0]), Bins("linear", 0.0, 0.5, 3), 0.1), 10)
 
 
-def clip(slopes, *, n_rows=10**6, mu=1.0, **more):
-    return choose_clip(ROWS, slopes, n_rows=n_rows, mu=mu, **more)
+def clip(slopes, *, rows=ROWS, n_rows=10**6, mu=1.0, **more):
+    return choose_clip(rows, slopes, n_rows=n_rows, mu=mu, **more)
 
 
 def test_curvature_and_variance_of_normal_residuals_are_those_of_the_normal_law():
@@ -82,3 +83,28 @@ def test_skewness_is_told_from_heavy_tails():
 def test_the_top_level_grows_without_bound_as_records_or_budget_grow():
     tops = [top_level(HEAVY, 1.5, 2, n, 0.1) for n in (10**3, 10**5, 10**7)]
     assert tops[0] < tops[1] < tops[2]
+
+
+@pytest.mark.parametrize("weight", [1e-3, 0.1, 30.0])
+def test_levels_do_not_depend_on_the_unit_in_which_a_log_link_bends(weight):
+    """Slopes of a histogram tell the variance, and the weight of the rows cancels out of it."""
+    plain = clip(HEAVY, n_rows=2_000, mu=0.5)
+    bent = clip(HEAVY, n_rows=2_000, mu=0.5, rows=replace(ROWS, weight=weight))
+    assert (bent.row_limit, bent.slope_limit) == (plain.row_limit, plain.slope_limit)
+    assert bent.error == pytest.approx(plain.error / weight**2)
+
+
+@pytest.mark.parametrize("weight", [1e-3, 0.1, 0.25])
+def test_the_weight_of_the_rows_is_the_variance_of_slopes_that_no_histogram_tells(weight):
+    """The variance of a likelihood's slope is its curvature: what is left is one over that."""
+    one, bent = (
+        clip(SlopeLaw.bounded(1.0), n_rows=10**9, mu=10.0, rows=replace(ROWS, weight=w))
+        for w in (1.0, weight)
+    )
+    assert bent.error == pytest.approx(one.error / weight, rel=1e-3)
+
+
+def test_bounded_slopes_are_cut_nowhere_and_their_noise_is_that_of_the_limit():
+    half, whole = (clip(SlopeLaw.bounded(limit), n_rows=100, mu=1e-3) for limit in (0.5, 1.0))
+    assert (half.slope_limit, whole.slope_limit) == (0.5, 1.0)
+    assert whole.error == pytest.approx(4.0 * half.error, rel=1e-3)

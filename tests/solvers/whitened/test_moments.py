@@ -5,6 +5,7 @@ import pytest
 
 from tailguard.solvers.whitened.moments import (
     LEAST,
+    RESOLVED,
     cleaned,
     first_fit,
     noise_level,
@@ -22,7 +23,7 @@ def test_without_noise_whitened_second_moments_are_the_identity():
 
 @pytest.mark.parametrize("moments", [-np.eye(3), np.zeros((3, 3)), np.ones((3, 3))])
 def test_negative_zero_and_collinear_moments_give_bounded_maps(moments):
-    assert np.abs(whiten(moments, 0.5).matrix).max() <= 2.0
+    assert np.abs(whiten(moments, 0.5).matrix).max() <= 1.0 / np.sqrt(LEAST * 0.5)
 
 
 def test_the_noise_level_bounds_the_eigenvalues_of_symmetric_noise():
@@ -47,18 +48,23 @@ def test_cleaned_eigenvalues_are_what_the_truth_has_in_the_released_directions()
     assert np.abs(found - honest).mean() < 1.5
 
 
-def test_effective_width_counts_only_directions_that_stand_out_of_noise():
-    truth = np.diag([90.0, 60.0, *np.ones(98)])
-    level = noise_level(1.0, 100)
-    assert whiten(truth, 0.0).effective == pytest.approx(100.0)
-    assert 2.0 < whiten(truth + symmetric_noise(100, 5), level).effective < 25.0
-
-
-def test_a_direction_that_noise_hides_is_never_stepped_too_far():
-    truth = np.diag([6.0, *np.ones(99)])
+@pytest.mark.parametrize(("rest", "alone", "most"), [(0.0, 2.0, 25.0), (1.0, 100.0, 60.0)])
+def test_effective_width_counts_only_what_stands_out_of_noise(rest, alone, most):
+    truth = np.diag([90.0, 60.0, *np.full(98, rest)])
+    assert whiten(truth, 0.0).effective == pytest.approx(alone)
     for seed in range(3):
-        matrix = whiten(truth + symmetric_noise(100, seed), noise_level(1.0, 100)).matrix
-        assert np.linalg.eigvalsh(matrix.T @ truth @ matrix).max() < 1.5
+        noisy = truth + symmetric_noise(100, seed)
+        assert 2.0 < whiten(noisy, noise_level(1.0, 100)).effective < most
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("hidden", [-2.0, 0.0, 1.0])
+def test_no_step_is_longer_than_the_least_floor_allows(seed, hidden):
+    """Whatever noise hides: no direction is stretched by more than its floor says."""
+    truth, level = np.diag([6.0, *np.full(99, hidden)]), noise_level(1.0, 100)
+    matrix = whiten(truth + symmetric_noise(100, seed), level).matrix
+    longest = np.linalg.norm(matrix, axis=0).max()
+    assert longest <= (1.0 + 1e-9) / np.sqrt(LEAST * level)
 
 
 def test_the_first_fit_is_least_squares_without_noise_and_zero_under_much():
@@ -75,9 +81,40 @@ def test_nothing_is_shrunk_to_nothing():
 
 
 def test_directions_that_noise_hides_are_raised_to_their_mean_where_that_is_allowed():
-    truth = np.diag([90.0, *np.full(99, 3.0)])
-    noisy, level = truth + symmetric_noise(100, 3), noise_level(1.0, 100)
-    matrix, careful = whiten(noisy, level, LEAST).matrix, whiten(noisy, level).matrix
-    typical, short = (np.trace(m.T @ truth @ m) / 100 for m in (matrix, careful))
-    assert 0.7 < typical < 1.2
-    assert short < 0.6
+    level = noise_level(1.0, 100)
+    assert LEAST * level < 3.0 < RESOLVED * level
+    for seed in range(3):
+        noisy = np.diag([90.0, *np.full(99, 3.0)]) + symmetric_noise(100, seed)
+        assert whiten(noisy, level).floor == pytest.approx(3.0, rel=0.15)
+
+
+@pytest.mark.parametrize("hidden", [-3.0, 0.0, 1.0, 6.9, 9.0])
+def test_the_floor_stays_within_its_limits_whatever_the_mean(hidden):
+    level = noise_level(1.0, 100)
+    noisy = np.diag([90.0, *np.full(99, hidden)]) + symmetric_noise(100, 3)
+    floor = whiten(noisy, level).floor
+    assert LEAST * level <= floor <= RESOLVED * level
+    if hidden < LEAST * level - 0.5:
+        assert floor == LEAST * level
+
+
+@pytest.mark.parametrize("level", [0.1, 0.2])
+def test_the_stretch_is_what_a_whitening_of_small_noise_does_to_variances(level):
+    """The mean squared inverse of whitened second moments."""
+    truth, done = np.diag(2.0 ** np.linspace(-2.0, 2.0, 100)), []
+    for seed in range(4):
+        noisy = truth + level / noise_level(1.0, 100) * symmetric_noise(100, seed)
+        whitened = whiten(noisy, level)
+        inverse = np.linalg.inv(whitened.matrix.T @ truth @ whitened.matrix)
+        done.append([np.trace(inverse @ inverse) / 100, whitened.stretch(level).mean()])
+    found, told = np.mean(done, axis=0)
+    assert found > 1.005
+    assert told == pytest.approx(found, abs=0.02)
+
+
+def test_without_noise_nothing_is_stretched_and_with_much_no_more_than_a_limit():
+    moments = np.diag([9.0, 1.0, 0.1])
+    np.testing.assert_array_equal(whiten(moments, 0.0).stretch(0.0), 1.0)
+    much = whiten(moments, 50.0).stretch(50.0)
+    assert np.isfinite(much).all()
+    assert 1.0 <= much.min() <= much.max() < 9.0

@@ -28,7 +28,7 @@ ACROSS = np.array([0.4, 0.9, 0.0, 0.0])
 def fit_of(loss, weights=WEIGHTS, *, bent=False):
     problem = Problem(loss, n_rows=1_000, n_features=3, intercept=True)
     view = View.plain(loss, Units.raw(3, intercept=True))
-    fit = Fit(None, problem, Shares(), view, weights.copy(), np.zeros(4), effective=4.0)
+    fit = Fit(None, problem, Shares(), view, weights.copy(), np.zeros(4), 4.0, np.ones(4))
     fit.bent = bent
     return fit
 
@@ -84,8 +84,8 @@ class ToldPurse(Purse):
         return self.score[None, :]
 
 
-def stepped(mu, *, n_before=10, last=False, way=-ACROSS):
-    """One round whose Newton step is ``-way``, after others that arrived where it started."""
+def stepped(mu, *, n_before=10, sharing=(0,), way=-ACROSS):
+    """Rounds whose Newton step is ``-way``, after others that arrived where they started."""
     fit = fit_of(tg.losses.Squared())
     fit.shares = Shares(leaning=0.04)
     plan = Plan("example", fit.problem, tg.GDP(mu), stages_for(fit.problem, fit.shares, mu))
@@ -93,9 +93,16 @@ def stepped(mu, *, n_before=10, last=False, way=-ACROSS):
     query_std = 2.0 / (fit.n_rows * fit.mu(rounds_of(0)))
     before = Arrival(WEIGHTS, WEIGHTS, query_std, fit.n_rows)
     fit.arrivals = [before] * n_before
-    step(fit, last=last)
-    assert fit.arrivals[-1].noise_std == pytest.approx(query_std, rel=1e-3) or last
+    for rounds in sharing:
+        step(fit, sharing=rounds)
+    assert fit.arrivals[-1].noise_std == pytest.approx(query_std, rel=1e-3) or any(sharing)
     return fit
+
+
+def needed_later(plan):
+    """The squared mu of the stages after the rounds."""
+    names = ("calibration", "calibration curvature", "variance")
+    return sum(plan.stage(name).total_mu ** 2 for name in names)
 
 
 def gone(fit):
@@ -130,13 +137,27 @@ def test_where_that_is_less_than_an_average_goes_the_fit_stands_at_the_average(m
         np.testing.assert_allclose(fit.weights, WEIGHTS + ACROSS, rtol=0.01)
 
 
-def test_the_last_round_takes_what_skipped_stages_left_and_keeps_what_later_ones_need():
-    usual, last = stepped(0.5), stepped(0.5, last=True)
+def test_a_round_alone_takes_all_that_is_left_but_what_later_stages_need():
+    usual, last = stepped(0.5), stepped(0.5, sharing=(1,))
     plan = last.purse.plan
-    later = sum(
-        plan.stage(name).total_mu ** 2
-        for name in ("calibration", "calibration curvature", "variance")
-    )
     assert usual.purse.asked == [plan.stage(rounds_of(0)).mu]
-    assert last.purse.asked[0] == pytest.approx(np.sqrt(plan.total_mu**2 - later))
-    assert last.purse.asked[0] ** 2 + later <= plan.total_mu**2
+    assert last.purse.asked[0] == pytest.approx(np.sqrt(plan.total_mu**2 - needed_later(plan)))
+    assert last.purse.asked[0] ** 2 + needed_later(plan) <= plan.total_mu**2
+
+
+@pytest.mark.parametrize("count", [2, 4, 32])
+def test_rounds_share_what_is_left_equally_and_leave_nothing(count):
+    fit = stepped(0.5, sharing=(0, 0, *range(count, 0, -1)))
+    plan, asked = fit.purse.plan, np.array(fit.purse.asked)
+    planned = plan.stage(rounds_of(0)).mu
+    assert (asked[:2] == planned).all()
+    shared = plan.total_mu**2 - needed_later(plan) - 2 * planned**2
+    np.testing.assert_allclose(asked[2:], np.sqrt(shared / count), rtol=1e-9)
+    assert (asked**2).sum() <= shared + 2 * planned**2
+
+
+def test_a_round_has_at_least_what_was_planned_for_it():
+    fit = stepped(0.5, sharing=(1_000_000, 1))
+    planned = fit.purse.plan.stage(rounds_of(0)).mu
+    assert fit.purse.asked[0] == planned
+    assert fit.purse.asked[1] > planned

@@ -1,13 +1,24 @@
 """Standard errors: the bias that clipping leaves is counted, where there is any."""
 
 import numpy as np
+import pytest
 from scipy.special import ndtr
 
 import tailguard as tg
 from tailguard.queries.column_histograms import Bins
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.solvers.base import Plan, Problem, Stage
+from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
-from tailguard.solvers.whitened.levels import SlopeLaw
-from tailguard.solvers.whitened.variance import clipped_variance, squared_bias
+from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares
+from tailguard.solvers.whitened.variance import (
+    clipped_variance,
+    sampling_covariance,
+    squared_bias,
+)
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
@@ -62,6 +73,30 @@ def test_the_tail_that_noise_hides_adds_to_the_variance():
     for level in (1.0, 4.0, 20.0):
         assert slopes.variance(level) < clipped_variance(slopes, level) <= level**2
     assert clipped_variance(slopes, 20.0) < 1.5 * slopes.variance(20.0)
+
+
+def counting_fit(rate):
+    """A fit of counts of that mean, of which only histograms were told: rows of mean square 1."""
+    problem = Problem(tg.losses.Poisson(), N_ROWS, 3, intercept=True)
+    stages = (Stage("variance", "", 1e-6, 1, 10),)
+    plan = Plan("example", problem, tg.GDP(1e-6), stages)
+    view = View.plain(problem.loss, Units.raw(3, intercept=True))
+    zeros, ones = np.zeros(4), np.ones(4)
+    fit = Fit(Purse(plan, None), problem, Shares(), view, zeros, zeros, 4.0, ones)
+    rows = Law.of(np.array([0.0, N_ROWS, 0.0]), Bins("linear", 1.9, 10.0, 3), 1.0)
+    fit.rows = RowLaw(rows, 4.0, weight=rate)
+    slopes = np.random.default_rng(0).poisson(rate, 400_000) - rate
+    counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
+    fit.slopes = SlopeLaw(None, Law.of(counts.astype(float), SLOPE_BINS, 1e-3))
+    fit.clip = Clip(10.0, 1e3, rate, 0.0)
+    return fit
+
+
+@pytest.mark.parametrize("rate", [0.05, 1.0, 20.0])
+def test_counts_tell_a_log_rate_as_well_as_their_number_allows(rate):
+    """The variance is one over the number of events, in every direction."""
+    variance = N_ROWS * rate * sampling_covariance(counting_fit(rate))
+    np.testing.assert_allclose(variance, np.eye(4), atol=0.2)  # what bins blur
 
 
 def test_intervals_of_skewed_records_whose_spread_varies_cover_the_intercept():

@@ -62,7 +62,7 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
     moments, noise_std, limit = _moments(purse, problem, view)
     if limit > LOST * math.sqrt(view.width) and problem.intercept:
         alive[:d] = 0.0
-        moments = np.diag(np.eye(len(alive))[d])
+        moments, noise_std = np.diag(np.eye(len(alive))[d]), 0.0
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
     level = noise_level(noise_std, used.size)
@@ -127,10 +127,11 @@ def constant_alone(fit: Fit) -> None:
     >>> constant_alone.__name__
     'constant_alone'
     """
-    if fit.curved and fit.problem.intercept and fit.purse.left() > 0.0:
+    if fit.curved and fit.problem.intercept and not fit.arrivals:
         fit.view = replace(fit.view, loss=fit.problem.scored)
-        questions = 2 if fit.problem.has_offset else 1
+        questions = 2 if fit.log_link and fit.problem.has_offset else 1
         _best_constant(fit, fit.purse.left() / math.sqrt(questions), AT_LAST)
+        fit.notes.append("the budget showed no rows: the fit is a constant, asked for once more")
 
 
 def _best_constant(fit: Fit, mu: float, least: float) -> float:

@@ -12,11 +12,14 @@ Kuensch, Stefanski and Carroll 1989 (conditionally unbiased bounded-influence es
 generalised linear models, of which these weights are a simple case).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailguard.losses.base import SlopeScalar
+from tailguard.losses.compiled import compile_slope
 from tailguard.losses.logistic import Logistic
 
 __all__ = ["EvenLogistic", "ExpectedSlope"]
@@ -37,8 +40,9 @@ class EvenLogistic(Logistic):
     """
 
     @property
-    def slope_scalar(self) -> None:
-        """None: the loss is known in NumPy only."""
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -51,18 +55,26 @@ class EvenLogistic(Logistic):
         """Predicted probability less the target, by the larger of both outcomes' slopes."""
         likely = self.mean(np.abs(score))
         slope: FloatArray = BOUND * np.subtract(self.mean(score), target) / likely
-        return slope
+        return np.clip(slope, -BOUND, BOUND)  # a quotient may be rounded beyond one
 
     def slope_bound(self) -> float:
         """One half, whatever the score."""
         return BOUND
+
+    def curvature_bound(self) -> float:
+        """One half, just above a score of zero."""
+        return BOUND
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Curvature that remains where the gradient is not clipped."""
+        return BOUND * row_bound**2
 
 
 @dataclass(frozen=True)
 class ExpectedSlope(EvenLogistic):
     """What the slope of ``EvenLogistic`` is expected to rise by, from score to score.
 
-    Its rise is ``0.5 * min(p, 1 - p)``, whatever the outcome; curvatures read this.
+    Only its slope is of use: it rises by ``0.5 * min(p, 1 - p)``, whatever the outcome.
 
     Examples
     --------
@@ -71,9 +83,24 @@ class ExpectedSlope(EvenLogistic):
     0.249
     """
 
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(_expected_slope)
+
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Half of the integral of the less likely outcome's probability."""
         scores = np.asarray(score, dtype=np.float64)
         integral: FloatArray = np.log1p(np.expm1(-np.abs(scores)) / 2.0)
         return -np.copysign(BOUND, scores) * integral
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    less = math.exp(-abs(score))  # odds of the less likely outcome
+    likely = 1.0 / (1.0 + less)
+    return BOUND * ((likely if score > 0.0 else less * likely) - target) / likely
+
+
+def _expected_slope(score: float, target: float, shape: FloatArray) -> float:
+    return -math.copysign(BOUND, score) * math.log1p(math.expm1(-abs(score)) / 2.0)

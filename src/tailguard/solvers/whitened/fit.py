@@ -124,9 +124,14 @@ class Fit:
         return self.view.loss
 
     @property
+    def expected(self) -> Loss:
+        """The loss whose slopes rise as these are expected to, whatever the outcome."""
+        return ExpectedSlope() if self.shares.even else self.loss
+
+    @property
     def bending(self) -> View:
-        """The view through which curvatures are read: expected slopes, where outcomes bend them."""
-        return replace(self.view, loss=ExpectedSlope()) if self.shares.even else self.view
+        """The view through which curvatures are read."""
+        return replace(self.view, loss=self.expected)
 
     @property
     def curved(self) -> bool:
@@ -201,7 +206,9 @@ class Fit:
         level = constant @ (constant.T @ mean)
         rest = mean - level
         believed = self._believed(rest)
-        if believed == 0.0:  # then the constant from before the rounds is the better one
+        # Where nothing beside it is believed the constant from before the rounds is the better one,
+        # unless the rounds were about nothing else.
+        if believed == 0.0 and self.view.width > 1:
             level = constant @ (constant.T @ (self.inverse @ self.arrivals[0].start))
         self.weights = usable(self.view.whitening @ (level + believed * rest))
 

@@ -22,7 +22,7 @@ FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 
 
 def standing_out(
-    n_columns: int, false_alarm: float = FALSE_ALARM, windows: float = FALSE_WINDOWS
+    n_columns: float, false_alarm: float = FALSE_ALARM, windows: float = FALSE_WINDOWS
 ) -> float:
     """How many noise standard deviations a window must stand out to be taken for records.
 

@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 from tailguard.losses.base import Loss
 from tailguard.solvers.whitened.law import Law
 
-__all__ = [
-    "LEANING",
-    "Clip",
-    "RowLaw",
-    "SlopeLaw",
-    "choose_clip",
-    "top_level",
-]
+__all__ = ["LEANING", "Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
 
 FloatArray = NDArray[np.float64]
 
@@ -112,7 +105,8 @@ class SlopeLaw:
 
         Reference
         ---------
-        McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree.
+        McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree; that of
+        even slopes is less, by half at most.
         """
         points, mass = np.array([-limit, limit]), np.array([0.5, 0.5])
         return cls(None, Law(points, mass, 1.0, 0.0, points), always=1.0)

@@ -1,4 +1,4 @@
-"""The plan's budget while it is spent: what a stage leaves over may go to the last round.
+"""The plan's budget while it is spent: what a stage leaves over goes to the last rounds.
 
 Some stages were planned on a random sample of the records, one for all of them: it is drawn when
 the first of them asks. What such a stage costs is charged in full, as if it read all records.

@@ -1,9 +1,9 @@
 """How the budget is shared out, from public numbers alone.
 
 Shares were chosen by trial on the training family and the former evaluation family of
-``benchmarks/accuracy``, with its laboratory tasks in view; they are not optimal in any proved sense.
-Even slopes, for one: on 15 former logistic tasks, 2 seeds each, the excess over that of plain
-slopes is in geometric mean 0.79 at epsilon 0.1, 0.57 at 0.5, 0.73 at 1 and 1.05 at 4.
+``benchmarks/accuracy``, with its laboratory tasks in view; they are not optimal in any proved
+sense. Even slopes, for one: on 15 former logistic tasks, 2 seeds each, the excess over that of
+plain slopes is in geometric mean 0.79 at epsilon 0.1, 0.57 at 0.5, 0.73 at 1 and 1.05 at 4.
 
 Reference
 ---------
@@ -92,8 +92,8 @@ CURVED_WITH_SAMPLE: dict[str, Any] = {
     "early": 3,
 }
 
-# With n * mu**2 below this many times size noise outweighs what even slopes of a logistic loss lose.
-# From 40 on that depends on the task: F15, F01 and F09 gain, T2 and T4 (other links, long tails) lose.
+# With n * mu**2 below this many times size noise outweighs what even logistic slopes lose. From 40
+# on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails) lose.
 EVEN = 80.0
 
 # The first constant of a likelihood should be seen so clearly, as share of mu times n.

@@ -39,6 +39,7 @@ these read all records, as does whatever the last rounds and the standard errors
 LADDER_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
 
+EVENLY = ", their slopes within one half"
 DIRECTIONS = 3  # that are calibrated at most
 COMING_NEAR = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -132,7 +133,7 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     weights = _weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        purpose = "clipped scores, for a Newton step each"
+        purpose = "clipped scores, for a Newton step each" + EVENLY * shares.even
         stages.append(Stage(rounds_of(phase), purpose, mu, times, problem.size))
     return tuple(_of_sample(stage, problem, shares) for stage in stages)
 
@@ -199,12 +200,13 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     curved = target_units(problem) != "location-scale"
     lengths = looks if curved else 1 + len(shares.bend)
     levels = LADDER_LEVELS + 1
+    exposed = problem.has_offset and target_units(problem) == "scale"
     # With a sample the last look reads all records.
     last = 1 if shares.sample else looks
     slopes = shares.slopes / max(looks, 1)
     return [
         ("constant", "the best constant, to start from",
-         shares.constant * problem.intercept, 1 + problem.has_offset, 1),
+         shares.constant * problem.intercept, 1 + exposed, 1),
         ("norms", "how long rows are", shares.norms, 1, LENGTH_BINS.count),
         ("moments", "correlations of the columns", shares.moments, 1, height * (height + 1) // 2),
         ("lengths", "how long whitened rows are", shares.lengths, lengths, LENGTH_BINS.count),

@@ -94,7 +94,7 @@ def slanted(fit: Fit, way: FloatArray) -> FloatArray:
 def bend_along(fit: Fit, spread: float) -> float:
     """Curvature along a fit whose scores have that spread, relative to other directions."""
     scores = spread * NODES
-    slopes, none = fit.bending.loss.slope, np.zeros(scores.size)
+    slopes, none = fit.expected.slope, np.zeros(scores.size)
     rise = slopes(scores + RISE, none) - slopes(scores - RISE, none)
     shares = WEIGHTS * rise
     return float(np.clip(shares @ NODES**2 / max(float(shares.sum()), 1e-300), *BENDS))

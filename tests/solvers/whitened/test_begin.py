@@ -1,0 +1,72 @@
+"""The constant that a likelihood starts from, and ends at where nothing else can be seen."""
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+import tailguard as tg
+from support.spy import spent_mu
+from tailguard.gate import Gate
+from tailguard.solvers import whitened_newton
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.begin import constant_alone
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+N_ROWS = 1_000
+
+
+def drawn(loss, mean, rng):
+    """Targets of that mean, whatever the row."""
+    if isinstance(loss, tg.losses.Logistic):
+        return (rng.random(N_ROWS) < mean).astype(float)
+    return rng.poisson(mean, N_ROWS).astype(float)
+
+
+def alone(loss, mean, mu, seed, *, exposed=False):
+    """The constant before and after it was asked again, in the user's units; gate and plan."""
+    rng, constants = np.random.default_rng(seed), []
+    X, exposure = rng.standard_normal((N_ROWS, 3)), None
+    y = drawn(loss, mean, rng)
+    if exposed:
+        exposure = rng.uniform(0.5, 1.5, N_ROWS)
+        y = rng.poisson(mean * exposure).astype(float)
+
+    def spied(fit):
+        unit = np.log(fit.view.units.target_scale)
+        constants.append(fit.weights[-1] + unit)
+        constant_alone(fit)
+        constants.append(fit.weights[-1] + unit)
+        assert (fit.weights[:-1] == 0.0).all()
+
+    problem = Problem(loss, N_ROWS, 3, intercept=True, has_offset=exposed)
+    plan = WhitenedNewton().plan(problem, tg.GDP(mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whitened_newton, "constant_alone", spied)
+        WhitenedNewton().run(plan, gate)
+    return constants, gate, plan
+
+
+@pytest.mark.parametrize(("loss", "exposed"), [
+    (tg.losses.Poisson(), False), (tg.losses.Poisson(), True), (tg.losses.Logistic(), False),
+])  # fmt: skip
+@pytest.mark.parametrize("mu", [0.02, 0.05])
+def test_a_constant_alone_is_asked_again_with_all_that_is_left(loss, exposed, mu):
+    constants, gate, plan = alone(loss, 0.3, mu, 0, exposed=exposed)
+    assert len(constants) == 2
+    assert spent_mu(gate.books) == pytest.approx(plan.total_mu, rel=1e-5)
+    assert spent_mu(gate.books) <= plan.total_mu
+
+
+@pytest.mark.parametrize(("loss", "mean", "mu"), [
+    (tg.losses.Poisson(), 0.3, 0.1), (tg.losses.Poisson(), 3.0, 0.1),
+    (tg.losses.Poisson(), 0.3, 0.02), (tg.losses.Logistic(), 0.1, 0.1),
+])  # fmt: skip
+def test_the_second_constant_is_nearer_to_the_truth_than_the_first(loss, mean, mu):
+    truth = logit(mean) if isinstance(loss, tg.losses.Logistic) else np.log(mean)
+    found = [alone(loss, mean, mu, seed)[0] for seed in range(15)]
+    constants = np.array([pair for pair in found if pair])
+    first, second = np.median(np.abs(constants - truth), axis=0)
+    assert len(constants) > 10
+    assert second < 0.75 * first

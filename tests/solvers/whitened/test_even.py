@@ -1,0 +1,184 @@
+"""Slopes of one half: bounded, unbiased whatever the score, and taken only where noise is large."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import tailguard as tg
+from support.spy import spent_mu
+from tailguard.gate import Gate
+from tailguard.queries.score_ladder import ScoreLadder
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.even import EvenLogistic, ExpectedSlope
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.shares import EVEN, shares_for
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+EXTREME = np.array([0.0, -0.0, 5e-324, 1e-300, 1e-9, 36.0, 710.0, 746.0, 1e9, 1e308, np.inf])
+EXTREME = np.concatenate([EXTREME, -EXTREME])
+SCORES = np.concatenate([np.linspace(-30.0, 30.0, 241) + 0.1, [1e-3, -1e-3]])
+HALF_STEP = 1e-5
+every_loss = pytest.mark.parametrize("loss", [EvenLogistic(), ExpectedSlope()])
+both_targets = pytest.mark.parametrize("target", [0.0, 1.0])
+
+
+def rise(of, scores, *target):
+    """The numerical derivative."""
+    above, below = of(scores + HALF_STEP, *target), of(scores - HALF_STEP, *target)
+    return (above - below) / (2.0 * HALF_STEP)
+
+
+def mean_slope(loss, scores, at):
+    """The slope expected over both outcomes, which are as likely as scores of ``at`` say."""
+    return expit(at) * loss.slope(scores, 1.0) + expit(-at) * loss.slope(scores, 0.0)
+
+
+@pytest.mark.filterwarnings("error")
+@every_loss
+@both_targets
+def test_slopes_stay_within_one_half_at_every_score(loss, target):
+    assert loss.slope_bound() == 0.5
+    assert (np.abs(loss.slope(EXTREME, target)) <= 0.5).all()
+    assert (np.abs(loss.slope(SCORES, target)) <= 0.5 + 1e-15).all()  # as far as it is rounded
+
+
+@both_targets
+def test_a_sure_and_wrong_score_has_the_largest_slope_and_a_right_one_none(target):
+    wrong, right = EvenLogistic().slope([-np.inf, np.inf], 1.0)
+    assert (wrong, right) == (-0.5, 0.0)
+    sign = 1.0 - 2.0 * target
+    np.testing.assert_array_equal(EvenLogistic().slope(sign * np.abs(EXTREME), target), 0.5 * sign)
+
+
+@pytest.mark.filterwarnings("error")
+@every_loss
+@both_targets
+def test_a_score_that_is_no_number_has_no_slope(loss, target):
+    assert np.isnan(loss.slope([np.nan, 1.0], target)).tolist() == [True, False]
+    assert np.isnan(loss.value(np.nan, target))
+
+
+@every_loss
+@both_targets
+def test_a_compiled_slope_is_the_same(loss, target):
+    scores = np.concatenate([SCORES, EXTREME, [np.nan]])
+    compiled = [loss.slope_scalar(score, target, loss.shape) for score in scores]
+    np.testing.assert_allclose(compiled, loss.slope(scores, target), rtol=0.0, atol=1e-15)
+
+
+@pytest.mark.filterwarnings("error")
+@both_targets
+def test_values_are_finite_at_every_finite_score_and_never_negative(target):
+    values = EvenLogistic().value(EXTREME, target)
+    assert np.isfinite(values[np.isfinite(EXTREME)]).all()
+    assert (values >= 0.0).all()
+
+
+@both_targets
+def test_the_slope_is_the_derivative_of_the_value(target):
+    loss = EvenLogistic()
+    np.testing.assert_allclose(
+        rise(loss.value, SCORES, target), loss.slope(SCORES, target), atol=1e-8
+    )
+    near = np.array([-1e-7, 0.0, 1e-7])
+    np.testing.assert_allclose(rise(loss.value, near, target), 0.5 - target, atol=1e-5)
+
+
+@both_targets
+def test_the_loss_is_convex(target):
+    slopes = EvenLogistic().slope(np.sort(np.concatenate([SCORES, EXTREME])), target)
+    assert (np.diff(slopes) >= -1e-15).all()
+
+
+def test_slopes_average_zero_where_scores_are_true():
+    np.testing.assert_allclose(mean_slope(EvenLogistic(), SCORES, SCORES), 0.0, atol=1e-15)
+    # A bound alone, without the weights, would not do.
+    clipped = expit(SCORES) * np.maximum(-expit(-SCORES), -0.5)
+    clipped += expit(-SCORES) * np.minimum(expit(SCORES), 0.5)
+    assert np.abs(clipped).max() > 0.05
+
+
+def test_the_expected_slope_rises_by_half_of_the_less_likely_outcome():
+    """As the slopes of the loss do on average, where outcomes are as likely as scores say."""
+    apart = SCORES[np.abs(SCORES) > HALF_STEP]  # the loss has a kink at zero
+    expected = 0.5 * np.minimum(expit(apart), expit(-apart))
+    for target in (0.0, 1.0):
+        told = rise(ExpectedSlope().slope, apart, target)
+        np.testing.assert_allclose(told, expected, atol=1e-9)
+    average = rise(lambda scores: mean_slope(EvenLogistic(), scores, apart), apart)
+    np.testing.assert_allclose(average, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("reach", [1e-3, 0.5])
+def test_expected_rises_lie_between_zero_and_a_quarter(reach):
+    scores = np.concatenate([SCORES, EXTREME[np.isfinite(EXTREME)]])
+    slope = ExpectedSlope().slope
+    rises = (slope(scores + reach, 0.0) - slope(scores - reach, 0.0)) / (2.0 * reach)
+    assert rises.min() >= 0.0
+    assert 0.2 < rises.max() <= 0.25 + 1e-12
+
+
+@every_loss
+def test_the_slope_of_a_record_depends_on_that_record_alone(loss):
+    rng = np.random.default_rng(0)
+    scores, targets = 5.0 * rng.standard_normal(60), rng.integers(0, 2, 60).astype(float)
+    alone = [float(loss.slope(*record)) for record in zip(scores, targets, strict=True)]
+    np.testing.assert_array_equal(loss.slope(scores, targets), alone)
+    order = rng.permutation(60)
+    np.testing.assert_array_equal(loss.slope(scores[order], targets[order]), np.take(alone, order))
+    scores[1:] = rng.choice([np.nan, np.inf, 1e308], 59)
+    assert loss.slope(scores, targets)[0] == alone[0]
+
+
+@pytest.mark.parametrize("n_features", [1, 10])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n_rows", [500, 20_000, 1_000_000])
+def test_logistic_fits_alone_take_them_and_only_below_a_budget(n_features, intercept, n_rows):
+    limit = np.sqrt(EVEN * (n_features + intercept) / n_rows)
+    for loss in (tg.losses.Logistic(), tg.losses.Squared(), tg.losses.Poisson()):
+        problem = Problem(loss, n_rows, n_features, intercept)
+        even = [shares_for(problem, share * limit).even for share in (0.1, 0.999, 1.001, 10.0)]
+        logistic = isinstance(loss, tg.losses.Logistic)
+        assert even == ([True, True, False, False] if logistic else [False] * 4)
+
+
+def asked(mu, monkeypatch):
+    """The questions of one fit that read scores, and its solution."""
+    rng, queries, honest = np.random.default_rng(1), [], Purse.ask
+    X = rng.standard_normal((20_000, 2))
+    y = (rng.random(20_000) < expit(0.5 + X @ [1.0, -0.6])).astype(float)
+
+    def spied(purse, query, *more):
+        queries.append(query)
+        return honest(purse, query, *more)
+
+    monkeypatch.setattr(Purse, "ask", spied)
+    problem = Problem(tg.losses.Logistic(), 20_000, 2, intercept=True)
+    plan = WhitenedNewton().plan(problem, tg.GDP(mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=problem.loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    solution = WhitenedNewton().run(plan, gate)
+    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+    return queries, solution
+
+
+@pytest.mark.parametrize(("mu", "limit"), [(0.1, 0.5), (1.0, 1.0)])
+def test_rounds_pay_for_the_limit_of_their_slopes(mu, limit, monkeypatch):
+    """The first question is for the constant, whose slopes are those of the log-loss."""
+    queries, solution = asked(mu, monkeypatch)
+    constant, *rounds = (query for query in queries if isinstance(query, ScoreLadder))
+    assert constant.levels == (1.0,)
+    assert len(rounds) >= 8
+    for query in rounds:
+        assert query.levels == (limit,)
+        assert query.view.loss.slope_bound() == limit
+    np.testing.assert_allclose(solution.coef, [1.0, -0.6], atol=0.25)
+
+
+@pytest.mark.parametrize(("mu", "even"), [(0.1, True), (1.0, False)])
+def test_curvatures_read_what_slopes_are_expected_to_rise_by(mu, even, monkeypatch):
+    queries, _ = asked(mu, monkeypatch)
+    weighted = [q for q in queries if getattr(q, "weighting", None) is not None]
+    losses = [q.view.loss for q in weighted if q.weighting.kind == "curvature"]
+    assert losses
+    assert {isinstance(loss, ExpectedSlope) for loss in losses} == {even}

@@ -1,0 +1,62 @@
+"""Where columns lie: a bell is believed only if it holds most of the records."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.gate import Gate
+from tailguard.solvers.base import Plan, Problem, Stage
+from tailguard.solvers.whitened.bells import bell_of
+from tailguard.solvers.whitened.group import Found, Group
+from tailguard.solvers.whitened.law import standing_out
+from tailguard.solvers.whitened.places import (
+    FALSE_PLACE,
+    MOST,
+    PLACE_BINS,
+    REFINEMENTS,
+    WINDOWS,
+    find_places,
+)
+from tailguard.solvers.whitened.purse import Purse
+
+N_ROWS, SIZE = 4_000, 100.0
+
+
+def placed(x):
+    """What is found of one column of that size."""
+    problem = Problem(tg.losses.Squared(), len(x), 1)
+    stages = (Stage("place", "centres", 1.0, 1 + REFINEMENTS, PLACE_BINS.count),)
+    plan = Plan("example", problem, tg.GDP(2.0), stages)
+    gate = Gate.over(x[:, None], guarantee=tg.GDP(2.0), random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    found = Found.nothing(1)
+    found.scale[:] = SIZE
+    find_places(Group(Purse(plan, gate), (0,)), found, mu=1.0, fine_mu=1.0)
+    return found
+
+
+def valid(share):
+    """A column far from zero; the other records are void."""
+    x = SIZE + 10.0 * np.random.default_rng(0).standard_normal(N_ROWS)
+    x[int(share * N_ROWS) :] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8])
+def test_a_bell_that_holds_most_of_the_records_tells_the_centre(share):
+    assert abs(placed(valid(share)).center[0] - SIZE) < 20.0
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2])
+def test_a_bell_that_holds_few_of_the_records_is_refused_however_clear_it_is(share):
+    x = valid(share)
+    counts = np.bincount(
+        PLACE_BINS.index(x[np.isfinite(x)] / SIZE), minlength=PLACE_BINS.count
+    ).astype(float)
+    bell = bell_of(counts, PLACE_BINS, N_ROWS, noise_std=np.sqrt(2.0))
+    assert bell.seen > 10.0 * standing_out(1, FALSE_PLACE, WINDOWS)
+    assert bell.share < MOST
+    found = placed(x)
+    assert found.center[0] == 0.0
+    assert found.scale[0] == SIZE
+    assert found.width[0] == 0.0
