@@ -2,8 +2,7 @@
 
 Shares were chosen by trial on the training family and the former evaluation family of
 ``benchmarks/accuracy``, with its laboratory tasks in view; they are not optimal in any proved
-sense. Even slopes, for one: on 15 former logistic tasks, 2 seeds each, the excess over that of
-plain slopes is in geometric mean 0.79 at epsilon 0.1, 0.57 at 0.5, 0.73 at 1 and 1.05 at 4.
+sense. What they reach on tasks that nobody chose them on is in ``docs/accuracy.md``.
 
 Reference
 ---------
