@@ -17,8 +17,8 @@ import pytest
 import tailguard as tg
 from privacy.mutants.reused_histogram import ReusedHistogram
 from support.spy import spent_mu
-from support.statistics import gaussian_scale_test, gdp_audit
-from support.transcripts import OverheardGate
+from support.statistics import gaussian_scale_test
+from support.transcripts import OverheardGate, audit_fits, overhear
 from tailguard.privacy.events import Gaussian
 from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.shares import shares_for
@@ -28,8 +28,6 @@ N_ROWS = 200
 CLAIMED_MU = 1.5
 ATTAINED = 0.92
 TOO_MUCH = 1.3  # what mutants spend, as a multiple of their claim
-FALSE_ALARM = 1e-3
-N_RUNS = 2_400  # a side: mutants are caught with probability 0.99
 FIRST, SECOND = (2.0**6, 2.0**6), (-(2.0**12), 2.0**12)
 PROBLEM = Problem(tg.losses.Squared(), N_ROWS, 1)
 WITH_INTERCEPT = Problem(tg.losses.Squared(), N_ROWS, 1, intercept=True)
@@ -55,13 +53,8 @@ PAIR = pair_of(FIRST, SECOND)
 
 def transcript(mu, seed, *, neighbour, pair=PAIR, problem=PROBLEM):
     """Fit once at ``mu``; return what the fit told about the pair."""
-    guarantee = tg.GDP(mu)
-    plan = WhitenedNewton().plan(problem, guarantee)
-    gate = OverheardGate.of(problem, pair, guarantee, neighbour=neighbour, seed=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    with np.errstate(all="ignore"):
-        WhitenedNewton().run(plan, gate)
-    return gate.transcript
+    solver = WhitenedNewton()
+    return overhear(solver, problem, pair, mu=mu, seed=seed, neighbour=neighbour)
 
 
 def reused(seed, *, neighbour):
@@ -140,18 +133,8 @@ def test_the_mutant_tells_more_than_its_books_show():
 
 
 def audit(fit):
-    """Audit the claim on many fits, by their privacy loss."""
-    scores = [
-        [fit(seed, neighbour=neighbour).score(neighbour=neighbour) for seed in seeds]
-        for neighbour, seeds in ((False, range(N_RUNS)), (True, range(N_RUNS, 2 * N_RUNS)))
-    ]
-    return gdp_audit(
-        *scores,
-        threshold=0.6 * CLAIMED_MU,
-        claimed_mu=CLAIMED_MU,
-        true_mu=TOO_MUCH * ATTAINED * CLAIMED_MU,
-        false_alarm=FALSE_ALARM,
-    )
+    """Audit the claim on many fits; the power is that of catching the mutants."""
+    return audit_fits(fit, claimed_mu=CLAIMED_MU, true_mu=TOO_MUCH * ATTAINED * CLAIMED_MU)
 
 
 @pytest.mark.audit

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
+from tailguard.privacy import GDP
 from tailguard.rows.arrays import make_rows
+
+FALSE_ALARM = 1e-3
+N_RUNS = 2_400  # a side: mutants are caught with probability 0.99
 
 
 @dataclass
@@ -81,3 +86,32 @@ class OverheardGate(Gate):
             self.transcript.shifts.append(shift)
             self.transcript.noises.append(self.sign * float(noise @ way) / shift)
         return answer
+
+
+def overhear(solver, problem, pair, *, mu, seed, neighbour):
+    """Fit once at ``mu``; return what the fit told about the pair."""
+    guarantee = GDP(mu)
+    plan = solver.plan(problem, guarantee)
+    gate = OverheardGate.of(problem, pair, guarantee, neighbour=neighbour, seed=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    with np.errstate(all="ignore"):
+        solver.run(plan, gate)
+    return gate.transcript
+
+
+def audit_fits(fit, *, claimed_mu, true_mu):
+    """Audit a claim on many fits, by their privacy loss; ``fit(seed, neighbour=)`` transcribes one.
+
+    The verdict's power is that of catching fits that attain ``true_mu``.
+    """
+    scores = [
+        [fit(seed, neighbour=neighbour).score(neighbour=neighbour) for seed in seeds]
+        for neighbour, seeds in ((False, range(N_RUNS)), (True, range(N_RUNS, 2 * N_RUNS)))
+    ]
+    return gdp_audit(
+        *scores,
+        threshold=0.6 * claimed_mu,
+        claimed_mu=claimed_mu,
+        true_mu=true_mu,
+        false_alarm=FALSE_ALARM,
+    )

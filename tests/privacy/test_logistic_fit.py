@@ -1,0 +1,88 @@
+"""Audits of whole logistic fits with even slopes, by everything that they release.
+
+The pair was found by search. A record that no clip reaches moves curvature, and one on the other
+side of zero with the same outcome the score by most of its sensitivity; no pair does all at once,
+so that this one attains ``ATTAINED`` of the budget. Slopes are even at any budget here, as they are
+by default where the budget is small.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.statistics import gaussian_scale_test
+from support.transcripts import audit_fits, overhear
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.shares import shares_for
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+N_ROWS = 200
+CLAIMED_MU = 1.5
+ATTAINED = 0.8
+TOO_MUCH = 1.5  # what the mutant spends, as a multiple of its claim
+FIRST, SECOND = (-2.1, 1.0), (2.3, 1.0)
+PROBLEM = Problem(tg.losses.Logistic(), N_ROWS, 1)
+
+
+def pair_of(first, second):
+    """Outcomes that the column does not tell, but for the first record's."""
+    rng = np.random.default_rng(0)
+    x = rng.choice([-1.0, 1.0], N_ROWS) * rng.uniform(1.0, 1.4, N_ROWS)
+    y = rng.choice([0.0, 1.0], N_ROWS)
+    pair = []
+    for x[0], y[0] in (first, second):
+        pair.append((x[:, None].copy(), y.copy()))
+    return pair
+
+
+PAIR = pair_of(FIRST, SECOND)
+
+
+def transcript(mu, seed, *, neighbour, pair=PAIR):
+    """Fit once at ``mu``; return what the fit told about the pair."""
+    solver = WhitenedNewton(shares=replace(shares_for(PROBLEM, mu), even=True))
+    return overhear(solver, PROBLEM, pair, mu=mu, seed=seed, neighbour=neighbour)
+
+
+def audit(fit):
+    """Audit the claim on many fits; the power is that of catching the mutant."""
+    return audit_fits(fit, claimed_mu=CLAIMED_MU, true_mu=TOO_MUCH * ATTAINED * CLAIMED_MU)
+
+
+def test_all_releases_together_move_by_most_of_the_budget_and_no_more():
+    for seed in range(20):
+        attained = transcript(CLAIMED_MU, seed, neighbour=seed % 2 == 1).mu
+        assert ATTAINED * CLAIMED_MU < attained <= CLAIMED_MU
+
+
+def test_a_search_stays_within_the_budget():
+    rng = np.random.default_rng(5)
+    for seed in range(60):
+        sizes = 2.0 ** rng.uniform(-8.0, 16.0, 2) * rng.choice([-1.0, 0.0, 1.0], 2)
+        pair = pair_of(*zip(sizes, rng.choice([0.0, 1.0], 2), strict=True))
+        attained = transcript(CLAIMED_MU, seed, neighbour=False, pair=pair).mu
+        assert attained <= CLAIMED_MU
+
+
+def test_every_release_carries_its_noise_where_the_pair_differs():
+    noises = np.concatenate(
+        [transcript(CLAIMED_MU, seed, neighbour=seed % 2 == 1).noises for seed in range(60)]
+    )
+    verdict = gaussian_scale_test(noises, 1.0, false_alarm=1e-6, ratios=(1 / 1.3, 1.3))
+    assert verdict.accepted
+    assert verdict.power >= 0.999
+    assert not gaussian_scale_test(noises / 1.3, 1.0, false_alarm=1e-6).accepted
+
+
+@pytest.mark.audit
+def test_a_whole_fit_keeps_its_claim():
+    verdict = audit(lambda seed, **side: transcript(CLAIMED_MU, seed, **side))
+    assert verdict.power >= 0.99
+    assert verdict.accepted
+
+
+@pytest.mark.audit
+def test_a_whole_fit_with_too_little_noise_is_caught():
+    assert not audit(lambda seed, **side: transcript(TOO_MUCH * CLAIMED_MU, seed, **side)).accepted
