@@ -3,9 +3,10 @@
 All come from one generator and differ in the seed alone:
 
 * the TRAINING family, seed 20230601: tasks 0, 1, 2, ... without end; defaults may be chosen on it;
-* the FORMER family, seed 77003311, tasks 0 to 63: earlier defaults were judged on it. It has been
-  looked at since: it judges no more, and defaults may be chosen on it, too;
-* the EVALUATION family, seed 20261121: tasks 0 to 63. It must NEVER be used to choose a default, a
+* the FORMER family, seeds 77003311 (tasks F00 to F63) and 20261121 (tasks G00 to G63): earlier
+  defaults were judged on them. They have been looked at since: they judge no more, and defaults may
+  be chosen on them, too;
+* the EVALUATION family, seed 60221408: tasks 0 to 63. It must NEVER be used to choose a default, a
   share of a budget or a threshold, nor to decide whether a change is kept: it is run after the
   defaults are frozen by a commit, and the runner prints which family it uses.
 
@@ -32,8 +33,8 @@ from accuracy.risks import mean_of
 from accuracy.tasks import Task, Trial, finite
 
 TRAINING_SEED = 20230601
-FORMER_SEED = 77003311
-EVALUATION_SEED = 20261121
+FORMER_SEEDS = {"F": 77003311, "G": 20261121}  # by the first letter of their tasks
+EVALUATION_SEED = 60221408
 N_EVALUATION = 64
 
 LOSSES = ("squared", "logistic", "squared", "logistic", "squared", "poisson", "squared", "logistic")
@@ -187,8 +188,8 @@ def make_judge(family_seed, index):
     return Judge(law.loss, columns, mean, optimum, law.intercept, law.units, law.offsets)
 
 
-def make_task(family, family_seed, index):
-    """Build a task of a family."""
+def make_task(family, family_seed, index, *, letter=None):
+    """Build a task of a family; its name starts with the family's letter."""
     law = draw_law(family_seed, index)
 
     def trial(seed):
@@ -205,7 +206,7 @@ def make_task(family, family_seed, index):
         )
 
     return Task(
-        name=f"{family[0].upper()}{index:02d}",
+        name=f"{letter or family[0].upper()}{index:02d}",
         suite=family,
         loss=law.loss,
         n_rows=law.n_rows,
@@ -234,8 +235,12 @@ def training_task(index):
 
 
 def former_tasks():
-    """The 64 tasks that judged earlier defaults; seen since, and open to any use."""
-    return [make_task("former", FORMER_SEED, index) for index in range(N_EVALUATION)]
+    """The tasks that judged earlier defaults, 64 a seed; seen since, and open to any use."""
+    return [
+        make_task("former", seed, index, letter=letter)
+        for letter, seed in FORMER_SEEDS.items()
+        for index in range(N_EVALUATION)
+    ]
 
 
 def evaluation_tasks():

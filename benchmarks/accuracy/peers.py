@@ -14,11 +14,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from accuracy.risks import mean_of
 from tailguard.privacy.gaussian import mu_of
 
-EXPONENT_LIMIT = 30.0  # of a Poisson score during descent
+EXPONENT_LIMIT = 30.0  # of a score during descent
 TINY = 1e-300
+BLOCK_ROWS = 1024
 
 # How far one record moves a sum of vectors of norm at most 1: replaced, or one more.
 SUM_MOVES = {"replace-one": 2.0, "add-remove": 1.0}
@@ -52,21 +52,38 @@ def descents(X, y, loss, mu, rng, *, n_steps, clips, sizes, neighbours="replace-
     weights = np.zeros((X.shape[1], len(clips)), np.float32)
     tail = np.zeros_like(weights)
     for step in range(n_steps):
-        score = X @ weights
-        if loss == "poisson":
-            np.clip(score, -EXPONENT_LIMIT, EXPONENT_LIMIT, out=score)
-        slope = expit(score, out=score) if loss == "logistic" else mean_of(loss, score)
-        slope -= y[:, None]
-        size = np.abs(slope)
-        size *= norms
-        np.maximum(size, clips, out=size)
-        slope /= size
-        slope *= clips
+        total = _clipped_sum(X, y, norms, loss, weights, clips)
         noise = (rng.standard_normal(weights.shape) * noise_std).astype(np.float32)
-        weights = weights - sizes * (X.T @ slope + noise) / np.float32(len(y))
+        weights = weights - sizes * (total + noise) / np.float32(len(y))
         if step >= n_steps // 2:
             tail += weights
     return weights, tail / (n_steps - n_steps // 2)
+
+
+def _clipped_sum(X, y, norms, loss, weights, clips):
+    """Sum clipped gradients at each column of weights, by blocks of records that stay in cache."""
+    total = np.zeros_like(weights)
+    for start in range(0, len(y), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        slope = _means(X[rows] @ weights, loss)
+        slope -= y[rows, None]
+        size = np.abs(slope)
+        size *= norms[rows]
+        slope /= np.maximum(size, clips, out=size)
+        total += X[rows].T @ slope
+    return total * clips
+
+
+def _means(score, loss):
+    """Return expected targets of scores, in their place; exponents stop at float32 limits."""
+    if loss == "squared":
+        return score
+    np.clip(score, -EXPONENT_LIMIT, EXPONENT_LIMIT, out=score)
+    if loss == "poisson":
+        return np.exp(score, out=score)
+    np.exp(np.negative(score, out=score), out=score)
+    score += 1.0
+    return np.reciprocal(score, out=score)
 
 
 def symmetric_noise(n_columns, std, rng):

@@ -38,7 +38,7 @@ SIMULATED = {
     "former": (families.former_tasks, 3, "FORMER family: defaults may be chosen on it."),
     "evaluation": (
         families.evaluation_tasks,
-        4,
+        8,
         "EVALUATION family: for frozen defaults only; choose nothing by what it says.",
     ),
 }
