@@ -51,9 +51,9 @@ def pair_of(first, second):
 PAIR = pair_of(FIRST, SECOND)
 
 
-def transcript(mu, seed, *, neighbour, pair=PAIR, problem=PROBLEM):
+def transcript(mu, seed, *, neighbour, pair=PAIR, problem=PROBLEM, **changes):
     """Fit once at ``mu``; return what the fit told about the pair."""
-    solver = WhitenedNewton()
+    solver = WhitenedNewton(shares=replace(shares_for(problem, mu), **changes))
     return overhear(solver, problem, pair, mu=mu, seed=seed, neighbour=neighbour)
 
 
@@ -84,7 +84,7 @@ def test_all_releases_together_move_by_nearly_the_whole_budget_and_no_more():
 def test_where_residuals_are_large_is_told_once_and_the_pair_moves_it_as_far_as_it_can():
     stage = WhitenedNewton().plan(PROBLEM, tg.GDP(CLAIMED_MU)).stage("leaning")
     for seed in range(6):
-        told = transcript(CLAIMED_MU, seed, neighbour=seed % 2 == 1)
+        told = transcript(CLAIMED_MU, seed, neighbour=seed % 2 == 1, spare=False)
         moved = [
             shift
             for query, shift in zip(told.queries, told.shifts, strict=True)

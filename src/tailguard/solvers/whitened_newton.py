@@ -119,7 +119,7 @@ class WhitenedNewton:
         try:
             if not _rounds(fit):
                 constant_alone(fit)
-            elif fit.has("calibration") and fit.slopes is not None:
+            elif fit.has("calibration") and not fit.spared and fit.slopes is not None:
                 calibrate(fit)
         except BEYOND_FLOATS:
             fit.notes.append("released numbers went beyond the floats: the fit stays before them")

@@ -108,3 +108,11 @@ def test_bounded_slopes_are_cut_nowhere_and_their_noise_is_that_of_the_limit():
     half, whole = (clip(SlopeLaw.bounded(limit), n_rows=100, mu=1e-3) for limit in (0.5, 1.0))
     assert (half.slope_limit, whole.slope_limit) == (0.5, 1.0)
     assert whole.error == pytest.approx(4.0 * half.error, rel=1e-3)
+
+
+def test_residuals_are_skewed_or_not_about_their_center():
+    moved = slopes_of(1.5 + np.random.default_rng(3).standard_normal(N_DRAWS))
+    assert moved.skewed
+    assert not replace(moved, center=1.5).skewed
+    assert SKEWED.skewed
+    assert replace(SKEWED, center=SKEWED.law.quantile(0.5)).skewed

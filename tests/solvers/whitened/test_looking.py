@@ -59,3 +59,26 @@ def test_residuals_that_depend_on_no_row_lean_on_the_constant_alone():
     np.testing.assert_allclose(columns, 0.0, atol=0.03)
     assert constant == pytest.approx(1.0, abs=0.03)
     assert fit.leaning.expected_beside(fit.calibration_basis()) < 0.1
+
+
+def skewed(rng, X):
+    return rng.lognormal(size=len(X)) - np.exp(0.5)
+
+
+def symmetric(rng, X):
+    return rng.standard_normal(len(X))
+
+
+@pytest.mark.parametrize(("noise", "spared"), [(symmetric, True), (skewed, False)])
+def test_where_residuals_look_symmetric_their_correction_is_spared_for_the_rounds(noise, spared):
+    """At budgets at which the noise is above what a symmetric-looking law may hide."""
+    fits, gate, plan = seen(noise, n_rows=4_000, mu=1.0)
+    assert bool(fits) is not spared
+    scores = [r for r in gate.books.releases if r.kind == "ScoreLadder"]
+    assert any(r.parameters["levels"] > 1 for r in scores) is not spared
+    spent = spent_mu(gate.books)
+    assert spent <= plan.total_mu * (1.0 + 1e-9)
+    if spared:  # the last rounds share what is left
+        last = scores[-1].sensitivity / scores[-1].noise_std
+        assert last > 1.1 * plan.stage("rounds of phase 4").mu
+        assert spent > 0.98 * plan.total_mu

@@ -118,3 +118,15 @@ def test_without_noise_nothing_is_stretched_and_with_much_no_more_than_a_limit()
     much = whiten(moments, 50.0).stretch(50.0)
     assert np.isfinite(much).all()
     assert 1.0 <= much.min() <= much.max() < 9.0
+
+
+@pytest.mark.parametrize("hidden", [1, 4])
+def test_the_floor_of_a_curved_loss_allows_for_the_noise_of_the_mean(hidden):
+    """Of one direction it is that of a diagonal number, of several that of their mean."""
+    size, level = 8, 1.0
+    values = np.full(size, 9e3)  # whose noise is none beside them
+    values[:hidden] = 0.1
+    plain, careful = (whiten(np.diag(values), level, curved=c).floor for c in (False, True))
+    noise_std = level / noise_level(1.0, size)
+    assert plain == pytest.approx(0.15)
+    assert careful == pytest.approx(0.1 + noise_std / np.sqrt(hidden), rel=0.1)

@@ -60,3 +60,17 @@ def test_a_bell_that_holds_few_of_the_records_is_refused_however_clear_it_is(sha
     assert found.center[0] == 0.0
     assert found.scale[0] == SIZE
     assert found.width[0] == 0.0
+
+
+def test_a_column_with_one_value_in_most_records_keeps_its_size_for_the_scale():
+    """Ones of a frequent indicator are one bin at every look; the rest must not be far from it."""
+    x = SIZE * (np.random.default_rng(1).uniform(size=N_ROWS) < 0.78)
+    found = placed(x)
+    assert abs(found.center[0] - SIZE) < 0.01 * SIZE
+    assert found.scale[0] == SIZE
+
+
+def test_a_narrow_column_far_from_zero_is_told_from_that():
+    found = placed(SIZE + 0.3 * np.random.default_rng(2).standard_normal(N_ROWS))
+    assert abs(found.center[0] - SIZE) < 0.3
+    assert 0.1 < found.scale[0] < 1.0

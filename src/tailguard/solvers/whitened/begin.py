@@ -66,7 +66,7 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
     level = noise_level(noise_std, used.size)
-    whitened = whiten(moments[np.ix_(used, used)], level)
+    whitened = whiten(moments[np.ix_(used, used)], level, curved=not residual)
     whitening[used] = whitened.matrix
     weights = np.zeros(size)
     if residual:

@@ -78,6 +78,8 @@ class Fit:
         The calibrated directions, each as long as its standard error, if calibration ran.
     leaning
         Along which rows residuals are large, if that was released.
+    spared
+        Stages that were given up for more of the rounds.
 
     Examples
     --------
@@ -105,6 +107,7 @@ class Fit:
     arrivals: list[Arrival] = field(default_factory=list)
     calibrated: FloatArray | None = None
     leaning: Leaning | None = None
+    spared: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -161,12 +164,19 @@ class Fit:
         early = self.phase < self.shares.early and self.has(f"early {stage}")
         return f"early {stage}" if early else stage
 
+    def total_mu(self, *stages: str) -> float:
+        """Return the mu of all releases of some stages; what is not planned has none."""
+        return math.sqrt(
+            sum(self.purse.plan.stage(name).total_mu ** 2 for name in stages if self.has(name))
+        )
+
     def rounds_mu(self) -> float:
         """Return the mu of all rounds that were planned to read what those of this phase do."""
-        early = range(self.shares.early)
-        late = range(self.shares.early, len(self.shares.rounds))
-        alike = early if self.phase in early else late
-        return math.sqrt(sum(self.purse.plan.stage(rounds_of(k)).total_mu ** 2 for k in alike))
+        early = self.shares.early
+        if self.phase < early:
+            return self.total_mu(*map(rounds_of, range(early)))
+        late = map(rounds_of, range(early, len(self.shares.rounds)))
+        return self.total_mu(*late, *self.spared)
 
     def constant(self) -> FloatArray:
         """Return the whitened direction of a constant score as a column; zero without intercept."""

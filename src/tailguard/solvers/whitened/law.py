@@ -1,7 +1,7 @@
 """A distribution as told by one noised histogram: what clip levels and scales are computed from."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -91,6 +91,10 @@ class Law:
     def mean(self, values: FloatArray) -> float:
         """Average values given at the points."""
         return float(self.mass @ values)
+
+    def moved(self, way: float) -> "Law":
+        """Return the same law elsewhere."""
+        return replace(self, points=self.points + way, edges=self.edges + way)
 
     def quantile(self, level: float) -> float:
         """Return the point below which the given share lies."""

@@ -92,6 +92,7 @@ class SlopeLaw:
 
     loss: Loss | None
     law: Law
+    center: float = 0.0  # around which residuals may look symmetric
     always: float | None = None  # what variance and curvature are, where rows tell the rest
 
     def slopes(self, shift: float = 0.0) -> FloatArray:
@@ -118,8 +119,10 @@ class SlopeLaw:
 
     @property
     def skewed(self) -> bool:
-        """Whether what clipping at the spread takes away leans clearly to one side."""
-        return abs(self.bias(self.spread)) > SKEWED * self.lost(self.spread)
+        """Whether what lies beyond the spread leans clearly to one side."""
+        points, spread = self.law.points - self.center, self.spread
+        beyond = points - np.clip(points, -spread, spread)
+        return abs(self.law.mean(beyond)) > SKEWED * self._beyond(np.abs(self.law.points), spread)
 
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""
@@ -147,7 +150,10 @@ class SlopeLaw:
         Bins beyond the last seen one are taken to hold what may be hidden there, less by a constant
         factor from one to the next.
         """
-        sizes = np.abs(self.slopes())
+        return self._beyond(np.abs(self.slopes()), limit)
+
+    def _beyond(self, sizes: FloatArray, limit: float) -> float:
+        """Mean of what sizes have beyond a limit, hidden ones included."""
         steps = np.arange(1, HIDDEN_BINS + 1)
         beyond = sizes.max() * 2.0 ** (steps / 3.0)
         hidden = self.law.hidden * HIDDEN_DECAY**steps @ np.maximum(beyond - limit, 0.0)

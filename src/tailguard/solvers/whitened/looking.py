@@ -16,7 +16,7 @@ from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.leaning import Leaning
 from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip
 from tailguard.solvers.whitened.moments import noise_level, whiten
-from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS, rounds_of
+from tailguard.solvers.whitened.stages import CORRECTION, LENGTH_BINS, SLOPE_BINS, rounds_of
 
 __all__ = [
     "CAP",
@@ -91,7 +91,12 @@ def look_at_slopes(fit: Fit) -> bool:
     query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", SLOPE_BINS)
     counts, noise_std = fit.purse.histograms(query, fit.weights, fit.mu(stage), stage)
     law = Law.of(counts, SLOPE_BINS, noise_std)
-    slopes = SlopeLaw(None if fit.curved else fit.loss, law)
+    center = 0.0
+    if fit.problem.intercept and fit.loss.slope_bound() == np.inf and not fit.curved:
+        center = law.quantile(0.5)  # which the intercept will take up
+        if len(fit.shares.look) == 1:  # the only look, before any round
+            law, center = law.moved(-center), 0.0
+    slopes = SlopeLaw(None if fit.curved else fit.loss, law, center)
     told = law.seen > SEEN and slopes.limits.size > 0  # slopes may all be too small for floats
     if told:
         fit.slopes = slopes
@@ -120,7 +125,12 @@ def prepare(fit: Fit, phase: int) -> bool:
         return False
     choose(fit)
     if phase == LEANING_PHASE and fit.has("leaning"):
-        look_at_leaning(fit)
+        assert fit.slopes is not None
+        if fit.shares.spare and not fit.slopes.skewed:
+            fit.spared = CORRECTION
+            fit.notes.append("residuals look symmetric: rounds got what correcting them would cost")
+        else:
+            look_at_leaning(fit)
         choose(fit)
     return True
 
@@ -196,7 +206,7 @@ def bend(fit: Fit) -> bool:
     else:
         return False
     moments = fit.purse.ask(query, fit.weights, mu) * weights.bound
-    whitened = whiten(moments, level)
+    whitened = whiten(moments, level, curved=fit.curved)
     matrix, fit.effective = whitened.matrix, whitened.effective
     fit.stretch = whitened.stretch(level)
     fit.view = fit.view.through(fit.view.whitening @ matrix)

@@ -73,13 +73,15 @@ def noise_level(noise_std: float, width: int) -> float:
     return noise_std * math.sqrt(2.0 * width)
 
 
-def whiten(moments: FloatArray, level: float) -> Whitening:
+def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whitening:
     """Return ``Q / sqrt(max(cleaned eigenvalues, floor))``.
 
     A direction stands out of noise with largest eigenvalue ``level`` if its own second moment is
     above half of that. What lies below can hardly be told apart, but its sum is known well: the
     floor is its mean, within a share of ``level`` and half of it. The mean lets some steps be too
-    long, which an average of clipped steps bears.
+    long, which an average of clipped steps bears, but not where the loss is ``curved`` along them:
+    there it is taken one standard deviation of its noise higher, which matters where it is the mean
+    of few.
 
     Reference
     ---------
@@ -93,8 +95,10 @@ def whiten(moments: FloatArray, level: float) -> Whitening:
     values, vectors = np.linalg.eigh(moments)
     total, values = float(values.sum()), cleaned(values, level)
     above = values > RESOLVED * level
-    mean = (total - values[above].sum()) / max(1, np.count_nonzero(~above))
-    floor = min(max(mean, LEAST * level), RESOLVED * level)
+    below = max(1, int(np.count_nonzero(~above)))
+    mean = (total - values[above].sum()) / below
+    noise_std = level / math.sqrt(2.0 * values.size * below)
+    floor = min(max(mean + curved * noise_std, LEAST * level), RESOLVED * level)
     floor = max(floor, SMALLEST_SHARE * float(values.max()), 1e-12)
     return Whitening(vectors / np.sqrt(np.maximum(values, floor)), values, floor)
 

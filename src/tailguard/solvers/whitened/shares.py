@@ -33,9 +33,10 @@ SQUARED = Shares(
 ROBUST = Shares(calibration=0.0)
 LOGISTIC = Shares(
     constant=0.01,
+    moments=0.06,
     lengths=0.04,
     slopes=0.0,
-    curvature=0.12,
+    curvature=0.09,
     calibration=0.0,
     look=(0, 2),
     bend=(2,),
@@ -66,6 +67,9 @@ WITHOUT: dict[str, Any] = {
     "variance": 0.0,
     "bend": (),
 }
+# With n * mu below this many times size**1.5 noise is far above what clipping symmetric residuals
+# may take from a fit.
+SPARE = 1000.0
 # With n * mu above this many times size**1.5 it allows a likelihood more rounds and curvatures.
 PLENTY = 60.0
 PLENTY_OF_LOOKS: dict[str, Any] = {"rounds": (4, 4, 8, 16), "look": (0, 2, 3), "bend": (2, 3)}
@@ -136,7 +140,8 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
     """Shares of losses that bend alike at every score."""
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
     shares = ROBUST if robust or bounded else SQUARED
-    shares = replace(shares, rounds=_rounds(problem, mu, MOST_ROUNDS))
+    spare = problem.n_rows * mu < SPARE * (problem.n_features + 2) ** 1.5
+    shares = replace(shares, rounds=_rounds(problem, mu, MOST_ROUNDS), spare=spare)
     if sample := _sample_for(problem, mu):
         return replace(shares, **WITH_SAMPLE, sample=sample)
     return replace(shares, **FEW_LOOKS) if problem.n_rows * mu < FEW else shares

@@ -16,6 +16,7 @@ from tailguard.solvers.whitened.purse import SAMPLE, SAMPLED
 from tailguard.solvers.whitened.units import units_stages
 
 __all__ = [
+    "CORRECTION",
     "LADDER_LEVELS",
     "LENGTH_BINS",
     "SLOPE_BINS",
@@ -40,6 +41,7 @@ LADDER_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
 
 EVENLY = ", their slopes within one half"
+CORRECTION = ("leaning", "calibration", "calibration curvature")
 DIRECTIONS = 3  # that are calibrated at most
 COMING_NEAR = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -63,6 +65,8 @@ class Shares:
     sample, early
         How many records the random sample has, and how many of the first phases read it, together
         with all that steers them; 0 where there is none.
+    spare
+        Whether the correction of clipping is given up for rounds where residuals look symmetric.
     even
         Whether a logistic loss takes slopes that neither outcome makes large (``even.py``).
 
@@ -91,6 +95,7 @@ class Shares:
     bend: tuple[int, ...] = ()
     sample: int = 0
     early: int = 0
+    spare: bool = False
     even: bool = False
 
     def rest(self, problem: Problem) -> float:

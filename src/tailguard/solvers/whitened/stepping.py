@@ -60,9 +60,8 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
 
 def _left(fit: Fit) -> float:
     """Return the mu that the stages after the rounds leave."""
-    later = [name for name in ("calibration", "calibration curvature", "variance") if fit.has(name)]
-    reserve = math.sqrt(sum(fit.purse.plan.stage(name).total_mu ** 2 for name in later))
-    return fit.purse.left(reserve)
+    later = ("calibration", "calibration curvature", "variance")
+    return fit.purse.left(fit.total_mu(*(name for name in later if name not in fit.spared)))
 
 
 def bounded(fit: Fit, way: FloatArray) -> FloatArray:
