@@ -53,7 +53,8 @@ PAIR = pair_of(FIRST, SECOND)
 
 def transcript(mu, seed, *, neighbour, pair=PAIR, problem=PROBLEM, **changes):
     """Fit once at ``mu``; return what the fit told about the pair."""
-    solver = WhitenedNewton(shares=replace(shares_for(problem, mu), **changes))
+    shares = replace(shares_for(problem, mu), **changes) if changes else None
+    solver = WhitenedNewton(shares=shares)
     return overhear(solver, problem, pair, mu=mu, seed=seed, neighbour=neighbour)
 
 

@@ -115,4 +115,6 @@ def test_residuals_are_skewed_or_not_about_their_center():
     assert moved.skewed
     assert not replace(moved, center=1.5).skewed
     assert SKEWED.skewed
+    far = slopes_of(5.0 + np.random.default_rng(4).exponential(size=N_DRAWS))
+    assert replace(far, center=far.law.quantile(0.5)).skewed
     assert replace(SKEWED, center=SKEWED.law.quantile(0.5)).skewed

@@ -7,7 +7,7 @@ import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened import looking
+from tailguard.solvers.whitened import begin, looking
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 N_ROWS = 40_000
@@ -82,3 +82,81 @@ def test_where_residuals_look_symmetric_their_correction_is_spared_for_the_round
         last = scores[-1].sensitivity / scores[-1].noise_std
         assert last > 1.1 * plan.stage("rounds of phase 4").mu
         assert spent > 0.98 * plan.total_mu
+
+
+def fit_spied(noise, *, name, n_rows, mu):
+    """Fits as they are when a function of the module returns."""
+    rng, fits = np.random.default_rng(0), []
+    X = rng.standard_normal((n_rows, 3))
+    y = 3.0 + X @ [0.0, 0.8, 0.0] + noise(rng, X)
+    problem, guarantee = Problem(tg.losses.Squared(), n_rows, 3, intercept=True), tg.GDP(mu)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    honest = getattr(looking, name)
+
+    def spied(fit):
+        answer = honest(fit)
+        numbers = fit.rounds_mu(), fit.spared, fit.slopes.law.quantile(0.5), fit.slopes.center
+        fits.append((fit.phase, *numbers))
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looking, name, spied)
+        WhitenedNewton().run(plan, gate)
+    return fits, plan
+
+
+def test_clip_levels_are_chosen_for_what_the_rounds_will_get():
+    fits, plan = fit_spied(symmetric, name="choose", n_rows=4_000, mu=1.0)
+    (_, usual, none, *_), (*_,), (*_, last) = fits[0], fits[1], fits
+    spared = [plan.stage(name).mu for name in ("leaning", "calibration", "calibration curvature")]
+    assert none == ()
+    assert last[2]
+    assert last[1] == pytest.approx(np.sqrt(usual**2 + np.sum(np.square(spared))))
+
+
+def test_a_spared_correction_comes_back_where_the_last_look_is_skewed(monkeypatch):
+    verdicts = iter([False, True])
+    told = property(lambda slopes: next(verdicts, True))
+    monkeypatch.setattr(looking.SlopeLaw, "skewed", told)
+    fits, gate, plan = seen(symmetric, n_rows=4_000, mu=1.0)
+    assert len(fits) == 1
+    assert fits[0].phase == looking.LEANING_PHASE + 1
+    assert fits[0].spared == ()
+    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+def test_one_look_before_any_round_is_read_about_its_middle():
+    fits, plan = fit_spied(symmetric, name="look_at_slopes", n_rows=1_000, mu=0.25)
+    assert plan.stage("slopes").times == len(fits) == 1
+    assert fits[0][3] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_later_looks_know_their_middle():
+    fits, _ = fit_spied(skewed, name="look_at_slopes", n_rows=4_000, mu=1.0)
+    assert len(fits) > 1
+    assert all(center == pytest.approx(middle) for *_, middle, center in fits)
+    assert any(abs(center) > 0.05 for *_, center in fits)
+
+
+@pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
+def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
+    told, honest = [], looking.whiten
+
+    def spied(moments, level, *, curved):
+        told.append(curved)
+        return honest(moments, level, curved=curved)
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 3))
+    y = (rng.random(len(X)) < 0.5).astype(float)
+    problem, guarantee = Problem(loss, len(X), 3, intercept=True), tg.GDP(2.0)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    for module in (looking, begin):
+        monkeypatch.setattr(module, "whiten", spied)
+    WhitenedNewton().run(plan, gate)
+    assert len(told) > 1
+    assert set(told) == {isinstance(loss, tg.losses.Logistic)}

@@ -122,7 +122,7 @@ class SlopeLaw:
         """Whether what lies beyond the spread leans clearly to one side."""
         points, spread = self.law.points - self.center, self.spread
         beyond = points - np.clip(points, -spread, spread)
-        return abs(self.law.mean(beyond)) > SKEWED * self._beyond(np.abs(self.law.points), spread)
+        return abs(self.law.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
 
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""

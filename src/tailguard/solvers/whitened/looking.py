@@ -124,12 +124,10 @@ def prepare(fit: Fit, phase: int) -> bool:
     if fit.rows is None or (fit.slopes is None and fit.has("slopes")):
         return False
     choose(fit)
-    if phase == LEANING_PHASE and fit.has("leaning"):
+    if phase >= LEANING_PHASE and fit.has("leaning") and fit.leaning is None:
         assert fit.slopes is not None
-        if fit.shares.spare and not fit.slopes.skewed:
-            fit.spared = CORRECTION
-            fit.notes.append("residuals look symmetric: rounds got what correcting them would cost")
-        else:
+        fit.spared = () if fit.slopes.skewed or not fit.shares.spare else CORRECTION
+        if not fit.spared:
             look_at_leaning(fit)
         choose(fit)
     return True

@@ -21,28 +21,28 @@ __all__ = ["FINE_BINS", "PLACE_BINS", "REFINEMENTS", "find_places"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
 PLACE_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first look, in units of the size: a median is within a few sizes of zero."""
-FINE_BINS = Bins("linear", -2.0, 8.0, 32)
+FINE_BINS = Bins("linear", -2.0, 32.0, 128)
 """Bins of a closer look, in units of the bin looked into."""
 REFINEMENTS = 2
 """How many closer looks there are at most."""
 
 # A bell is wrong as often as this, among so few windows: a centre that is wrong by some sizes does
 # little harm.
-FALSE_PLACE, WINDOWS = 0.05, 2e2
+FALSE_PLACE, WINDOWS = 0.05, 5e2
 MOST = 0.5  # share of the records that a bell holds: else it is noise, and so is its spread
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
 
 
-def find_places(group: Group, found: Found, mu: float, fine_mu: float, stage: str = "") -> None:
+def find_places(
+    group: Group, found: Found, mu: float, fine_mu: float, stage: str = ""
+) -> BoolArray:
     """Release centres, and scales of columns that lie away from zero; who hides stays at zero.
 
-    Who is but one bin at the closest look is taken to have one value in most records, not to be
-    that narrow: its size remains the scale.
-
-    All looks read the records that ``stage`` reads.
+    All looks read the records that ``stage`` reads. Return who is but one bin at the closest one.
 
     Examples
     --------
@@ -58,11 +58,12 @@ def find_places(group: Group, found: Found, mu: float, fine_mu: float, stage: st
     >>> found = Found.nothing(1)
     >>> found.scale[:] = 70.0  # its size
     >>> find_places(Group(Purse(plan, gate), (0,)), found, mu=1.5, fine_mu=1.5)
+    array([False])
     >>> bool(abs(found.center[0] - 50.0) < 1.0), bool(found.scale[0] < 3.0)
     (True, True)
     """
-    placed, sizes = np.flatnonzero(found.seen & ~found.zeros), found.scale.copy()
-    looks = np.zeros(sizes.size)
+    placed = np.flatnonzero(found.seen & ~found.zeros)
+    looks = np.zeros(len(found.scale))
     for column, bell, unit in _bells(group, found, placed, found.scale, PLACE_BINS, mu, stage):
         if abs(bell.center) > NEAR:
             _settle(found, column, bell, unit, PLACE_BINS)
@@ -75,8 +76,7 @@ def find_places(group: Group, found: Found, mu: float, fine_mu: float, stage: st
         ):
             _settle(found, column, bell, unit, FINE_BINS)
             looks[column] += 1
-    spikes = (found.width > 0.0) & (looks == REFINEMENTS)
-    found.scale[spikes] = sizes[spikes]
+    return np.asarray((found.width > 0.0) & (looks == REFINEMENTS))
 
 
 def _bells(

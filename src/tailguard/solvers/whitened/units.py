@@ -72,7 +72,7 @@ def units_stages(
     if columns.target and _shifted(problem, target=True):
         stages = [
             ("target size", TARGET_SIZE * target, 1, 1, SIZE_BINS),
-            ("target place", TARGET_PLACE * target, 1 + REFINEMENTS, 1, PLACE_BINS),
+            ("target place", TARGET_PLACE * target, 1 + REFINEMENTS, 1, FINE_BINS),
             ("target spread", TARGET_SPREAD * target, 1, 1, SIZE_BINS),
         ]
     elif columns.target:
@@ -132,10 +132,17 @@ def _shifted(problem: Problem, *, target: bool = False) -> bool:
 
 
 def _others(group: Group, *, shifted: bool) -> Found:
-    """Measure the features and the offset, as far as noise lets them be seen."""
+    """Measure the features and the offset, as far as noise lets them be seen.
+
+    Whose place is one bin, however close the look, is taken to have one value in most records, not
+    to be that narrow: its size is the scale, unless differences of pairs tell it. A scale that is
+    far too small would cut all rows at that column.
+    """
     found = find_sizes(group)
     if shifted and found.seen.any():
-        find_places(group, found, group.mu("place"), group.mu("fine place"), "place")
+        sizes = found.scale.copy()
+        spikes = find_places(group, found, group.mu("place"), group.mu("fine place"), "place")
+        found.scale[spikes] = sizes[spikes]
         find_spreads(group, found)
     return found
 

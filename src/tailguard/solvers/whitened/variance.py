@@ -108,6 +108,10 @@ def sampling_covariance(fit: Fit) -> FloatArray:
         basis = fit.calibrated / np.linalg.norm(fit.calibrated, axis=0)
         outside = np.eye(width) - basis @ basis.T
         covariance = outside @ covariance @ outside + fit.calibrated @ fit.calibrated.T
+    if fit.spared and fit.slopes is not None:
+        # What looks symmetric may lean a little, which clipping takes from the constant.
+        constant = fit.constant()
+        covariance += fit.slopes.bias(height) ** 2 * constant @ constant.T
     if fit.leaning is not None and fit.slopes is not None and fit.slopes.skewed:
         # What clipping may take in all other directions, none of which is preferred.
         beside = fit.leaning.expected_beside(fit.calibration_basis()) * fit.slopes.lost(height)
