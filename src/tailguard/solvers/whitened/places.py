@@ -51,7 +51,7 @@ def find_places(
     >>> from tailguard.solvers.base import Plan, Problem, Stage
     >>> from tailguard.solvers.whitened.purse import Purse
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("place", "centres", 1.5, 3, 56),))
+    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("place", "centres", 1.5, 3, 128),))
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
     >>> gate = Gate.over(x, guarantee=tg.GDP(3.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)

@@ -1,6 +1,6 @@
 """How the budget is shared out, from public numbers alone.
 
-Shares were chosen by trial on the training family and the former evaluation family of
+Shares were chosen by trial on the training family and former evaluation families of
 ``benchmarks/accuracy``, with its laboratory tasks in view; they are not optimal in any proved
 sense. What they reach on tasks that nobody chose them on is in ``docs/accuracy.md``.
 
