@@ -44,7 +44,7 @@ def test_centre_and_spread_are_those_of_the_records(law, offset):
     assert not bell.sharp
 
 
-@pytest.mark.parametrize("bins", [PLACE_BINS, FINE_BINS, Bins("linear", -8.0, 4.0, 64)])
+@pytest.mark.parametrize("bins", [PLACE_BINS, *FINE_BINS, Bins("linear", -8.0, 4.0, 64)])
 def test_only_what_lies_in_one_bin_is_sharp(bins):
     place = bins.count // 3
     width = float(bins.value(place + 1) - bins.value(place))

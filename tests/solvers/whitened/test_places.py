@@ -26,7 +26,7 @@ N_ROWS, SIZE = 4_000, 100.0
 def placed(x):
     """What is found of one column of that size."""
     problem = Problem(tg.losses.Squared(), len(x), 1)
-    stages = (Stage("place", "centres", 1.0, 1 + REFINEMENTS, FINE_BINS.count),)
+    stages = (Stage("place", "centres", 1.0, 1 + REFINEMENTS, FINE_BINS[-1].count),)
     plan = Plan("example", problem, tg.GDP(2.0), stages)
     gate = Gate.over(x[:, None], guarantee=tg.GDP(2.0), random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
@@ -69,7 +69,7 @@ def test_one_value_in_most_records_is_one_bin_at_the_closest_look():
     assert found.sharp.all()
 
 
-@pytest.mark.parametrize("spreads", [1e2, 1e3, 5e3])
+@pytest.mark.parametrize("spreads", [1e2, 1e3, 2e3])
 def test_a_narrow_column_far_from_zero_is_no_such_value(spreads):
     std = SIZE / spreads
     found = placed(SIZE + std * np.random.default_rng(2).standard_normal(N_ROWS))

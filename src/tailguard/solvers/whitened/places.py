@@ -25,14 +25,14 @@ BoolArray = NDArray[np.bool_]
 
 PLACE_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first look, in units of the size: a median is within a few sizes of zero."""
-FINE_BINS = Bins("linear", -2.0, 32.0, 128)
-"""Bins of a closer look, in units of the bin looked into."""
-REFINEMENTS = 2
+FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -2.0, 64.0, 256)
+"""Bins of closer looks, in units of the bin looked into: fine ones show wide bells less clearly."""
+REFINEMENTS = len(FINE_BINS)
 """How many closer looks there are at most."""
 
 # A bell is wrong as often as this, among so few windows: a centre that is wrong by some sizes does
 # little harm.
-FALSE_PLACE, WINDOWS = 0.05, 5e2
+FALSE_PLACE, WINDOWS = 0.05, 2e2
 MOST = 0.5  # share of the records that a bell holds: else it is noise, and so is its spread
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
 
@@ -51,7 +51,7 @@ def find_places(
     >>> from tailguard.solvers.base import Plan, Problem, Stage
     >>> from tailguard.solvers.whitened.purse import Purse
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("place", "centres", 1.5, 3, 128),))
+    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("place", "centres", 1.5, 3, 256),))
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
     >>> gate = Gate.over(x, guarantee=tg.GDP(3.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
@@ -69,12 +69,10 @@ def find_places(
             _settle(found, column, bell, unit, PLACE_BINS)
         else:
             found.center[column] = bell.center * unit
-    for _ in range(REFINEMENTS):
+    for bins in FINE_BINS:
         coarse = np.flatnonzero(found.width)
-        for column, bell, unit in _bells(
-            group, found, coarse, found.width, FINE_BINS, fine_mu, stage
-        ):
-            _settle(found, column, bell, unit, FINE_BINS)
+        for column, bell, unit in _bells(group, found, coarse, found.width, bins, fine_mu, stage):
+            _settle(found, column, bell, unit, bins)
             looks[column] += 1
     return np.asarray((found.width > 0.0) & (looks == REFINEMENTS))
 

@@ -72,7 +72,7 @@ def units_stages(
     if columns.target and _shifted(problem, target=True):
         stages = [
             ("target size", TARGET_SIZE * target, 1, 1, SIZE_BINS),
-            ("target place", TARGET_PLACE * target, 1 + REFINEMENTS, 1, FINE_BINS),
+            ("target place", TARGET_PLACE * target, 1 + REFINEMENTS, 1, FINE_BINS[-1]),
             ("target spread", TARGET_SPREAD * target, 1, 1, SIZE_BINS),
         ]
     elif columns.target:
@@ -82,7 +82,7 @@ def units_stages(
         stages.append(("size again", again, 1, others, SIZE_BINS))
     if _shifted(problem):
         stages.append(("place", place / 2, 1, others, PLACE_BINS))
-        stages.append(("fine place", place / 2, REFINEMENTS, others, FINE_BINS))
+        stages.append(("fine place", place / 2, REFINEMENTS, others, FINE_BINS[-1]))
         stages.append(("spread", pairs, 1, others, SIZE_BINS))
     return [
         Stage(name, PURPOSES[name], total_mu * math.sqrt(share / times), times, count * bins.count)
