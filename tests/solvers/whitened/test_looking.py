@@ -160,3 +160,14 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     WhitenedNewton().run(plan, gate)
     assert len(told) > 1
     assert set(told) == {isinstance(loss, tg.losses.Logistic)}
+
+
+def test_a_correction_is_spared_where_the_last_look_alone_is_symmetric(monkeypatch):
+    """What the leaning cost is gone by then; the rest goes to the rounds."""
+    verdicts = iter([True, True, False])  # at the decision, at its clip levels, at the next one
+    told = property(lambda slopes: next(verdicts, False))
+    monkeypatch.setattr(looking.SlopeLaw, "skewed", told)
+    fits, gate, plan = seen(symmetric, n_rows=4_000, mu=1.0)
+    assert len(fits) == 1
+    assert fits[0].spared == ("calibration", "calibration curvature")
+    assert 0.98 * plan.total_mu < spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)

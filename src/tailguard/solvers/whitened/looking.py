@@ -124,13 +124,22 @@ def prepare(fit: Fit, phase: int) -> bool:
     if fit.rows is None or (fit.slopes is None and fit.has("slopes")):
         return False
     choose(fit)
-    if phase >= LEANING_PHASE and fit.has("leaning") and fit.leaning is None:
-        assert fit.slopes is not None
-        fit.spared = () if fit.slopes.skewed or not fit.shares.spare else CORRECTION
-        if not fit.spared:
-            look_at_leaning(fit)
-        choose(fit)
+    if phase >= LEANING_PHASE and fit.has("leaning"):
+        _decide(fit)
     return True
+
+
+def _decide(fit: Fit) -> None:
+    """Give up what would correct clipping, or not, by the last look; what was asked for is gone."""
+    assert fit.slopes is not None
+    asked = fit.leaning is not None
+    if fit.shares.spare and not fit.slopes.skewed:
+        fit.spared = CORRECTION[1:] if asked else CORRECTION
+    else:
+        fit.spared = ()
+        if not asked:
+            look_at_leaning(fit)
+    choose(fit)
 
 
 def look_at_leaning(fit: Fit) -> None:
