@@ -119,10 +119,8 @@ class WhitenedNewton:
         try:
             if not _rounds(fit):
                 constant_alone(fit)
-            elif fit.has("calibration") and not fit.spared and fit.slopes is not None:
+            else:
                 calibrate(fit)
-            elif fit.spared:
-                fit.notes.append("residuals look symmetric: rounds got what correcting would cost")
         except BEYOND_FLOATS:
             fit.notes.append("released numbers went beyond the floats: the fit stays before them")
         return _solution(fit, plan)

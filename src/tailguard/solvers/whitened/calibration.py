@@ -47,13 +47,18 @@ LONGEST = 1.0  # a correction of a log link goes no further
 def calibrate(fit: Fit) -> None:
     """Move the fit in two or three directions to where scores clipped far higher average zero.
 
+    It stays where it is if that was not planned, or spared.
+
     Examples
     --------
     >>> calibrate.__name__
     'calibrate'
     """
+    if fit.spared:
+        fit.notes.append("residuals look symmetric: rounds got what correcting would cost")
+    if fit.spared or fit.slopes is None or not fit.has("calibration"):
+        return
     assert fit.clip is not None
-    assert fit.slopes is not None
     basis = fit.calibration_basis()
     mu, first = fit.mu("calibration"), fit.clip.slope_limit
     top = top_level(fit.slopes, ROW_LIMIT, basis.shape[1], fit.n_rows, mu)

@@ -25,7 +25,7 @@ BoolArray = NDArray[np.bool_]
 
 PLACE_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first look, in units of the size: a median is within a few sizes of zero."""
-FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -2.0, 64.0, 256)
+FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -1.0, 64.0, 128)
 """Bins of closer looks, in units of the bin looked into: fine ones show wide bells less clearly."""
 REFINEMENTS = len(FINE_BINS)
 """How many closer looks there are at most."""
@@ -51,7 +51,7 @@ def find_places(
     >>> from tailguard.solvers.base import Plan, Problem, Stage
     >>> from tailguard.solvers.whitened.purse import Purse
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("place", "centres", 1.5, 3, 256),))
+    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("place", "centres", 1.5, 3, 128),))
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
     >>> gate = Gate.over(x, guarantee=tg.GDP(3.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
