@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from support.statistics import gdp_audit
+from support.statistics import gaussian_scale_test, gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy import GDP
@@ -115,3 +115,12 @@ def audit_fits(fit, *, claimed_mu, true_mu):
         true_mu=true_mu,
         false_alarm=FALSE_ALARM,
     )
+
+
+def check_noises(fit):
+    """Noises of many fits are standard normal, and would not pass with less."""
+    noises = np.concatenate([fit(seed, neighbour=seed % 2 == 1).noises for seed in range(60)])
+    verdict = gaussian_scale_test(noises, 1.0, false_alarm=1e-6, ratios=(1 / 1.3, 1.3))
+    assert verdict.accepted
+    assert verdict.power >= 0.999
+    assert not gaussian_scale_test(noises / 1.3, 1.0, false_alarm=1e-6).accepted

@@ -13,15 +13,21 @@ from tailguard.solvers.whitened_newton import WhitenedNewton
 N_ROWS = 40_000
 
 
-def seen(noise, n_rows=N_ROWS, mu=4.0):
-    """The fit right after the release, the fit's books and plan."""
+def gate_over(noise, n_rows, mu, *, constant=1.0):
+    """A gate that has reserved what a fit of three columns costs, and the plan."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 3))
-    y = 1.0 + X @ [0.0, 0.8, 0.0] + noise(rng, X)
+    y = constant + X @ [0.0, 0.8, 0.0] + noise(rng, X)
     problem, guarantee = Problem(tg.losses.Squared(), n_rows, 3, intercept=True), tg.GDP(mu)
     plan = WhitenedNewton().plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
+    return gate, plan
+
+
+def seen(noise, n_rows=N_ROWS, mu=4.0):
+    """The fit right after the release, the fit's books and plan."""
+    gate, plan = gate_over(noise, n_rows, mu)
     fits = []
     with pytest.MonkeyPatch.context() as patch:
         honest = looking.look_at_leaning
@@ -86,13 +92,8 @@ def test_where_residuals_look_symmetric_their_correction_is_spared_for_the_round
 
 def fit_spied(noise, *, name, n_rows, mu):
     """Fits as they are when a function of the module returns."""
-    rng, fits = np.random.default_rng(0), []
-    X = rng.standard_normal((n_rows, 3))
-    y = 3.0 + X @ [0.0, 0.8, 0.0] + noise(rng, X)
-    problem, guarantee = Problem(tg.losses.Squared(), n_rows, 3, intercept=True), tg.GDP(mu)
-    plan = WhitenedNewton().plan(problem, guarantee)
-    gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
+    gate, plan = gate_over(noise, n_rows, mu, constant=3.0)
+    fits = []
     honest = getattr(looking, name)
 
     def spied(fit):

@@ -171,7 +171,7 @@ class Fit:
         )
 
     def rounds_mu(self) -> float:
-        """Return the mu of all rounds that were planned to read what those of this phase do."""
+        """Return the mu of all rounds that read what this phase does, and of what is spared."""
         early = self.shares.early
         if self.phase < early:
             return self.total_mu(*map(rounds_of, range(early)))
