@@ -22,7 +22,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.begin import begin, constant_alone
+from tailguard.solvers.whitened.begin import begin, constant_alone, go_on_alone
 from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.looking import look_at_rows, prepare
@@ -152,7 +152,7 @@ def _assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
 
 def _rounds(fit: Fit) -> bool:
     """Take the planned rounds; stop early only where released histograms show nothing."""
-    if not fit.curved and not look_at_rows(fit):
+    if not fit.curved and not look_at_rows(fit) and not go_on_alone(fit):
         return False
     last = len(fit.shares.rounds) - 1
     for phase, count in enumerate(fit.shares.rounds):

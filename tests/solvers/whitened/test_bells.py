@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.bells import bell_of
+from tailguard.solvers.whitened.bells import Bell, bell_of
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.places import FINE_BINS, PLACE_BINS
 
@@ -95,3 +95,22 @@ def test_the_share_is_that_of_the_records_in_the_bell(share):
     values = np.random.default_rng(4).standard_normal(N_ROWS)[: int(share * N_ROWS)]
     bell = bell_of(counts_of(values, PLACE_BINS), PLACE_BINS, N_ROWS, noise_std=1.0)
     assert bell.share == pytest.approx(share, abs=0.1)
+
+
+@pytest.mark.parametrize("center", [0.0, -7.0])
+@pytest.mark.parametrize("spread", [0.01, 1.0, 40.0])
+def test_the_law_of_a_bell_has_its_centre_and_spread(center, spread):
+    bell = Bell(center, spread, 6.5, sharp=False, share=0.8)
+    law = bell.law()
+    assert law.quantile(0.5) == pytest.approx(center, abs=1e-9 * spread)
+    assert law.mean(law.points) == pytest.approx(center, abs=1e-9 * spread)
+    apart = np.abs(law.points[:, None] - law.points)
+    assert np.median(apart) == pytest.approx(spread, rel=0.05)
+    assert (law.seen, law.mass.sum()) == (6.5, pytest.approx(1.0))
+
+
+def test_quantiles_of_the_law_of_a_bell_are_those_of_its_points():
+    law = Bell(2.0, 3.0, 6.5, sharp=False, share=0.8).law()
+    assert (np.diff(law.edges) > 0.0).all()
+    for level in (0.05, 0.25, 0.75, 0.95):
+        assert law.quantile(level) == pytest.approx(np.quantile(law.points, level), abs=0.15)

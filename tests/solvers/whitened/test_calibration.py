@@ -26,7 +26,8 @@ START = TRUTH - np.array([0.3, 0.0, 0.1])
 
 
 def kept(total, expected, *, skewed=True):
-    return _kept(np.array(total), VARIANCE, np.array(expected), skewed=skewed)
+    variance = np.full(len(total), VARIANCE)
+    return _kept(np.array(total), variance, np.array(expected), skewed=skewed)
 
 
 def test_corrections_in_expected_directions_are_kept_whatever_was_seen():
@@ -62,29 +63,30 @@ def test_in_unexpected_directions_noise_alone_moves_a_fit_by_less_than_noise():
     assert np.mean(moved**2) < 0.3 * VARIANCE
 
 
-def calibrated(mu, length, seed=0):
+def calibrated(mu, length, seed=0, *, n_rows=N_ROWS, start=START, mean=0.0, leaning=True):
     """Calibrate a fit that is off along rare rows of that length, where residuals are large.
 
-    All columns have mean square one. Returns the fit, its directions before, and the row caps that
-    curvatures were released with, over the row limit.
+    All columns have mean square one; the other one has that mean. Returns the fit, its directions
+    before, and the row caps that curvatures were released with, over the row limit.
     """
     rng, caps = np.random.default_rng(seed), []
-    rare = rng.random(N_ROWS) < length**-2.0
-    X = np.column_stack([length * rare, rng.standard_normal(N_ROWS)])
-    residual = (rng.lognormal(0.0, 0.8, N_ROWS) - np.exp(0.32)) * (1.0 + 3.0 * rare)
+    rare = rng.random(n_rows) < length**-2.0
+    other = mean + np.sqrt(1.0 - mean**2) * rng.standard_normal(n_rows)
+    X = np.column_stack([length * rare, other])
+    residual = (rng.lognormal(0.0, 0.8, n_rows) - np.exp(0.32)) * (1.0 + 3.0 * rare)
     y = X @ TRUTH[:2] + TRUTH[2] + residual
-    problem, shares = Problem(tg.losses.Squared(), N_ROWS, 2, intercept=True), Shares(leaning=0.04)
+    problem, shares = Problem(tg.losses.Squared(), n_rows, 2, intercept=True), Shares(leaning=0.04)
     plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     view = View.plain(problem.loss, Units.raw(2, intercept=True))
     purse, constant = Purse(plan, gate), np.eye(3)[2]
-    fit = Fit(purse, problem, shares, view, START, constant, 3.0, np.ones(3))
-    slopes = X @ START[:2] + START[2] - y
+    fit = Fit(purse, problem, shares, view, start, constant, 3.0, np.ones(3))
+    slopes = X @ start[:2] + start[2] - y
     counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
     fit.slopes = SlopeLaw(problem.loss, Law.of(counts.astype(float), SLOPE_BINS, 5.0))
     fit.clip = Clip(ROW_LIMIT, 1.0, fit.slopes.curvature(1.0), 1e-3)
-    fit.leaning = Leaning(np.array([0.2, 0.0, 1.0]), 1e-3)
+    fit.leaning = Leaning(np.array([0.2, 0.0, 1.0]), 1e-3) if leaning else None
 
     def spied(query, *more):
         if isinstance(query, SecondMoments):
@@ -109,3 +111,17 @@ def test_a_correction_along_long_rare_rows_does_not_overshoot(mu, length, seed):
 def test_the_curvature_counts_rows_as_long_as_its_noise_allows():
     caps = [calibrated(mu, 10.0).caps for mu in (0.02, 0.1, 1.0, 20.0)]
     assert caps == [[CAPS[2]], [CAPS[1]], [CAPS[0]], [CAPS[0]]]
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.5])
+def test_where_the_constant_alone_is_off_the_coefficients_stay(mu):
+    """It shows in the score along the fit, too, since that column has a mean."""
+    start, errors = TRUTH - np.array([0.0, 0.0, 0.3]), []
+    for seed in range(9):
+        done = calibrated(mu, 5.0, seed, n_rows=4_000, start=start, mean=0.5, leaning=False)
+        assert done.fit.slopes.skewed
+        assert done.basis.shape == (3, 2)
+        errors.append(np.abs(done.fit.weights - TRUTH))
+    _, other, constant = np.median(errors, axis=0)
+    assert other < 0.015
+    assert constant < 0.6 * 0.3

@@ -1,13 +1,24 @@
 """Where residuals are large is told right, and reaches the choice of clip levels."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
-from tailguard.solvers.base import Problem
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.solvers import whitened_newton
+from tailguard.solvers.base import Plan, Problem
 from tailguard.solvers.whitened import begin, looking
+from tailguard.solvers.whitened.fit import Arrival, Fit
+from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.levels import SlopeLaw
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS, Shares, stages_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 N_ROWS = 40_000
@@ -172,3 +183,178 @@ def test_a_correction_is_spared_where_the_last_look_alone_is_symmetric(monkeypat
     assert len(fits) == 1
     assert fits[0].spared == ("calibration", "calibration curvature")
     assert 0.98 * plan.total_mu < spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+def counts_of(values, noise, rng):
+    """The noised histogram of residuals, by noise as a share of their number."""
+    counts = np.bincount(SLOPE_BINS.index(values).astype(int), minlength=SLOPE_BINS.count)
+    return counts + noise * len(values) * rng.standard_normal(SLOPE_BINS.count)
+
+
+def coarse_law(counts, noise):
+    return looking._coarse_law(SimpleNamespace(n_rows=2_000), counts, noise * 2_000)
+
+
+@pytest.mark.parametrize(("center", "std"), [(0.0, 1.0), (2.0, 0.3), (-5.0, 0.3), (-20.0, 1.0)])
+@pytest.mark.parametrize("noise", [0.026, 0.05])
+def test_residuals_are_read_as_a_bell_where_noise_hides_their_law(center, std, noise):
+    """Far from zero these are as wide as bins, whose quantiles would be too far apart."""
+    laws = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = center + std * rng.standard_normal(2_000)
+        laws.append(coarse_law(counts_of(values, noise, rng), noise))
+    middles = [law.quantile(0.5) for law in laws]
+    spreads = [SlopeLaw(None, law).spread for law in laws]
+    assert np.mean([law.seen > looking.SEEN for law in laws]) > 0.9
+    assert abs(np.median(middles) - center) < 0.5 * std
+    assert 0.75 < np.median(spreads) / (0.6745 * std) < 1.7
+
+
+def test_a_bell_has_to_hold_most_records():
+    """Noise alone has its best bell, too, but few records in it."""
+    noise, rng = 0.026, np.random.default_rng(0)
+    nothing = [coarse_law(noise * 2_000 * rng.standard_normal(180), noise) for _ in range(100)]
+    assert np.mean([law.seen == 0.0 for law in nothing]) > 0.9
+    assert max(law.seen for law in nothing) < looking.SEEN
+
+
+def test_less_noise_leaves_residuals_their_own_law():
+    rng = np.random.default_rng(0)
+    counts = counts_of(rng.lognormal(size=2_000), 0.0, rng)
+    plain = Law.of(counts, SLOPE_BINS, looking.COARSE * 2_000)
+    law = coarse_law(counts, looking.COARSE)
+    np.testing.assert_array_equal(law.points, plain.points)
+    np.testing.assert_array_equal(law.mass, plain.mass)
+    assert law.seen == plain.seen
+    assert coarse_law(counts, 1.01 * looking.COARSE).points.size != plain.points.size
+
+
+def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
+    """A fit that knows nothing yet, in raw units."""
+    shares, exposed = shares or Shares(), exposure is not None
+    problem = Problem(loss, *X.shape, intercept, has_offset=exposed)
+    plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    view, size = View.plain(loss, Units.raw(X.shape[1], intercept=intercept)), problem.size
+    zeros, ones = np.zeros(size), np.ones(size)
+    return Fit(Purse(plan, gate), problem, shares, view, zeros, zeros, float(size), ones)
+
+
+def looked_at_slopes(center, *, look=(0,), intercept=True, mu=20.0):
+    """A fit at zero that has looked at residuals about minus the centre."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((2_000, 2)), center + rng.standard_normal(2_000)
+    shares = Shares(look=look)
+    fit = fit_over(X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu)
+    assert looking.look_at_slopes(fit)
+    return fit
+
+
+@pytest.mark.parametrize("center", [4.0, -6.0])
+@pytest.mark.parametrize("mu", [0.06, 20.0])
+def test_one_look_starts_a_fit_amid_residuals_that_are_clearly_elsewhere(center, mu):
+    """Through a bell or not."""
+    fit = looked_at_slopes(center, mu=mu)
+    assert fit.weights[-1] == pytest.approx(center, abs=0.6)
+    assert (fit.weights[:-1] == 0.0).all()
+    assert fit.slopes.law.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.slopes.center == 0.0
+
+
+def test_one_look_leaves_a_fit_where_residuals_are_about_it():
+    fit = looked_at_slopes(0.4)
+    assert (fit.weights == 0.0).all()
+    assert fit.slopes.law.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.slopes.center == 0.0
+
+
+def test_only_a_single_look_moves_a_fit_and_only_one_with_a_constant():
+    several = looked_at_slopes(5.0, look=(0, 2))
+    assert (several.weights == 0.0).all()
+    assert several.slopes.center == pytest.approx(-5.0, abs=0.5)
+    without = looked_at_slopes(5.0, intercept=False)
+    assert (without.weights == 0.0).all()
+    assert without.slopes.law.quantile(0.5) == pytest.approx(-5.0, abs=0.5)
+
+
+def errors_off(scales, monkeypatch):
+    """Mean squared errors, in variances of the target, where its place is that many scales off."""
+    honest, errors = whitened_newton.find_units, []
+
+    def off(purse, problem):
+        units, known = honest(purse, problem)
+        wrong = units.target_center - scales * units.target_scale
+        return replace(units, target_center=wrong), known
+
+    monkeypatch.setattr(whitened_newton, "find_units", off)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((2_000, 3))
+        y = 30.0 + 0.8 * X[:, 0] + 0.6 * rng.standard_normal(len(X))
+        model = tg.LinearRegression(guarantee=tg.GDP(0.045), random_state=seed).fit(X, y)
+        errors.append(np.mean((y - model.predict(X)) ** 2) / y.var())
+    return np.array(errors)
+
+
+def test_a_target_whose_place_was_taken_wrong_is_found_nevertheless(monkeypatch):
+    """Rounds alone do not go so far: most fits would end between zero and the target."""
+    errors = errors_off(12.0, monkeypatch)
+    assert np.mean(errors > 2.0) < 0.4
+    assert np.median(errors) < 0.8
+
+
+def weights_of_lengths(loss, *, exposed=False):
+    """How rows are counted where their lengths are released, in order, in whole fits."""
+    rng = np.random.default_rng(0)
+    X, exposure = rng.standard_normal((20_000, 3)), None
+    y = (rng.random(len(X)) < 0.5).astype(float)
+    if exposed:
+        exposure = rng.uniform(0.5, 1.5, len(X))
+    problem, guarantee = Problem(loss, *X.shape, intercept=True, has_offset=exposed), tg.GDP(2.0)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, exposure=exposure, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    WhitenedNewton().run(plan, gate)
+    lengths = [r for r in gate.books.releases if r.parameters.get("bins") == LENGTH_BINS.count]
+    return [r.parameters["weights"] for r in lengths if r.name == "histogram of lengths"]
+
+
+@pytest.mark.parametrize(("loss", "exposed", "first"), [
+    (tg.losses.Poisson(), False, "one"), (tg.losses.Poisson(), True, "curvature"),
+    (tg.losses.Logistic(), False, "curvature"),
+])  # fmt: skip
+def test_rows_count_in_full_at_the_first_constant_of_a_log_link(loss, exposed, first):
+    norms, lengths, *later = weights_of_lengths(loss, exposed=exposed)
+    assert (norms, lengths) == ("one", first)
+    assert later
+    assert set(later) == {"curvature"}
+
+
+def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
+    """A Poisson fit at some weights that has looked at rows; means of counts are 0.3."""
+    rng = np.random.default_rng(0)
+    X, exposure = rng.standard_normal((4_000, 2)), np.ones(4_000) if exposed else None
+    y = rng.poisson(0.3, len(X)).astype(float)
+    fit = fit_over(X, y, loss=tg.losses.Poisson(), intercept=intercept, exposure=exposure)
+    fit.weights = np.append(np.zeros(fit.view.height - 1), np.log(0.3))
+    fit.largest_curvature = 4.0 * 0.3
+    if arrived:
+        fit.arrivals = [Arrival(fit.weights, fit.weights, 0.1, len(X))]
+    assert looking.look_at_rows(fit)
+    return fit.rows
+
+
+def test_the_curvature_of_a_row_at_a_constant_is_its_exponential():
+    assert looked_at_rows().weight == pytest.approx(0.3)
+    assert looked_at_rows().law.total == pytest.approx(4_000, rel=0.05)
+    assert looked_at_rows(intercept=False).weight == 1.0
+
+
+@pytest.mark.parametrize("known", [{"arrived": True}, {"exposed": True}])
+def test_rows_count_by_curvature_where_it_may_vary(known):
+    """On average that is the same, here."""
+    rows = looked_at_rows(**known)
+    assert rows.law.total == pytest.approx(4_000 * 0.25, rel=0.1)
+    assert rows.weight == pytest.approx(0.3, rel=0.1)

@@ -5,7 +5,15 @@ import pytest
 
 import tailguard as tg
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.shares import FAINT, FAINT_CURVATURE, shares_for
+from tailguard.solvers.whitened.shares import (
+    CORRECTED,
+    FAINT,
+    FAINT_CURVATURE,
+    FEW,
+    LARGEST_CALIBRATION,
+    SQUARED,
+    shares_for,
+)
 from tailguard.solvers.whitened.stages import stages_for
 
 LOSSES = {
@@ -71,3 +79,41 @@ def test_nothing_is_placed_without_an_intercept_and_classes_have_no_units():
     assert {"target size", "size"} <= plan("squared", 5e4, intercept=False)[1].keys()
     assert not any(stage.startswith("target") for stage in plan("logistic", 5e4)[1])
     assert [s for s in plan("poisson", 5e4)[1] if s.startswith("target")] == ["target size"]
+
+
+def corrected(n_features, budget=1e5, *, loss=LOSSES["squared"], n_rows=10_000, robust=False):
+    """What correcting gets of the budget, and what is left to the rounds."""
+    problem = Problem(loss, n_rows, n_features, intercept=True)
+    shares = shares_for(problem, budget / n_rows, robust=robust)
+    return shares.calibration, shares.rest(problem)
+
+
+@pytest.mark.parametrize("n_features", [14, 17, 60, 100])
+@pytest.mark.parametrize("n_rows", [10_000, 1_000_000])
+def test_correcting_gets_a_share_over_the_number_of_columns(n_features, n_rows):
+    share, _ = corrected(n_features, n_rows=n_rows)
+    assert share == pytest.approx(max(CORRECTED / (n_features + 1), SQUARED.calibration))
+
+
+@pytest.mark.parametrize("budget", [1e3, 1e4, 1e6])
+def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
+    shares, left = np.transpose([corrected(n_features, budget) for n_features in range(1, 16)])
+    assert (np.diff(shares) <= 0.0).all()
+    assert shares[0] > 1.5 * SQUARED.calibration
+    assert shares[0] <= LARGEST_CALIBRATION
+    assert (shares >= SQUARED.calibration).all()
+    assert (left > 0.25).all()
+
+
+def test_correcting_gets_more_from_the_budget_on_at_which_there_are_several_looks():
+    (below, _), (above, _) = (corrected(3, budget) for budget in (0.999 * FEW, 1.001 * FEW))
+    assert below == SQUARED.calibration
+    assert above > 1.1 * below
+
+
+def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies():
+    assert corrected(3, robust=True)[0] == 0.0
+    for loss in (LOSSES["huber"], tg.losses.Quantile(0.8)):
+        assert corrected(3, loss=loss)[0] == 0.0
+    few, many = (corrected(n_features, loss=LOSSES["poisson"])[0] for n_features in (3, 100))
+    assert 0.0 < few == many < SQUARED.calibration

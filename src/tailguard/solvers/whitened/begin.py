@@ -22,12 +22,13 @@ from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.even import EvenLogistic
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
+from tailguard.solvers.whitened.levels import RowLaw
 from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.shares import ENOUGH_EVENTS, enough
 from tailguard.solvers.whitened.stages import LENGTH_BINS, Shares
 
-__all__ = ["begin", "constant_alone"]
+__all__ = ["begin", "constant_alone", "go_on_alone"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -119,14 +120,37 @@ def _constant(fit: Fit) -> None:
         fit.notes.append("events are rare: all records were read where a sample was planned")
 
 
+def go_on_alone(fit: Fit) -> bool:
+    """Leave all but the constant out, whose rows have length one; say whether there is one.
+
+    Examples
+    --------
+    >>> go_on_alone.__name__
+    'go_on_alone'
+    """
+    if fit.problem.intercept:
+        fit.view = fit.view.through(np.eye(fit.view.height)[:, -1:])
+        fit.effective, fit.stretch = 1.0, np.ones(1)
+        one = np.ones(1)
+        fit.rows = RowLaw(Law(one, one, 1.0, math.inf, np.array([0.0, 1.0])), 1.0)
+        fit.notes.append("the budget showed no rows: the fit is a constant")
+    fit.weights = np.zeros(fit.view.height)
+    return fit.problem.intercept
+
+
 def constant_alone(fit: Fit) -> None:
-    """Ask for the best constant once more, with all that is left, where nothing else is seen.
+    """Take nothing but a constant where no round came about.
+
+    A likelihood's is asked for once more, with all that is left; of other losses it is the target's
+    centre.
 
     Examples
     --------
     >>> constant_alone.__name__
     'constant_alone'
     """
+    if not fit.curved and not fit.arrivals:
+        fit.weights = np.zeros(fit.view.height)
     if fit.curved and fit.problem.intercept and not fit.arrivals:
         fit.view = replace(fit.view, loss=fit.problem.scored)
         questions = 2 if fit.log_link and fit.problem.has_offset else 1

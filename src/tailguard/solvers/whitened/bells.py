@@ -15,9 +15,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from tailguard.queries.column_histograms import Bins
+from tailguard.solvers.whitened.law import POINTS, Law
 
 __all__ = ["Bell", "bell_of"]
 
@@ -30,6 +31,7 @@ SHARP = 1.2  # bins: a narrower bell is one bin, and what lies there may be narr
 # Bells are logistic, with heavier tails than a normal one: their scale over the median absolute
 # difference of two of their records, roughly.
 LOGISTIC = 0.64
+QUANTILES = 64  # parts of a bell of equal mass, as a law
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,24 @@ class Bell:
     seen: float
     sharp: bool
     share: float
+
+    def law(self) -> Law:
+        """Return it as the law of what was counted.
+
+        Examples
+        --------
+        >>> law = Bell(3.0, 1.0, 9.0, sharp=False, share=0.9).law()
+        >>> round(law.quantile(0.5), 9), round(law.mean(law.points), 9)
+        (3.0, 3.0)
+        """
+        ends = np.arange(QUANTILES + 1) / QUANTILES
+        ends[[0, -1]] = 0.25 / QUANTILES, 1.0 - 0.25 / QUANTILES
+        count = QUANTILES * POINTS
+        points, edges = (
+            self.center + LOGISTIC * self.spread * logit(shares)
+            for shares in ((np.arange(count) + 0.5) / count, ends)
+        )
+        return Law(points, np.full(count, 1.0 / count), 1.0, self.seen, edges)
 
 
 def bell_of(counts: FloatArray, bins: Bins, total: float, noise_std: float) -> Bell:

@@ -83,25 +83,30 @@ def calibrate(fit: Fit) -> None:
     best = int(np.argmin(errors))
     total, variance = scores[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
     curvature = _curvature(fit, view, levels[best])
-    expected = shares * (fit.slopes.lost(first) - fit.slopes.lost(levels[best]))
-    kept = _kept(total, variance, expected, skewed=fit.slopes.skewed)
-    way = -np.linalg.solve(curvature, kept * total)
+    inverse, along = np.linalg.inv(curvature), np.diag(curvature)
+    expected = shares * (fit.slopes.lost(first) - fit.slopes.lost(levels[best])) / along
+    wrong, factors = inverse @ total, (inverse**2).sum(axis=1)
+    way = -_kept(wrong, factors * variance, expected, skewed=fit.slopes.skewed) * wrong
     if fit.curved:
         way *= min(1.0, LONGEST / max(float(np.linalg.norm(way)), 1e-300))
     fit.weights = usable(fit.weights + fit.view.whitening @ (basis @ way))
     variance = float(noise[: best + 1] @ noise[: best + 1])
     variance += clipped_variance(fit.slopes, levels[best]) / fit.n_rows
-    fit.calibrated = basis * (np.sqrt(variance + left[best]) / np.diag(curvature))
+    fit.calibrated = basis * np.sqrt(factors * variance + left[best] / along**2)
     fit.notes.append(f"mean and fitted score were calibrated at {levels[best]:.3g} target scales")
 
 
 def _kept(
-    total: FloatArray, variance: float, expected: FloatArray, *, skewed: bool
+    wrong: FloatArray, variance: FloatArray, expected: FloatArray, *, skewed: bool
 ) -> FloatArray | float:
-    """Return the share of a correction that is believed, along each direction if ``skewed``."""
+    """Return the share of a correction that is believed, along each direction if ``skewed``.
+
+    It is the way that counts, not the score: a constant that is off shows in the score along the
+    fit, too, where that has another mean.
+    """
     if not skewed:
-        return shrunk(total, UNEXPECTED * total.size * variance)
-    believed = np.maximum(expected**2, total**2 - UNEXPECTED_ALONG * variance)
+        return shrunk(wrong, UNEXPECTED * float(variance.sum()))
+    believed = np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance)
     return np.asarray(believed / (believed + variance))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tailguard.queries.column_histograms import Bins
 
-__all__ = ["Law", "bulk", "standing_out"]
+__all__ = ["POINTS", "Law", "bulk", "standing_out"]
 
 FloatArray = NDArray[np.float64]
 

@@ -6,11 +6,16 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Ganesh, Haghif
 Thakurta 2023, Section 3 (a floor under the noised curvature).
 """
 
+import math
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.solvers.whitened.bells import bell_of
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.leaning import Leaning
@@ -29,12 +34,17 @@ __all__ = [
     "weighting",
 ]
 
+FloatArray = NDArray[np.float64]
+
 REACH = 0.5  # half the step of the slope's rise in a curvature weight, in scores
 NEAR = 0.25  # the same for a residual, in half interquartile ranges
 CAP = 2.0  # rows count in the curvature up to this many times the row limit
 BEND_NOISE = 0.3  # a curvature noisier than this share of the present one is not released
 LEANING_PHASE = 2  # before which the leaning of residuals is released, after any curvature
 SEEN = 4.0  # a histogram whose bulk stands out less tells nothing
+# Noise of a bin, as share of all records, above which residuals are read as a bell, and the share
+# of them that it has to hold.
+COARSE, MOST = 0.025, 0.5
 
 
 def weighting(fit: Fit) -> Weighting:
@@ -65,14 +75,20 @@ def look_at_rows(fit: Fit) -> bool:
     'look_at_rows'
     """
     mu = fit.mu("lengths")
-    weighted = fit.curved or fit.bent
+    # At its first constant a log link bends alike at all records, which then count in full.
+    alike = fit.log_link and not fit.arrivals and not fit.problem.has_offset
+    weighted = (fit.curved and not alike) or fit.bent
     weights = weighting(fit) if weighted else Weighting()
     query = WhitenedHistogram(fit.bending, "length", LENGTH_BINS, weights)
     state = fit.weights if weighted else None
     counts, noise_std = fit.purse.histograms(query, state, mu, "lengths")
     law = Law.of(counts, LENGTH_BINS, noise_std)
     if law.seen > SEEN:
-        weight = fit.largest_curvature * law.total / fit.n_rows if fit.curved else 1.0
+        weight = 1.0
+        if alike:
+            weight = math.exp(float(fit.weights[-1])) if fit.problem.intercept else 1.0
+        elif fit.curved:
+            weight = fit.largest_curvature * law.total / fit.n_rows
         fit.rows = RowLaw(law, fit.effective, weight, fit.cap)
     return law.seen > SEEN
 
@@ -90,17 +106,36 @@ def look_at_slopes(fit: Fit) -> bool:
     stage = fit.now("slopes")
     query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", SLOPE_BINS)
     counts, noise_std = fit.purse.histograms(query, fit.weights, fit.mu(stage), stage)
-    law = Law.of(counts, SLOPE_BINS, noise_std)
-    center = 0.0
-    if fit.problem.intercept and fit.loss.slope_bound() == np.inf and not fit.curved:
-        center = law.quantile(0.5)  # which the intercept will take up
-        if len(fit.shares.look) == 1:  # the only look, before any round
-            law, center = law.moved(-center), 0.0
+    unbounded = not fit.curved and fit.loss.slope_bound() == np.inf
+    only = unbounded and len(fit.shares.look) == 1  # before any round
+    law = _coarse_law(fit, counts, noise_std) if only else Law.of(counts, SLOPE_BINS, noise_std)
+    center = law.quantile(0.5) if unbounded and fit.problem.intercept else 0.0
+    if only and law.seen > SEEN:
+        law, center = _start_amid(fit, law, center), 0.0
     slopes = SlopeLaw(None if fit.curved else fit.loss, law, center)
     told = law.seen > SEEN and slopes.limits.size > 0  # slopes may all be too small for floats
     if told:
         fit.slopes = slopes
     return told
+
+
+def _coarse_law(fit: Fit, counts: FloatArray, noise_std: float) -> Law:
+    """Read residuals as a bell where the noise of a bin hides their law."""
+    if noise_std <= COARSE * fit.n_rows:
+        return Law.of(counts, SLOPE_BINS, noise_std)
+    bell = bell_of(counts, SLOPE_BINS, fit.n_rows, noise_std)
+    return replace(bell.law(), seen=bell.seen if bell.share > MOST else 0.0)
+
+
+def _start_amid(fit: Fit, law: Law, center: float) -> Law:
+    """Return residuals about their middle, and start there where it is clearly elsewhere.
+
+    A target whose place was not seen lies some of its scales off, as far as rounds may not go.
+    """
+    law = law.moved(-center)
+    if abs(center) > SlopeLaw(None, law).spread:
+        fit.weights = fit.weights - center * np.eye(fit.view.height)[-1]
+    return law
 
 
 def prepare(fit: Fit, phase: int) -> bool:

@@ -67,6 +67,10 @@ WITHOUT: dict[str, Any] = {
     "variance": 0.0,
     "bend": (),
 }
+# Of few columns the noise of rounds is the least of all errors where residuals are skewed: their
+# correction gets this share over the number of columns, with n * mu above FEW, but leaves that much
+# to the rounds.
+CORRECTED, LARGEST_CALIBRATION, LEFT_BY_IT = 4.0, 0.3, 0.3
 # With n * mu below this many times size**1.5 noise is far above what clipping symmetric residuals
 # may take from a fit.
 SPARE = 1000.0
@@ -105,7 +109,7 @@ CONSTANT_SEEN, LARGEST_CONSTANT = 20.0, 0.2
 # this many times what is taken for records. All shares of units follow from what that asks for.
 SIZE_BULK, SIZE_MARGIN = 0.4, 1.3
 LARGEST_SIZE = 0.12  # of many columns not all sizes are worth being seen
-TARGET_MARGIN, LARGEST_TARGET = 2.0, 0.08  # times that: without the target all is lost
+TARGET_MARGIN, LARGEST_TARGET = 4.0, 0.16  # times that: without the target all is lost
 # Both looks at sizes together: times that, where losses are residuals, since columns that are
 # mostly zero have few records to show. The second one takes some of the rounds' budget, but only
 # where some size was not seen.
@@ -133,7 +137,12 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         shares, faint = _of_likelihood(problem, mu), FAINT_CURVATURE
     if problem.n_rows * mu < faint * (problem.n_features + 2) ** 1.5:
         shares = replace(shares, **WITHOUT)
-    return _with_units(shares, problem, mu)
+    shares = _with_units(shares, problem, mu)
+    if shares.calibration < SQUARED.calibration or problem.n_rows * mu < FEW:
+        return shares
+    corrected = min(CORRECTED / problem.size, LARGEST_CALIBRATION)
+    room = shares.calibration + shares.rest(problem) - LEFT_BY_IT
+    return replace(shares, calibration=max(min(corrected, room), shares.calibration))
 
 
 def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
@@ -142,9 +151,10 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
     shares = ROBUST if robust or bounded else SQUARED
     spare = problem.n_rows * mu < SPARE * (problem.n_features + 2) ** 1.5
     shares = replace(shares, rounds=_rounds(problem, mu, MOST_ROUNDS), spare=spare)
-    if sample := _sample_for(problem, mu):
-        return replace(shares, **WITH_SAMPLE, sample=sample)
-    return replace(shares, **FEW_LOOKS) if problem.n_rows * mu < FEW else shares
+    if problem.n_rows * mu < FEW:
+        return replace(shares, **FEW_LOOKS)
+    sample = _sample_for(problem, mu)
+    return replace(shares, **WITH_SAMPLE, sample=sample) if sample else shares
 
 
 def _of_likelihood(problem: Problem, mu: float) -> Shares:
