@@ -169,11 +169,9 @@ def _constant_alone(plan: Plan, units: Units) -> Solution:
     size = plan.problem.n_features
     constant = units.target_center if plan.problem.intercept else 0.0
     unknown = np.full(size, np.nan)
+    none, trace = np.zeros(size), np.zeros((0, plan.problem.size))
     notes = ("the budget showed no scale: the fit is a constant",)
-    trace = np.zeros((0, plan.problem.size))
-    return Solution(
-        np.zeros(size), constant, plan, unknown, math.nan, trace, coef_std=unknown, notes=notes
-    )
+    return Solution(none, constant, plan, unknown, math.nan, trace, coef_std=unknown, notes=notes)
 
 
 def _solution(fit: Fit, plan: Plan) -> Solution:
@@ -182,12 +180,13 @@ def _solution(fit: Fit, plan: Plan) -> Solution:
     coef, intercept = units.coefficients(fit.weights, word)
     gain = units.target_scale if word == "location-scale" else 1.0
     jacobian = np.diag(gain / units.scale)
-    if fit.problem.intercept:
+    own = fit.problem.intercept
+    if own:
         below = np.append(-gain * units.center / units.scale, gain)
         jacobian = np.vstack([np.column_stack([jacobian, np.zeros(coef.size)]), below])
     noise, whole = (jacobian @ matrix @ jacobian.T for matrix in covariances(fit))
     noise_std, std = (np.sqrt(np.diag(matrix)) for matrix in (noise, whole))
-    own = fit.problem.intercept
+    std[: coef.size][fit.left_out] = math.nan
     return Solution(
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),

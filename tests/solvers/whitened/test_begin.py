@@ -73,7 +73,7 @@ def test_the_second_constant_is_nearer_to_the_truth_than_the_first(loss, mean, m
 
 
 def squared_without(look, seed=0, *, intercept=True):
-    """The squared fit of skewed targets where a look is taken to show nothing; the targets."""
+    """The squared fit of skewed targets where a look is taken to show nothing; targets, gate."""
     rng, loss = np.random.default_rng(seed), tg.losses.Squared()
     X = 5.0 + rng.standard_normal((4_000, 3))
     y = 7.0 + 0.8 * X[:, 0] + rng.lognormal(size=len(X))
@@ -85,13 +85,13 @@ def squared_without(look, seed=0, *, intercept=True):
         patch.setattr(whitened_newton, look, lambda *_: False)
         solution = WhitenedNewton().run(plan, gate)
     assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
-    return solution, y
+    return solution, y, gate
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_where_rows_are_not_seen_rounds_go_on_with_the_constant_alone(seed):
     """They find the mean, which the target's centre, near the median, is not."""
-    solution, y = squared_without("look_at_rows", seed)
+    solution, y, _ = squared_without("look_at_rows", seed)
     assert (solution.coef == 0.0).all()
     assert solution.intercept == pytest.approx(y.mean(), abs=0.15)
     assert abs(np.median(y) - y.mean()) > 0.3
@@ -104,15 +104,27 @@ def test_where_rows_are_not_seen_rounds_go_on_with_the_constant_alone(seed):
 
 @pytest.mark.parametrize("look", ["look_at_rows", "prepare"])
 def test_nothing_is_fitted_where_nothing_is_seen_and_no_constant_is_wanted(look):
-    solution, _ = squared_without(look, intercept=False)
+    solution, _, gate = squared_without(look, intercept=False)
     assert (solution.coef == 0.0).all()
     assert solution.intercept == 0.0
     assert len(solution.trace) == 0
+    assert gate.books.releases[-1].name != "histogram of residuals"
 
 
 def test_a_fit_that_took_no_round_is_the_centre_of_the_target():
     """Not the first fit, which second moments told alone."""
-    solution, y = squared_without("prepare")
+    solution, y, _ = squared_without("prepare")
     assert (solution.coef == 0.0).all()
     assert solution.intercept == pytest.approx(np.median(y), abs=1.0)
     assert len(solution.trace) == 0
+
+
+def test_a_column_that_was_left_out_has_no_interval():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.standard_normal(30_000), rng.random(30_000) < 8e-4])
+    y = X @ [1.0, 3.0] + rng.exponential(size=30_000)
+    model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=1).fit(X, y)
+    assert model.coef_[1] == 0.0
+    seen, hidden, constant = model.conf_int()
+    assert np.isnan(hidden).all()
+    assert np.isfinite([seen, constant]).all()

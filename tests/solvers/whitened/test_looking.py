@@ -211,6 +211,16 @@ def test_residuals_are_read_as_a_bell_where_noise_hides_their_law(center, std, n
     assert 0.75 < np.median(spreads) / (0.6745 * std) < 1.7
 
 
+@pytest.mark.parametrize("noise", [0.09, 0.13, 0.2])
+def test_noise_is_no_bell_far_away(noise):
+    """Noise of a large share of the records makes bells anywhere, which starts must not go to."""
+    rng = np.random.default_rng(4)
+    for _ in range(400):
+        law = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
+        far = max(abs(law.quantile(0.5)), SlopeLaw(None, law).spread) > 2.0 * looking.LIKELY
+        assert law.seen == 0.0 or not far
+
+
 def test_a_bell_has_to_hold_most_records():
     """Noise alone has its best bell, too, but few records in it."""
     noise, rng = 0.026, np.random.default_rng(0)

@@ -133,7 +133,7 @@ def go_on_alone(fit: Fit) -> bool:
         fit.effective, fit.stretch = 1.0, np.ones(1)
         one = np.ones(1)
         fit.rows = RowLaw(Law(one, one, 1.0, math.inf, np.array([0.0, 1.0])), 1.0)
-        fit.notes.append("the budget showed no rows: the fit is a constant")
+    fit.notes.append("the budget showed no rows: only a constant is fitted")
     fit.weights = np.zeros(fit.view.height)
     return fit.problem.intercept
 
@@ -151,6 +151,7 @@ def constant_alone(fit: Fit) -> None:
     """
     if not fit.curved and not fit.arrivals:
         fit.weights = np.zeros(fit.view.height)
+        fit.notes.append("the budget showed no residuals: the fit is a constant")
     if fit.curved and fit.problem.intercept and not fit.arrivals:
         fit.view = replace(fit.view, loss=fit.problem.scored)
         questions = 2 if fit.log_link and fit.problem.has_offset else 1

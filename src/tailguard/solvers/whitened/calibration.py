@@ -85,29 +85,31 @@ def calibrate(fit: Fit) -> None:
     curvature = _curvature(fit, view, levels[best])
     inverse, along = np.linalg.inv(curvature), np.diag(curvature)
     expected = shares * (fit.slopes.lost(first) - fit.slopes.lost(levels[best])) / along
-    wrong, factors = inverse @ total, (inverse**2).sum(axis=1)
-    way = -_kept(wrong, factors * variance, expected, skewed=fit.slopes.skewed) * wrong
+    factors = inverse @ inverse  # the score's noise is alike in all directions, that of ways not
+    way = -_kept(inverse @ total, factors * variance, expected, skewed=fit.slopes.skewed)
     if fit.curved:
         way *= min(1.0, LONGEST / max(float(np.linalg.norm(way)), 1e-300))
     fit.weights = usable(fit.weights + fit.view.whitening @ (basis @ way))
     variance = float(noise[: best + 1] @ noise[: best + 1])
     variance += clipped_variance(fit.slopes, levels[best]) / fit.n_rows
-    fit.calibrated = basis * np.sqrt(factors * variance + left[best] / along**2)
+    fit.calibrated = basis * np.sqrt(np.diag(factors) * variance + left[best] / along**2)
     fit.notes.append(f"mean and fitted score were calibrated at {levels[best]:.3g} target scales")
 
 
 def _kept(
-    wrong: FloatArray, variance: FloatArray, expected: FloatArray, *, skewed: bool
-) -> FloatArray | float:
-    """Return the share of a correction that is believed, along each direction if ``skewed``.
+    wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
+) -> FloatArray:
+    """Return what is believed of a correction, along each direction if ``skewed``.
 
     It is the way that counts, not the score: a constant that is off shows in the score along the
-    fit, too, where that has another mean.
+    fit, too, where that has another mean. By the rule of Bayes for normal laws, what is not
+    believed along one direction counts as noise that others share.
     """
+    variance = np.diag(covariance)
     if not skewed:
-        return shrunk(wrong, UNEXPECTED * float(variance.sum()))
-    believed = np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance)
-    return np.asarray(believed / (believed + variance))
+        return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong
+    believed = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance))
+    return np.asarray(believed @ np.linalg.solve(believed + covariance, wrong))
 
 
 def _curvature(fit: Fit, view: View, level: float) -> FloatArray:

@@ -27,6 +27,7 @@ from tailguard.solvers.whitened.stages import Shares, rounds_of
 __all__ = ["Arrival", "Fit"]
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 # Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
 # come before the average, being too far off still.
@@ -80,6 +81,8 @@ class Fit:
         Along which rows residuals are large, if that was released.
     spared
         Stages that were given up for more of the rounds.
+    moved
+        Whether the constant was read off residuals before the rounds.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Fit:
     calibrated: FloatArray | None = None
     leaning: Leaning | None = None
     spared: tuple[str, ...] = ()
+    moved: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -145,6 +149,11 @@ class Fit:
     def log_link(self) -> bool:
         """Whether expected targets are exponentials of scores."""
         return target_units(self.problem) == "scale"
+
+    @property
+    def left_out(self) -> BoolArray:
+        """Features that the fit does not read, of whose coefficients nothing is known."""
+        return ~self.view.whitening[: self.n_features].any(axis=1)
 
     @property
     def inverse(self) -> FloatArray:
@@ -217,8 +226,8 @@ class Fit:
         rest = mean - level
         believed = self._believed(rest)
         # Where nothing beside it is believed the constant from before the rounds is the better one,
-        # unless the rounds were about nothing else.
-        if believed == 0.0 and self.view.width > 1:
+        # unless the rounds were about nothing else, or it was read off residuals.
+        if believed == 0.0 and self.view.width > 1 and not self.moved:
             level = constant @ (constant.T @ (self.inverse @ self.arrivals[0].start))
         self.weights = usable(self.view.whitening @ (level + believed * rest))
 

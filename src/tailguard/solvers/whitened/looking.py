@@ -43,8 +43,10 @@ BEND_NOISE = 0.3  # a curvature noisier than this share of the present one is no
 LEANING_PHASE = 2  # before which the leaning of residuals is released, after any curvature
 SEEN = 4.0  # a histogram whose bulk stands out less tells nothing
 # Noise of a bin, as share of all records, above which residuals are read as a bell, and the share
-# of them that it has to hold.
+# of them that it has to hold. Noise makes a bell anywhere: what lies many target scales off, or
+# spreads so far, has to stand out more. A rule of SEEN alone moved one fit in two hundred there.
 COARSE, MOST = 0.025, 0.5
+LIKELY, SURE = 16.0, 6.0
 
 
 def weighting(fit: Fit) -> Weighting:
@@ -86,7 +88,8 @@ def look_at_rows(fit: Fit) -> bool:
     if law.seen > SEEN:
         weight = 1.0
         if alike:
-            weight = math.exp(float(fit.weights[-1])) if fit.problem.intercept else 1.0
+            read = min(law.total / fit.n_rows, 1.0)  # the others have missing cells
+            weight = read * (math.exp(float(fit.weights[-1])) if fit.problem.intercept else 1.0)
         elif fit.curved:
             weight = fit.largest_curvature * law.total / fit.n_rows
         fit.rows = RowLaw(law, fit.effective, weight, fit.cap)
@@ -124,7 +127,9 @@ def _coarse_law(fit: Fit, counts: FloatArray, noise_std: float) -> Law:
     if noise_std <= COARSE * fit.n_rows:
         return Law.of(counts, SLOPE_BINS, noise_std)
     bell = bell_of(counts, SLOPE_BINS, fit.n_rows, noise_std)
-    return replace(bell.law(), seen=bell.seen if bell.share > MOST else 0.0)
+    likely = max(abs(bell.center), bell.spread) < LIKELY
+    told = bell.share > MOST and bell.seen > (SEEN if likely else SURE)
+    return replace(bell.law(), seen=bell.seen if told else 0.0)
 
 
 def _start_amid(fit: Fit, law: Law, center: float) -> Law:
@@ -135,6 +140,7 @@ def _start_amid(fit: Fit, law: Law, center: float) -> Law:
     law = law.moved(-center)
     if abs(center) > SlopeLaw(None, law).spread:
         fit.weights = fit.weights - center * np.eye(fit.view.height)[-1]
+        fit.moved = True
     return law
 
 
