@@ -153,7 +153,7 @@ class Fit:
     @property
     def left_out(self) -> BoolArray:
         """Features that the fit does not read, of whose coefficients nothing is known."""
-        return ~self.view.whitening[: self.n_features].any(axis=1)
+        return np.asarray(~self.view.whitening[: self.n_features].any(axis=1))
 
     @property
     def inverse(self) -> FloatArray:

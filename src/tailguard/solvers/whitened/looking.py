@@ -88,8 +88,7 @@ def look_at_rows(fit: Fit) -> bool:
     if law.seen > SEEN:
         weight = 1.0
         if alike:
-            read = min(law.total / fit.n_rows, 1.0)  # the others have missing cells
-            weight = read * (math.exp(float(fit.weights[-1])) if fit.problem.intercept else 1.0)
+            weight = math.exp(float(fit.weights[-1])) if fit.problem.intercept else 1.0
         elif fit.curved:
             weight = fit.largest_curvature * law.total / fit.n_rows
         fit.rows = RowLaw(law, fit.effective, weight, fit.cap)
