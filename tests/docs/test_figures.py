@@ -25,7 +25,8 @@ def test_the_smallest_number_of_records_is_the_one_in_the_quickstart(n_features,
         standing_out(columns) * math.sqrt(2 * columns * WINDOW) / plan.stage(stage).mu / BULK
         for columns, stage in ((n_features, "size"), (1, "target size"))
     ]
-    assert 0.85 < stated / 2 / max(needed) < 1.25
+    # A single column is seen a little sooner, since the target gets more than its part.
+    assert 0.85 < stated / 2 / max(needed) < (1.25 if n_features == 1 else 1.15)
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.15, False), (2.0, True)])

@@ -44,7 +44,7 @@ LEANING_PHASE = 2  # before which the leaning of residuals is released, after an
 SEEN = 4.0  # a histogram whose bulk stands out less tells nothing
 # Noise of a bin, as share of all records, above which residuals are read as a bell, and the share
 # of them that it has to hold. Noise makes a bell anywhere: what lies many target scales off, or
-# spreads so far, has to stand out more. A rule of SEEN alone moved one fit in two hundred there.
+# spreads so far, has to stand out more.
 COARSE, MOST = 0.025, 0.5
 LIKELY, SURE = 16.0, 6.0
 
