@@ -9,6 +9,7 @@ from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.solvers import whitened_newton
 from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened import looking
 from tailguard.solvers.whitened.begin import constant_alone
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
@@ -23,7 +24,7 @@ def drawn(loss, mean, rng):
 
 
 def alone(loss, mean, mu, seed, *, exposed=False):
-    """The constant before and after it was asked again, in the user's units; gate and plan."""
+    """The constant before and after it was asked again, since no rows are seen; gate and plan."""
     rng, constants = np.random.default_rng(seed), []
     X, exposure = rng.standard_normal((N_ROWS, 3)), None
     y = drawn(loss, mean, rng)
@@ -44,6 +45,7 @@ def alone(loss, mean, mu, seed, *, exposed=False):
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(whitened_newton, "constant_alone", spied)
+        patch.setattr(looking, "look_at_rows", lambda fit: False)
         WhitenedNewton().run(plan, gate)
     return constants, gate, plan
 

@@ -117,3 +117,20 @@ def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies
         assert corrected(3, loss=loss)[0] == 0.0
     few, many = (corrected(n_features, loss=LOSSES["poisson"])[0] for n_features in (3, 100))
     assert 0.0 < few == many < SQUARED.calibration
+
+
+@pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])
+def test_a_likelihood_with_few_records_looks_once_and_more_clearly(loss):
+    """A histogram needs a share of its own to be seen; what bends is left out."""
+    few, many = (shares_for(Problem(loss, n, 2, intercept=True), mu=0.1) for n in (2_900, 3_100))
+    assert (few.look, few.bend, few.curvature, few.variance) == ((0,), (), 0.0, 0.0)
+    assert len(many.look) > 1
+    assert few.lengths > 2.0 * many.lengths
+
+
+def test_more_rounds_are_taken_where_noise_hides_directions_but_not_of_likelihoods():
+    for reached, squared, logistic in [(2.4, 8, 8), (5.1, 32, 8), (7.1, 64, 8), (10.1, 64, 16)]:
+        for loss, rounds in [(tg.losses.Squared(), squared), (tg.losses.Logistic(), logistic)]:
+            problem = Problem(loss, 10_000, 49, intercept=True)
+            found = shares_for(problem, mu=reached * problem.size / problem.n_rows)
+            assert sum(found.rounds) == rounds

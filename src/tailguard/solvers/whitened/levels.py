@@ -119,10 +119,11 @@ class SlopeLaw:
 
     @property
     def skewed(self) -> bool:
-        """Whether what lies beyond the spread leans clearly to one side."""
+        """Whether what lies beyond the spread leans clearly to one side, and not by noise."""
         points, spread = self.law.points - self.center, self.spread
         beyond = points - np.clip(points, -spread, spread)
-        return abs(self.law.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
+        least = SKEWED * self._beyond(np.abs(points), spread) + self.law.mean_noise(beyond)
+        return abs(self.law.mean(beyond)) > least
 
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""

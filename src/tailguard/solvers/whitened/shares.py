@@ -56,6 +56,13 @@ FEW_LOOKS: dict[str, Any] = {
     "look": (0,),
     "bend": (),
 }
+FEW_CURVED_LOOKS: dict[str, Any] = {
+    "lengths": 0.1,
+    "curvature": 0.0,
+    "variance": 0.0,
+    "look": (0,),
+    "bend": (),
+}
 # With n * mu below this many times size**1.5 noise covers the second moments of all columns but in
 # directions that stand out: then nothing but whitening asks for them, and nothing is calibrated. A
 # likelihood's curvature is noisier, being weighted (training family: T41, T19, T23, T47).
@@ -79,8 +86,9 @@ PLENTY = 60.0
 PLENTY_OF_LOOKS: dict[str, Any] = {"rounds": (4, 4, 8, 16), "look": (0, 2, 3), "bend": (2, 3)}
 # Many rounds of little budget come nearer to the fit than few of much, and their average is as
 # little noisy, as long as noise carries no round far off: n * mu at REACH times size allows eight
-# rounds, and twice that four times as many.
-REACH, EIGHTHS = 7.0, (1, 1, 2, 4)
+# rounds, and twice that four times as many. Where noise hides most directions steps are short along
+# them, and the more rounds the better; a likelihood's bend otherwise where noise carries them.
+REACH, CURVED_REACH, EIGHTHS = 2.5, 7.0, (1, 1, 2, 4)
 MOST_ROUNDS, MOST_CURVED_ROUNDS = 64, 24
 # From so many records on what only steers reads a random tenth of them, or SMALLEST_SAMPLE, if the
 # sample's n * mu is above ENOUGH times size**1.5, and large enough for histograms. Its rounds have
@@ -150,7 +158,7 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
     shares = ROBUST if robust or bounded else SQUARED
     spare = problem.n_rows * mu < SPARE * (problem.n_features + 2) ** 1.5
-    shares = replace(shares, rounds=_rounds(problem, mu, MOST_ROUNDS), spare=spare)
+    shares = replace(shares, rounds=_rounds(problem, mu, REACH, MOST_ROUNDS), spare=spare)
     if problem.n_rows * mu < FEW:
         return replace(shares, **FEW_LOOKS)
     sample = _sample_for(problem, mu)
@@ -159,9 +167,11 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
 
 def _of_likelihood(problem: Problem, mu: float) -> Shares:
     """Shares of losses whose curvature has to be released."""
-    shares = replace(LOGISTIC, rounds=_rounds(problem, mu, MOST_CURVED_ROUNDS))
+    shares = replace(LOGISTIC, rounds=_rounds(problem, mu, CURVED_REACH, MOST_CURVED_ROUNDS))
     if problem.n_rows * mu > PLENTY * problem.size**1.5:
         shares = replace(shares, **PLENTY_OF_LOOKS)
+    if problem.n_rows * mu < FEW:
+        shares = replace(shares, **FEW_CURVED_LOOKS)
     if sample := _sample_for(problem, mu):
         shares = replace(shares, **CURVED_WITH_SAMPLE, sample=sample)
     if target_units(problem) == "scale":
@@ -172,9 +182,9 @@ def _of_likelihood(problem: Problem, mu: float) -> Shares:
     return replace(shares, constant=min(max(faint, shares.constant), LARGEST_CONSTANT))
 
 
-def _rounds(problem: Problem, mu: float, most: int) -> tuple[int, ...]:
+def _rounds(problem: Problem, mu: float, reach: float, most: int) -> tuple[int, ...]:
     """Return the rounds of each phase."""
-    eights = (problem.n_rows * mu / (REACH * problem.size)) ** 2
+    eights = (problem.n_rows * mu / (reach * problem.size)) ** 2
     return tuple(int(min(max(eights, 1.0), most / 8)) * eighth for eighth in EIGHTHS)
 
 
