@@ -8,7 +8,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.law import POINTS, Law
+from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip, top_level
 
 BINS = Bins("signed", -12.0, 6.0, 144)
@@ -118,31 +118,3 @@ def test_residuals_are_skewed_or_not_about_their_center():
     far = slopes_of(5.0 + np.random.default_rng(4).exponential(size=N_DRAWS))
     assert replace(far, center=far.law.quantile(0.5)).skewed
     assert replace(SKEWED, center=SKEWED.law.quantile(0.5)).skewed
-
-
-def test_residuals_are_skewed_only_by_more_than_the_noise_of_bins_may_lean():
-    bins = Bins("linear", -8.0, 2.0, 32)
-    counts = 1e4 * np.exp(-(bins.middle() ** 2) / 2.0)
-    assert not SlopeLaw(tg.losses.Squared(), Law.of(counts, bins, 1.0)).skewed
-    counts[-7] += 4e3
-    clear = SlopeLaw(tg.losses.Squared(), Law.of(counts, bins, 1.0))
-    beyond = clear.law.points - np.clip(clear.law.points, -clear.spread, clear.spread)
-    lean = clear.law.mean(beyond)
-    assert clear.skewed
-    for times, skewed in [(0.3, True), (1.1, False)]:
-        noise = times * lean / clear.law.mean_noise(beyond) * clear.law.noise
-        noisy = replace(clear.law, noise=noise)
-        assert noisy.mean_noise(beyond) == pytest.approx(times * lean)
-        assert SlopeLaw(tg.losses.Squared(), noisy).skewed == skewed
-
-
-def test_the_noise_of_a_mean_is_what_redrawn_bins_show():
-    bins, rng = Bins("linear", -8.0, 2.0, 32), np.random.default_rng(0)
-    counts = 1e4 * np.exp(-(bins.middle() ** 2) / 8.0) + 100.0
-    law = Law.of(counts, bins, 20.0)
-    assert law.points.size == 32 * POINTS
-    values = np.maximum(law.points, 0.0)
-    drawn = [Law.of(counts + 20.0 * rng.standard_normal(32), bins, 20.0) for _ in range(400)]
-    totals = [one.mean(np.maximum(one.points, 0.0)) * one.total for one in drawn]
-    told = law.mean_noise(values) * law.total
-    assert told == pytest.approx(np.std(totals), rel=0.15)

@@ -70,7 +70,7 @@ class Law:
     total: float
     seen: float
     edges: FloatArray
-    noise: float = 0.0  # of a bin, as a share of the mass
+    hidden: float = 0.0  # share of the mass that a bin beyond the bulk may hold without being seen
 
     @classmethod
     def of(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "Law":
@@ -85,29 +85,12 @@ class Law:
         places = (np.arange(low, high)[:, None] + inner).ravel()
         mass = np.repeat(kept / kept.sum(), POINTS) / POINTS
         edges = bins.value(np.arange(low, high + 1.0))
-        noise = noise_std / max(total, noise_std)
-        return cls(bins.value(places), mass, total, seen, edges, noise)
-
-    @property
-    def hidden(self) -> float:
-        """Share of the mass that a bin beyond the bulk may hold without being seen."""
-        return SEEN * self.noise
+        hidden = SEEN * noise_std / max(total, noise_std)
+        return cls(bins.value(places), mass, total, seen, edges, hidden)
 
     def mean(self, values: FloatArray) -> float:
         """Average values given at the points."""
         return float(self.mass @ values)
-
-    def mean_noise(self, values: FloatArray) -> float:
-        """Return how far the noise of bins may carry that average: one standard deviation.
-
-        Examples
-        --------
-        >>> law = Law.of(np.array([0.0, 50.0, 50.0, 0.0]), Bins("linear", 0.0, 1.0, 4), 1.0)
-        >>> round(law.mean_noise(np.ones(8)), 6)
-        0.014142
-        """
-        by_bin = values.reshape(-1, POINTS).mean(axis=1)
-        return self.noise * float(np.linalg.norm(by_bin))
 
     def moved(self, way: float) -> "Law":
         """Return the same law elsewhere."""

@@ -119,11 +119,10 @@ class SlopeLaw:
 
     @property
     def skewed(self) -> bool:
-        """Whether what lies beyond the spread leans clearly to one side, and not by noise."""
+        """Whether what lies beyond the spread leans clearly to one side."""
         points, spread = self.law.points - self.center, self.spread
         beyond = points - np.clip(points, -spread, spread)
-        least = SKEWED * self._beyond(np.abs(points), spread) + self.law.mean_noise(beyond)
-        return abs(self.law.mean(beyond)) > least
+        return abs(self.law.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
 
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""
