@@ -137,7 +137,7 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Logistic(), 1000, 3)
     >>> shares_for(problem, mu=0.1).bend, shares_for(problem, mu=0.35).bend
-    ((), (2,))
+    ((), (2, 3))
     """
     if target_units(problem) == "location-scale":
         shares, faint = _of_residuals(problem, mu, robust=robust), FAINT
