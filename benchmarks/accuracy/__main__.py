@@ -1,15 +1,16 @@
 """Run the accuracy benchmark: ``make bench-accuracy``, or ``python -m accuracy --help``.
 
 Lines go to ``results/lines/<suite>.jsonl`` and are never run twice; the table and the plot are
-written anew from all lines at the end. ``--quick`` runs two tasks at one epsilon and throws the
-results away. Set ``OPENBLAS_NUM_THREADS=1``, as the Makefile does, when several processes run.
+written anew from all lines at the end, with what is kept of peers that were not run. ``--quick``
+runs two tasks at one epsilon and throws the results away. Set ``OPENBLAS_NUM_THREADS=1``, as the
+Makefile does, when several processes run.
 """
 
 import argparse
 import tempfile
 from pathlib import Path
 
-from accuracy import figure, report
+from accuracy import chosen, figure, report
 from accuracy.cells import gather
 from accuracy.lines import read
 from accuracy.runner import Options, run
@@ -69,6 +70,8 @@ def run_suite(name, options):
 def write_report(folder):
     """Write the table and the plot from all lines."""
     lines = [line for path in sorted((folder / "lines").glob("*.jsonl")) for line in read(path)]
+    lines = chosen.fill(lines, chosen.read(folder))
+    chosen.write(folder, lines)
     cells = gather(lines)
     summaries = report.write(folder, lines, cells)
     figure.draw(cells, folder / "accuracy.png")

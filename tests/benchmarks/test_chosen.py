@@ -1,0 +1,74 @@
+"""What is kept of peers gives the same table as all of their lines."""
+
+from accuracy import cells, chosen
+from accuracy.cells import NON_PRIVATE, OURS, RIVAL
+
+FACTS = {"suite": "public", "task": "T1", "loss": "squared", "n": 30_000, "d": 3, "gap": 2.0}
+
+
+def line(method, seed, excess, epsilon=1.0, tuning="ours", **more):
+    own = {"method": method, "seed": seed, "excess": excess, "epsilon": epsilon, "tuning": tuning}
+    return FACTS | own | more
+
+
+LINES = [
+    line(NON_PRIVATE, 0, [0.1], None, paired=[0.2]),
+    line(NON_PRIVATE, 1, [0.3], None, paired=[0.1]),
+    line(OURS, 0, [0.5]),
+    line(OURS, 1, [0.7]),
+    line(RIVAL, 5, [0.0, 0.0], tuning="oracle-tuned", grid=2),
+    line(RIVAL, 0, [0.2, 0.4, None], tuning="oracle-tuned", grid=1),
+    line(RIVAL, 1, [0.9, 0.3, 0.1], tuning="oracle-tuned", grid=1),
+    line("DP-GD, untuned", 0, [None], tuning="untuned"),
+    line("DP-GD, untuned", 1, [3.0], tuning="untuned"),
+    line("broken", 0, [], error="ValueError: no", tuning="untuned"),
+]
+OWN = [one for one in LINES if one["method"] == OURS]
+
+
+def filled(tmp_path, lines):
+    return chosen.fill(lines, chosen.read(tmp_path))
+
+
+def test_a_table_of_our_lines_and_what_was_kept_is_that_of_all_lines(tmp_path):
+    chosen.write(tmp_path, LINES)
+    (whole,) = cells.gather(LINES)
+    (again,) = cells.gather(filled(tmp_path, OWN))
+    assert again.tuning == whole.tuning
+    assert {name: list(map(float, x)) for name, x in again.excess.items()} == {
+        name: list(map(float, x)) for name, x in whole.excess.items()
+    }
+
+
+def test_our_own_lines_and_failures_are_not_kept(tmp_path):
+    chosen.write(tmp_path, LINES)
+    kept = chosen.read(tmp_path)
+    assert {one["method"] for one in kept} >= {RIVAL, NON_PRIVATE}
+    assert not {one["method"] for one in kept} & {OURS, "broken"}
+    assert all(len(one["excess"]) == 1 for one in kept)
+
+
+def test_lines_come_before_what_was_kept_and_replace_it(tmp_path):
+    chosen.write(tmp_path, LINES)
+    newer = [line(RIVAL, seed, [7.0], tuning="oracle-tuned") for seed in range(2)]
+    (cell,) = cells.gather(filled(tmp_path, OWN + newer))
+    assert cell.mean(RIVAL) == 7.0
+    chosen.write(tmp_path, filled(tmp_path, OWN + newer))
+    (cell,) = cells.gather(filled(tmp_path, OWN))
+    assert cell.mean(RIVAL) == 7.0
+    assert cell.mean(NON_PRIVATE) > 0.0
+
+
+def test_nothing_is_filled_into_other_tasks_budgets_or_families(tmp_path):
+    chosen.write(tmp_path, LINES)
+    for other in ({"task": "T2"}, {"suite": "real"}, {"n": 77}):
+        lines = [one | other for one in OWN]
+        assert filled(tmp_path, lines) == lines
+    budget = [one | {"epsilon": 4.0} for one in OWN]
+    added = filled(tmp_path, budget)[len(budget) :]
+    assert {one["method"] for one in added} == {NON_PRIVATE}
+
+
+def test_nothing_is_kept_where_nothing_was_run(tmp_path):
+    assert chosen.read(tmp_path) == []
+    assert chosen.fill(OWN, []) == OWN
