@@ -69,3 +69,9 @@ def test_the_leaning_is_one_release_of_one_row():
     assert (stage.times, stage.size) == (1, PROBLEM.size)
     assert stage.mu**2 == pytest.approx(0.04 * 0.25)
     assert "leaning" not in {s.name for s in stages_before(PROBLEM, Shares(), 0.5)}
+
+
+@pytest.mark.parametrize("variance", [0.9, 1.0, 7.0])
+def test_shares_that_leave_nothing_to_the_rounds_are_refused_in_a_sentence(variance):
+    with pytest.raises(tg.InputError, match="shares must leave some of the budget to the rounds"):
+        stages_for(PROBLEM, Shares(variance=variance), 1.0)

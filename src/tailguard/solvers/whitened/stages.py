@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 from tailguard.queries.whitened_histogram import Bins
-from tailguard.solvers.base import Problem, Stage
+from tailguard.solvers.base import Problem, Stage, require
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.purse import SAMPLE, SAMPLED
 from tailguard.solvers.whitened.units import units_stages
@@ -135,6 +135,11 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     """
     stages = stages_before(problem, shares, total_mu)
     rest = 1.0 - sum(stage.total_mu**2 for stage in stages) / total_mu**2
+    require(
+        rest > 0.0,
+        f"shares must leave some of the budget to the rounds; got shares that take {1.0 - rest:.3g} "
+        "of it before them, and less than 1 is allowed.",
+    )
     weights = _weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
