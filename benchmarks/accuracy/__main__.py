@@ -87,9 +87,9 @@ def main(options):
 
 
 if __name__ == "__main__":
-    chosen = arguments()
-    if chosen.quick:
-        with tempfile.TemporaryDirectory() as folder:
-            main(arguments([*QUICK, f"--results={folder}"]))
+    asked = arguments()
+    if asked.quick:
+        with tempfile.TemporaryDirectory() as place:
+            main(arguments([*QUICK, f"--results={place}"]))
     else:
-        main(chosen)
+        main(asked)

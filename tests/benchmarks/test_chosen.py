@@ -1,6 +1,9 @@
 """What is kept of peers gives the same table as all of their lines."""
 
+import json
+
 from accuracy import cells, chosen
+from accuracy.__main__ import write_report
 from accuracy.cells import NON_PRIVATE, OURS, RIVAL
 
 FACTS = {"suite": "public", "task": "T1", "loss": "squared", "n": 30_000, "d": 3, "gap": 2.0}
@@ -72,3 +75,16 @@ def test_nothing_is_filled_into_other_tasks_budgets_or_families(tmp_path):
 def test_nothing_is_kept_where_nothing_was_run(tmp_path):
     assert chosen.read(tmp_path) == []
     assert chosen.fill(OWN, []) == OWN
+
+
+def test_a_report_of_our_lines_compares_them_with_what_was_kept(tmp_path):
+    chosen.write(tmp_path, LINES)
+    path = tmp_path / "lines" / "public.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps(one) + "\n" for one in OWN))
+    write_report(tmp_path)
+    assert (
+        "| T1 | squared | 30000 | 3 | 1 | 300 | 1.71 | 175 |"
+        in (tmp_path / "accuracy.md").read_text()
+    )
+    assert RIVAL in {one["method"] for one in chosen.read(tmp_path)}
