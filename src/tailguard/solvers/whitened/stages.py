@@ -137,8 +137,8 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     rest = 1.0 - sum(stage.total_mu**2 for stage in stages) / total_mu**2
     require(
         rest > 0.0,
-        f"shares must leave some of the budget to the rounds; got shares that take {1.0 - rest:.3g} "
-        "of it before them, and less than 1 is allowed.",
+        "shares must leave some of the budget to the rounds; got shares that take "
+        f"{1.0 - rest:.3g} of it before them, and less than 1 is allowed.",
     )
     weights = _weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
