@@ -1,6 +1,7 @@
 """The figures that the pages state follow from the code."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,12 @@ from tailguard.solvers.whitened_newton import WhitenedNewton
 
 SMALLEST = 110  # the page's, times the root of all columns over mu
 WINDOW, BULK = 4, 0.75  # octaves that hold most values of a typical column, and their share
+
+
+@pytest.mark.parametrize("page", ["docs/quickstart.md", "CHANGELOG.md"])
+def test_the_pages_state_that_number(page):
+    text = Path(__file__).parents[2].joinpath(page).read_text()
+    assert f"`{SMALLEST} * sqrt(k) / mu`" in text
 
 
 @pytest.mark.parametrize("n_features", [1, 8, 50])
