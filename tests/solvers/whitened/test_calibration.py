@@ -31,10 +31,23 @@ def kept(total, expected, *, skewed=True):
     return _kept(total, covariance, np.array(expected), skewed=skewed) / total
 
 
-def test_corrections_in_expected_directions_are_kept_whatever_was_seen():
-    for seen in (1e-9 * STD, STD, 50.0 * STD):
-        assert (kept([seen, seen], [30.0 * STD, 30.0 * STD]) > 0.99).all()
-    assert kept([1e-9], [STD]) == pytest.approx(0.5)
+@pytest.mark.parametrize("way", [30.0, 100.0])
+def test_corrections_as_large_as_expected_are_kept(way):
+    assert (kept([way * STD, 20.0 * STD], [30.0 * STD, 30.0 * STD]) > 0.99).all()
+
+
+@pytest.mark.parametrize("expected", [5.0, 30.0])
+def test_what_noise_would_show_is_no_correction_even_where_one_is_expected(expected):
+    """Noise makes residuals look skewed, too, and then there is nothing to correct."""
+    moved = kept([STD, -STD], [expected * STD, expected * STD])
+    assert (moved < 0.1).all()
+    assert kept([1e-9], [STD]) == pytest.approx(0.5 / (1.0 + 2.0**0.5))
+
+
+def test_noise_alone_moves_a_fit_of_seemingly_skewed_residuals_by_less_than_noise():
+    noise = STD * np.random.default_rng(0).standard_normal((4_000, 2))
+    moved = np.array([kept(one, [10.0 * STD, 10.0 * STD]) * one for one in noise])
+    assert np.mean(moved**2) < 0.25 * VARIANCE
 
 
 def test_unexpected_ones_are_dropped_below_two_deviations_and_kept_far_above():

@@ -140,7 +140,7 @@ def test_a_spared_correction_comes_back_where_the_last_look_is_skewed(monkeypatc
 
 
 def test_one_look_before_any_round_is_read_about_its_middle():
-    fits, plan = fit_spied(symmetric, name="look_at_slopes", n_rows=1_000, mu=0.25)
+    fits, plan = fit_spied(symmetric, name="look_at_slopes", n_rows=500, mu=0.25)
     assert plan.stage("slopes").times == len(fits) == 1
     assert fits[0][3] == pytest.approx(0.0, abs=1e-9)
 
@@ -280,8 +280,27 @@ def test_one_look_leaves_a_fit_where_residuals_are_about_it():
     assert fit.slopes.center == 0.0
 
 
-def test_only_a_single_look_moves_a_fit_and_only_one_with_a_constant():
-    several = looked_at_slopes(5.0, look=(0, 2))
+def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise():
+    fit = looked_at_slopes(4.0, look=(0, 2))
+    assert fit.moved
+    fit.arrivals.append(None)
+    clear, spread = fit.slopes, fit.slopes.spread
+    fit.weights = fit.weights + np.array([2.0, 0.0, 0.0])  # farther from the truth
+    assert looking.look_at_slopes(fit)
+    assert fit.slopes is clear
+    fit.slopes = replace(
+        clear, law=replace(clear.law, points=3.0 * clear.law.points, edges=3.0 * clear.law.edges)
+    )
+    fit.weights = np.array([0.0, 0.0, 3.0])
+    fit.purse._spent = 0.0
+    assert looking.look_at_slopes(fit)
+    assert fit.slopes.spread == pytest.approx(spread, rel=0.3)
+    assert fit.slopes.law.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.weights[-1] == 3.0  # later looks move no fit
+
+
+def test_only_few_looks_move_a_fit_and_only_one_with_a_constant():
+    several = looked_at_slopes(5.0, look=(0, 2, 3))
     assert (several.weights == 0.0).all()
     assert several.slopes.center == pytest.approx(-5.0, abs=0.5)
     without = looked_at_slopes(5.0, intercept=False)

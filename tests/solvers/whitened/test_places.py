@@ -76,3 +76,24 @@ def test_a_narrow_column_far_from_zero_is_no_such_value(spreads):
     assert abs(found.center[0] - SIZE) < std
     assert std / 2.0 < found.scale[0] < 4.0 * std
     assert not found.sharp.any()
+
+
+def test_the_spread_of_a_faint_bell_at_a_closer_look_is_not_believed():
+    """Noise narrows bells; what it does to a scale would cut all rows."""
+    scales, centers = [], []
+    for seed in range(60):
+        x = SIZE + 3.0 * np.random.default_rng(seed).standard_normal((300, 1))
+        problem = Problem(tg.losses.Squared(), 300, 1)
+        stages = (Stage("place", "centres", 1.0, 1 + REFINEMENTS, FINE_BINS[-1].count),)
+        plan = Plan("example", problem, tg.GDP(2.0), stages)
+        gate = Gate.over(x, guarantee=tg.GDP(2.0), random_state=seed)
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        found = Found.nothing(1)
+        found.scale[:] = SIZE
+        find_places(Group(Purse(plan, gate), (0,)), found, mu=0.1, fine_mu=0.03)
+        if found.scale[0] < SIZE:
+            scales.append(found.scale[0])
+            centers.append(found.center[0])
+    assert len(scales) > 40
+    assert min(scales) > 0.5
+    assert np.median(np.abs(np.array(centers) - SIZE)) < 10.0

@@ -10,7 +10,9 @@ from tailguard.solvers.whitened.shares import (
     FAINT,
     FAINT_CURVATURE,
     FEW,
+    FEWEST,
     LARGEST_CALIBRATION,
+    SOME,
     SQUARED,
     shares_for,
 )
@@ -106,7 +108,7 @@ def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
 
 
 def test_correcting_gets_more_from_the_budget_on_at_which_there_are_several_looks():
-    (below, _), (above, _) = (corrected(3, budget) for budget in (0.999 * FEW, 1.001 * FEW))
+    (below, _), (above, _) = (corrected(3, budget) for budget in (0.999 * FEW, 1.001 * SOME))
     assert below == SQUARED.calibration
     assert above > 1.1 * below
 
@@ -117,6 +119,17 @@ def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies
         assert corrected(3, loss=loss)[0] == 0.0
     few, many = (corrected(n_features, loss=LOSSES["poisson"])[0] for n_features in (3, 100))
     assert 0.0 < few == many < SQUARED.calibration
+
+
+def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share():
+    budgets = 0.99 * FEWEST, 1.01 * FEWEST, 0.99 * FEW, 1.01 * FEW, 0.99 * SOME, 1.01 * SOME
+    found = [plan("squared", budget, n_features=2)[0] for budget in budgets]
+    assert [shares.look for shares in found] == [(0,)] + 4 * [(0, 2)] + [(0, 2, 3)]
+    assert [shares.variance > 0.0 for shares in found] == 3 * [False] + 3 * [True]
+    assert all(shares.curvature == 0.0 and shares.bend == () for shares in found[:-1])
+    each = [shares.slopes / len(shares.look) for shares in found]
+    assert each[0] > each[1] == each[-2] > 3.0 * each[-1]
+    assert plan("squared", 0.99 * FEW, n_features=N_FEATURES)[0].look == (0,)
 
 
 @pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])

@@ -68,13 +68,17 @@ def test_units_are_finite_whatever_the_records_hold(bad):
     assert np.isfinite(units.center).all()
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_a_second_look_is_taken_only_where_some_scale_was_not_seen(hidden):
+@pytest.mark.parametrize(
+    ("others", "size", "asked"),
+    [(N_ROWS, 3e-3, False), (N_ROWS // 25, 3e-5, True), (0, 0.3, False)],
+)
+def test_a_second_look_is_taken_where_some_scale_was_not_seen_and_may_be(others, size, asked):
+    """Of the second column so many records are not zero."""
     z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
-    X = np.column_stack([z[:, 0], np.zeros(N_ROWS) if hidden else z[:, 1]])
-    purse, problem = purse_over(X, z[:, 1], MU, size=0.3, place=0.1, again=0.3)
+    z[others:, 1] = 0.0
+    purse, problem = purse_over(z, z[:, 0], MU, size=size, place=0.1, again=0.4)
     find_units(purse, problem)
-    assert (purse.left() < purse.plan.stage("size again").mu) == hidden
+    assert (purse.left() < purse.plan.stage("size again").mu) == asked
 
 
 @pytest.mark.parametrize("place", [0.0, 40.0])

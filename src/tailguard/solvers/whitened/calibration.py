@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments
@@ -103,13 +104,22 @@ def _kept(
 
     It is the way that counts, not the score: a constant that is off shows in the score along the
     fit, too, where that has another mean. By the rule of Bayes for normal laws, what is not
-    believed along one direction counts as noise that others share.
+    believed along one direction counts as noise that others share. Residuals may look skewed by
+    noise alone: the whole counts by the odds that anything is wrong at all.
     """
     variance = np.diag(covariance)
     if not skewed:
         return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong
     believed = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance))
-    return np.asarray(believed @ np.linalg.solve(believed + covariance, wrong))
+    whole = believed + covariance
+    odds = _log_density(wrong, whole) - _log_density(wrong, covariance)
+    return np.asarray(expit(odds) * (believed @ np.linalg.solve(whole, wrong)))
+
+
+def _log_density(point: FloatArray, covariance: FloatArray) -> float:
+    """Log density of a normal law about zero, but for a constant."""
+    volume = float(np.linalg.slogdet(covariance)[1])
+    return -(float(point @ np.linalg.solve(covariance, point)) + volume) / 2.0
 
 
 def _curvature(fit: Fit, view: View, level: float) -> FloatArray:

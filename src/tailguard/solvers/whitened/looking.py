@@ -46,6 +46,7 @@ SEEN = 4.0  # a histogram whose bulk stands out less tells nothing
 # of them that it has to hold. Noise makes a bell anywhere: what lies many target scales off, or
 # spreads so far, has to stand out more.
 COARSE, MOST = 0.025, 0.5
+FEW_LOOKS = 2  # that are planned where noise may be so coarse
 LIKELY, SURE = 16.0, 6.0
 
 
@@ -109,14 +110,19 @@ def look_at_slopes(fit: Fit) -> bool:
     query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", SLOPE_BINS)
     counts, noise_std = fit.purse.histograms(query, fit.weights, fit.mu(stage), stage)
     unbounded = not fit.curved and fit.loss.slope_bound() == np.inf
-    only = unbounded and len(fit.shares.look) == 1  # before any round
-    law = _coarse_law(fit, counts, noise_std) if only else Law.of(counts, SLOPE_BINS, noise_std)
+    few = unbounded and len(fit.shares.look) <= FEW_LOOKS
+    law = _coarse_law(fit, counts, noise_std) if few else Law.of(counts, SLOPE_BINS, noise_std)
     center = law.quantile(0.5) if unbounded and fit.problem.intercept else 0.0
-    if only and law.seen > SEEN:
-        law, center = _start_amid(fit, law, center), 0.0
+    if few and law.seen > SEEN:
+        law = law.moved(-center)
+        if not fit.arrivals:
+            _start_amid(fit, law, center)
+        center = 0.0
     slopes = SlopeLaw(None if fit.curved else fit.loss, law, center)
     told = law.seen > SEEN and slopes.limits.size > 0  # slopes may all be too small for floats
-    if told:
+    # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
+    wider = few and fit.slopes is not None and slopes.spread > fit.slopes.spread
+    if told and not wider:
         fit.slopes = slopes
     return told
 
@@ -131,16 +137,15 @@ def _coarse_law(fit: Fit, counts: FloatArray, noise_std: float) -> Law:
     return replace(bell.law(), seen=bell.seen if told else 0.0)
 
 
-def _start_amid(fit: Fit, law: Law, center: float) -> Law:
-    """Return residuals about their middle, and start there where it is clearly elsewhere.
+def _start_amid(fit: Fit, law: Law, center: float) -> None:
+    """Start in the middle of the residuals, where that is clearly elsewhere.
 
     A target whose place was not seen lies some of its scales off, as far as rounds may not go.
+    ``law`` is that of residuals about their middle.
     """
-    law = law.moved(-center)
     if abs(center) > SlopeLaw(None, law).spread:
         fit.weights = fit.weights - center * np.eye(fit.view.height)[-1]
         fit.moved = True
-    return law
 
 
 def prepare(fit: Fit, phase: int) -> bool:

@@ -34,6 +34,10 @@ REFINEMENTS = len(FINE_BINS)
 # little harm.
 FALSE_PLACE, WINDOWS = 0.05, 2e2
 MOST = 0.5  # share of the records that a bell holds: else it is noise, and so is its spread
+# At a closer look, where most columns fill many bins, noise makes bells that are far too narrow; a
+# scale that is too small cuts all rows. Their spread is believed from so many noise standard
+# deviations on; the centre, which stays within the bin that was looked into, before that.
+SPREAD_SEEN = 9.0
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
 
 
@@ -72,8 +76,11 @@ def find_places(
     for bins in FINE_BINS:
         coarse = np.flatnonzero(found.width)
         for column, bell, unit in _bells(group, found, coarse, found.width, bins, fine_mu, stage):
-            _settle(found, column, bell, unit, bins)
-            looks[column] += 1
+            if bell.seen > SPREAD_SEEN:
+                _settle(found, column, bell, unit, bins)
+                looks[column] += 1
+            else:
+                found.center[column] += bell.center * unit
     return np.asarray((found.width > 0.0) & (looks == REFINEMENTS))
 
 

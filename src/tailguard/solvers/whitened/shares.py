@@ -44,18 +44,19 @@ LOGISTIC = Shares(
 LOG_LINK: dict[str, Any] = {"slopes": 0.04, "calibration": 0.06}  # besides those of LOGISTIC
 
 # By budget. A histogram of one column tells nothing where its share of mu, times n, is below about
-# 20: with n * mu below this number there are fewer of them, at a larger share each, and no release
-# of curvature or variance, which would be mostly noise.
-FEW = 300.0
-FEW_LOOKS: dict[str, Any] = {
+# 20: with n * mu below these numbers there are fewer of them, at a larger share each, and no
+# release of curvature, or variance, which would be mostly noise. Residuals are looked at twice, or
+# once, also with n * mu below the last number times size, where rounds tell little themselves.
+SOME, FEW, FEWEST, FEWEST_ALONG = 350.0, 300.0, 140.0, 12.0
+SOME_LOOKS: dict[str, Any] = {
     "norms": 0.03,
     "lengths": 0.05,
-    "slopes": 0.1,
+    "slopes": 0.16,
     "curvature": 0.0,
-    "variance": 0.0,
-    "look": (0,),
+    "look": (0, 2),
     "bend": (),
 }
+FEWEST_LOOKS: dict[str, Any] = {"slopes": 0.1, "look": (0,)}
 FEW_CURVED_LOOKS: dict[str, Any] = {
     "lengths": 0.1,
     "curvature": 0.0,
@@ -120,7 +121,7 @@ LARGEST_SIZE = 0.12  # of many columns not all sizes are worth being seen
 TARGET_MARGIN, LARGEST_TARGET = 4.0, 0.16  # times that: without the target all is lost
 # Both looks at sizes together: times that, where losses are residuals, since columns that are
 # mostly zero have few records to show. The second one takes some of the rounds' budget, but only
-# where some size was not seen.
+# where some size was not seen and may be.
 RARE, LEAST_AGAIN, LARGEST_AGAIN = 15.0, 0.015, 0.2
 PLACED, LARGEST_PLACE = 0.6, 0.12  # times that: places are sought in fewer windows
 # Times that: pairs are half as many. Where they would cost more than the largest share they are
@@ -159,10 +160,20 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
     shares = ROBUST if robust or bounded else SQUARED
     spare = problem.n_rows * mu < SPARE * (problem.n_features + 2) ** 1.5
     shares = replace(shares, rounds=_rounds(problem, mu, REACH, MOST_ROUNDS), spare=spare)
-    if problem.n_rows * mu < FEW:
-        return replace(shares, **FEW_LOOKS)
+    if problem.n_rows * mu < SOME:
+        return _with_few_looks(shares, problem, mu)
     sample = _sample_for(problem, mu)
     return replace(shares, **WITH_SAMPLE, sample=sample) if sample else shares
+
+
+def _with_few_looks(shares: Shares, problem: Problem, mu: float) -> Shares:
+    """Let there be fewer looks, each of which tells something."""
+    shares = replace(shares, **SOME_LOOKS)
+    if problem.n_rows * mu < FEW:
+        shares = replace(shares, variance=0.0)
+    if problem.n_rows * mu < max(FEWEST, FEWEST_ALONG * problem.size):
+        shares = replace(shares, **FEWEST_LOOKS)
+    return shares
 
 
 def _of_likelihood(problem: Problem, mu: float) -> Shares:

@@ -23,6 +23,7 @@ from tailguard.solvers.whitened.law import Law, standing_out
 __all__ = ["SIZE_BINS", "find_sizes", "find_spreads", "read_sizes", "sizes_at"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 
 SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 """Octaves of absolute values; the first holds zeros and what is too small to tell."""
@@ -34,6 +35,9 @@ FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
 # Units of most columns lie within so many octaves of one; others have to stand out more, as if they
 # were one of so many windows more.
 COMMON, RARER = 32.0, 100.0
+# A column is asked for again if its records that are not zero may be so many noise standard
+# deviations after that.
+HOPE = 3.0
 MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
 CENTRED = 1.4  # typical difference over typical size of a normal column with mean zero
 SEEN_PAIRS = 0.12  # share of the records by which pairs of a typical column stand out
@@ -44,7 +48,8 @@ LEAST_SPREAD = 1.0 / 16.0  # in bins of a coarse centre, which is no better know
 def find_sizes(group: Group) -> Found:
     """Release the size of every column, and again, if planned, of those not seen.
 
-    Both releases are averaged by their precision.
+    Both releases are averaged by their precision. Columns that are zero nearly always are not asked
+    for again, since their few other records would hide once more.
 
     Examples
     --------
@@ -63,6 +68,8 @@ def find_sizes(group: Group) -> Found:
     counts, noise = np.zeros((len(group), SIZE_BINS.count)), np.full(len(group), np.inf)
     for stage in ("size", "size again"):
         hidden = np.flatnonzero(~found.seen)
+        if group.plans(stage) and stage != "size":
+            hidden = _hopeful(group, stage, hidden, group.n_rows() - counts[:, 0], noise)
         if hidden.size and group.plans(stage):
             more, noise_std = group.histograms(hidden, SIZE_BINS, group.mu(stage), stage)
             weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
@@ -136,6 +143,24 @@ def find_spreads(group: Group, found: Found) -> None:
             found.scale[column] = max(law.quantile(0.5), LEAST_SPREAD * found.width[column])
         elif found.width[column] and row[0] > least * noise_std:
             found.scale[column] = np.nan
+
+
+def _hopeful(
+    group: Group, stage: str, hidden: IntArray, others: FloatArray, noise: FloatArray
+) -> IntArray:
+    """Return which of the hidden columns may be seen at one more release.
+
+    ``others`` counts their records that are not zero, with ``noise``. Fewer columns are asked for
+    with less noise each.
+    """
+    while hidden.size:
+        anew = math.sqrt(2.0 * hidden.size) / group.mu(stage)
+        expected = anew / np.sqrt(1.0 + (anew / noise[hidden]) ** 2)
+        kept = others[hidden] + noise[hidden] > HOPE * expected
+        if kept.all():
+            break
+        hidden = hidden[kept]
+    return hidden
 
 
 def _law_of(row: FloatArray, noise_std: float) -> Law:
