@@ -28,7 +28,7 @@ START = TRUTH - np.array([0.3, 0.0, 0.1])
 def kept(total, expected, *, skewed=True):
     """The share of each that is kept, where noise is alike in all directions."""
     total, covariance = np.array(total), VARIANCE * np.eye(len(total))
-    return _kept(total, covariance, np.array(expected), skewed=skewed) / total
+    return _kept(total, covariance, np.array(expected), skewed=skewed)[0] / total
 
 
 @pytest.mark.parametrize("way", [30.0, 100.0])
@@ -48,6 +48,18 @@ def test_noise_alone_moves_a_fit_of_seemingly_skewed_residuals_by_less_than_nois
     noise = STD * np.random.default_rng(0).standard_normal((4_000, 2))
     moved = np.array([kept(one, [10.0 * STD, 10.0 * STD]) * one for one in noise])
     assert np.mean(moved**2) < 0.25 * VARIANCE
+
+
+@pytest.mark.parametrize("size", [0.5, 2.0, 3.0, 5.0])
+def test_what_is_not_corrected_is_known_to_be_missing(size):
+    """A bias that may well be noise stays, and the error says so."""
+    rng, truth = np.random.default_rng(2), np.array([size * STD, 0.0])
+    expected, covered = np.full(2, 10.0 * STD), 0
+    for _ in range(1_000):
+        wrong = truth + STD * rng.standard_normal(2)
+        found, dropped = _kept(wrong, VARIANCE * np.eye(2), expected, skewed=True)
+        covered += abs(found - truth)[0] < 1.96 * np.sqrt(VARIANCE + dropped[0] ** 2)
+    assert covered > 910
 
 
 def test_unexpected_ones_are_dropped_below_two_deviations_and_kept_far_above():
@@ -77,7 +89,7 @@ def test_noise_that_directions_share_tells_what_is_not_believed_from_what_is():
     rng, truth, found = np.random.default_rng(1), np.array([20.0 * STD, 0.0]), []
     for _ in range(400):
         score = curvature @ truth + STD * rng.standard_normal(2)
-        found.append(_kept(inverse @ score, VARIANCE * inverse @ inverse, truth, skewed=True))
+        found.append(_kept(inverse @ score, VARIANCE * inverse @ inverse, truth, skewed=True)[0])
     errors = np.mean((np.array(found) - truth) ** 2, axis=0)
     alone = VARIANCE * np.diag(inverse @ inverse)[0]  # of the first way without that
     assert errors[0] < 0.2 * alone

@@ -107,7 +107,7 @@ def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
     assert (left > 0.25).all()
 
 
-def test_correcting_gets_more_from_the_budget_on_at_which_there_are_several_looks():
+def test_correcting_few_columns_gets_more_from_a_budget_on():
     (below, _), (above, _) = (corrected(3, budget) for budget in (0.999 * FEW, 1.001 * SOME))
     assert below == SQUARED.calibration
     assert above > 1.1 * below
@@ -130,6 +130,8 @@ def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share
     each = [shares.slopes / len(shares.look) for shares in found]
     assert each[0] > each[1] == each[-2] > 3.0 * each[-1]
     assert plan("squared", 0.99 * FEW, n_features=N_FEATURES)[0].look == (0,)
+    bounded = [plan("huber", budget, n_features=2)[0].look for budget in budgets]
+    assert bounded == 3 * [(0,)] + 3 * [(0, 1, 2, 3)]
 
 
 @pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])

@@ -81,6 +81,17 @@ def test_a_second_look_is_taken_where_some_scale_was_not_seen_and_may_be(others,
     assert (purse.left() < purse.plan.stage("size again").mu) == asked
 
 
+def test_empty_columns_do_not_hide_a_rare_one():
+    """Together with all of them it would have too much noise at the second look."""
+    z = np.random.default_rng(6).standard_normal((N_ROWS, 301))
+    z[2_000:, 0] = 0.0
+    z[:, 1:] = 0.0
+    purse, problem = purse_over(z, z[:, 0], 1.0, size=0.02, place=0.1, again=0.02)
+    _, seen = find_units(purse, problem)
+    assert seen[0]
+    assert not seen[1:-1].any()
+
+
 @pytest.mark.parametrize("place", [0.0, 40.0])
 def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(place):
     y = 1e-4 * (place + np.random.default_rng(5).standard_normal(N_ROWS))

@@ -87,20 +87,25 @@ def calibrate(fit: Fit) -> None:
     inverse, along = np.linalg.inv(curvature), np.diag(curvature)
     expected = shares * (fit.slopes.lost(first) - fit.slopes.lost(levels[best])) / along
     factors = inverse @ inverse  # the score's noise is alike in all directions, that of ways not
-    way = -_kept(inverse @ total, factors * variance, expected, skewed=fit.slopes.skewed)
+    skewed = fit.slopes.skewed
+    kept, dropped = _kept(inverse @ total, factors * variance, expected, skewed=skewed)
+    way = -kept
     if fit.curved:
         way *= min(1.0, LONGEST / max(float(np.linalg.norm(way)), 1e-300))
     fit.weights = usable(fit.weights + fit.view.whitening @ (basis @ way))
     variance = float(noise[: best + 1] @ noise[: best + 1])
     variance += clipped_variance(fit.slopes, levels[best]) / fit.n_rows
-    fit.calibrated = basis * np.sqrt(np.diag(factors) * variance + left[best] / along**2)
+    error = np.diag(factors) * variance + left[best] / along**2 + dropped**2
+    fit.calibrated = basis * np.sqrt(error)
     fit.notes.append(f"mean and fitted score were calibrated at {levels[best]:.3g} target scales")
 
 
 def _kept(
     wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray]:
     """Return what is believed of a correction, along each direction if ``skewed``.
+
+    And what would be, were residuals surely skewed, but is not: it may be wrong by that.
 
     It is the way that counts, not the score: a constant that is off shows in the score along the
     fit, too, where that has another mean. By the rule of Bayes for normal laws, what is not
@@ -109,11 +114,12 @@ def _kept(
     """
     variance = np.diag(covariance)
     if not skewed:
-        return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong
+        return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong, np.zeros(wrong.size)
     believed = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance))
     whole = believed + covariance
-    odds = _log_density(wrong, whole) - _log_density(wrong, covariance)
-    return np.asarray(expit(odds) * (believed @ np.linalg.solve(whole, wrong)))
+    surely = believed @ np.linalg.solve(whole, wrong)
+    kept = float(expit(_log_density(wrong, whole) - _log_density(wrong, covariance))) * surely
+    return kept, surely - kept
 
 
 def _log_density(point: FloatArray, covariance: FloatArray) -> float:

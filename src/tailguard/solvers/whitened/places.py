@@ -36,7 +36,7 @@ FALSE_PLACE, WINDOWS = 0.05, 2e2
 MOST = 0.5  # share of the records that a bell holds: else it is noise, and so is its spread
 # At a closer look, where most columns fill many bins, noise makes bells that are far too narrow; a
 # scale that is too small cuts all rows. Their spread is believed from so many noise standard
-# deviations on; the centre, which stays within the bin that was looked into, before that.
+# deviations on; the centre, which moves by two widths of the bin at most, before that.
 SPREAD_SEEN = 9.0
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
 
@@ -81,6 +81,7 @@ def find_places(
                 looks[column] += 1
             else:
                 found.center[column] += bell.center * unit
+                looks[column] += bell.sharp
     return np.asarray((found.width > 0.0) & (looks == REFINEMENTS))
 
 

@@ -44,9 +44,10 @@ LOGISTIC = Shares(
 LOG_LINK: dict[str, Any] = {"slopes": 0.04, "calibration": 0.06}  # besides those of LOGISTIC
 
 # By budget. A histogram of one column tells nothing where its share of mu, times n, is below about
-# 20: with n * mu below these numbers there are fewer of them, at a larger share each, and no
-# release of curvature, or variance, which would be mostly noise. Residuals are looked at twice, or
-# once, also with n * mu below the last number times size, where rounds tell little themselves.
+# 20: with n * mu below SOME residuals are looked at twice, at a larger share each, and the
+# curvature would be mostly noise. Below FEW the variance would be, too, and likelihoods and losses
+# of bounded slopes look once. Below FEWEST all do, and below FEWEST_ALONG times size, where rounds
+# tell little.
 SOME, FEW, FEWEST, FEWEST_ALONG = 350.0, 300.0, 140.0, 12.0
 SOME_LOOKS: dict[str, Any] = {
     "norms": 0.03,
@@ -160,18 +161,18 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
     shares = ROBUST if robust or bounded else SQUARED
     spare = problem.n_rows * mu < SPARE * (problem.n_features + 2) ** 1.5
     shares = replace(shares, rounds=_rounds(problem, mu, REACH, MOST_ROUNDS), spare=spare)
-    if problem.n_rows * mu < SOME:
-        return _with_few_looks(shares, problem, mu)
+    if problem.n_rows * mu < (FEW if bounded else SOME):
+        return _with_few_looks(shares, problem, mu, once=bounded)
     sample = _sample_for(problem, mu)
     return replace(shares, **WITH_SAMPLE, sample=sample) if sample else shares
 
 
-def _with_few_looks(shares: Shares, problem: Problem, mu: float) -> Shares:
+def _with_few_looks(shares: Shares, problem: Problem, mu: float, *, once: bool) -> Shares:
     """Let there be fewer looks, each of which tells something."""
     shares = replace(shares, **SOME_LOOKS)
     if problem.n_rows * mu < FEW:
         shares = replace(shares, variance=0.0)
-    if problem.n_rows * mu < max(FEWEST, FEWEST_ALONG * problem.size):
+    if once or problem.n_rows * mu < max(FEWEST, FEWEST_ALONG * problem.size):
         shares = replace(shares, **FEWEST_LOOKS)
     return shares
 

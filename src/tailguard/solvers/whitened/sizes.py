@@ -148,19 +148,17 @@ def find_spreads(group: Group, found: Found) -> None:
 def _hopeful(
     group: Group, stage: str, hidden: IntArray, others: FloatArray, noise: FloatArray
 ) -> IntArray:
-    """Return which of the hidden columns may be seen at one more release.
+    """Return which of the hidden columns may be seen at one more release: as many as can be.
 
-    ``others`` counts their records that are not zero, with ``noise``. Fewer columns are asked for
-    with less noise each.
+    ``others`` counts their records that are not zero, with ``noise``. The fewer columns are asked
+    for, the less noise each has.
     """
-    while hidden.size:
-        anew = math.sqrt(2.0 * hidden.size) / group.mu(stage)
-        expected = anew / np.sqrt(1.0 + (anew / noise[hidden]) ** 2)
-        kept = others[hidden] + noise[hidden] > HOPE * expected
-        if kept.all():
-            break
-        hidden = hidden[kept]
-    return hidden
+    at_most = others[hidden] + noise[hidden]
+    ordered = hidden[np.argsort(-at_most, kind="stable")]
+    anew = np.sqrt(2.0 * np.arange(1, hidden.size + 1)) / group.mu(stage)
+    expected = anew / np.sqrt(1.0 + (anew / noise[ordered]) ** 2)
+    hopeful = np.flatnonzero(others[ordered] + noise[ordered] > HOPE * expected)
+    return np.sort(ordered[: hopeful[-1] + 1 if hopeful.size else 0])
 
 
 def _law_of(row: FloatArray, noise_std: float) -> Law:
