@@ -134,11 +134,25 @@ def coverage(model, truth):
 def run(suite, path, options, *, n_seeds, jobs=1):
     """Run what a file of lines lacks of a suite, and append it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_other_tasks(suite, path)
     seeds = [seed_of(suite.name, number) for number in range(n_seeds)]
     first, later = seeds[:FULL_SEEDS], seeds[FULL_SEEDS:]
     _run_wave(suite, path, options, first, jobs)
     if later:
         _run_wave(suite, path, options, later, jobs, pick(read(path), first))
+
+
+def _refuse_other_tasks(suite, path):
+    """Stop where lines are of tasks of these names but other sizes, as of an earlier family."""
+    sizes = {task.name: (task.n_rows, task.n_features) for task in suite.tasks}
+    for line in read(path):
+        name, found = line["task"], (line["n"], line["d"])
+        expected = sizes.get(name, found)
+        if expected != found:
+            raise SystemExit(
+                f"--results must be a folder without lines of other tasks; {path} has {name} of "
+                f"{found[0]} records and {found[1]} columns, not {expected[0]} and {expected[1]}."
+            )
 
 
 def _run_wave(suite, path, options, seeds, jobs, finalists=None):

@@ -58,6 +58,14 @@ def test_a_run_is_resumed_and_repeats_itself(suite, tmp_path):
     assert without_times(run(suite, part)) == without_times(lines)
 
 
+def test_lines_of_an_earlier_family_are_not_gone_on_with(suite, tmp_path):
+    path = tmp_path / "all.jsonl"
+    lines = run(suite, path, methods=("AdaSSP",))
+    path.write_text(json.dumps(lines[0] | {"n": 299}) + "\n")
+    with pytest.raises(SystemExit, match="A of 299 records and 2 columns, not 300 and 2"):
+        run(suite, path, methods=("AdaSSP",))
+
+
 def test_every_method_is_judged(suite, tmp_path):
     cells = gather(run(suite, tmp_path / "lines.jsonl", tasks=("A",)))
     assert [cell.epsilon for cell in cells] == [1.0, 4.0]
