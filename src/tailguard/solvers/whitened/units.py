@@ -34,7 +34,7 @@ PURPOSES = {
     "target place": "a private centre for the target",
     "target spread": "a private scale for the target, wherever it lies",
     "size": "a private size for every column",
-    "size again": "the same again, where some size was not seen",
+    "size again": "the same again, where some size was not seen and may be",
     "place": "a private centre for every column",
     "fine place": "a closer look at centres far from zero",
     "spread": "a private scale where centres are coarse, or for every column",
