@@ -76,13 +76,15 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
 
 @every_solver
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 20.0])
-@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12, 1e-17])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12, 1e-17, 1e-18])
 def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
     """The sampler's distance from ideal noise is inside: it matters where delta is tiny."""
     X, y = regression()
     problem, guarantee = problem_for(name), tg.ApproxDP(epsilon, delta)
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)
-    if (epsilon, delta) == (20.0, 1e-17):
+    # With few records the default plans so many numbers that they cannot carry this delta.
+    beyond = name == "whitened-newton" and (epsilon, delta) == (8.0, 1e-18)
+    if beyond or (epsilon == 20.0 and delta < 1e-12):
         with pytest.raises(tg.InputError, match=r"epsilon must be smaller|delta must be above"):
             make_solver(name).plan(problem, guarantee)
         return

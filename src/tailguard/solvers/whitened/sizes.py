@@ -154,10 +154,11 @@ def _hopeful(
     for, the less noise each has.
     """
     at_most = others[hidden] + noise[hidden]
-    ordered = hidden[np.argsort(-at_most, kind="stable")]
+    order = np.argsort(-at_most, kind="stable")
+    ordered = hidden[order]
     anew = np.sqrt(2.0 * np.arange(1, hidden.size + 1)) / group.mu(stage)
     expected = anew / np.sqrt(1.0 + (anew / noise[ordered]) ** 2)
-    hopeful = np.flatnonzero(others[ordered] + noise[ordered] > HOPE * expected)
+    hopeful = np.flatnonzero(at_most[order] > HOPE * expected)
     return np.sort(ordered[: hopeful[-1] + 1 if hopeful.size else 0])
 
 
