@@ -162,8 +162,8 @@ def test_rare_events_start_from_their_rate():
 def test_a_scale_that_was_only_noise_leaves_the_constant_fit(name, monkeypatch):
     honest = whitened_newton.find_units
 
-    def mistaken(purse, problem):
-        units, seen = honest(purse, problem)
+    def mistaken(purse, problem, **more):
+        units, seen = honest(purse, problem, **more)
         return replace(units, scale=units.scale * [1.0, 1.0, 1e-12]), seen
 
     X, y = data(name, 20_000)

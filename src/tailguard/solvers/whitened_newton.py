@@ -110,11 +110,11 @@ class WhitenedNewton:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers."""
         problem, purse = plan.problem, Purse(plan, gate)
-        units, seen = find_units(purse, problem)
+        shares = self.shares_of(problem, plan.guarantee)
+        units, seen = find_units(purse, problem, spare_place=shares.spare_place)
         hopeless = target_units(problem) == "location-scale" and not seen[problem.n_features]
         if hopeless or not (problem.intercept or seen[: problem.n_features].any()):
             return _constant_alone(plan, units)
-        shares = self.shares_of(problem, plan.guarantee)
         fit = begin(purse, problem, shares, units, seen)
         try:
             if not _rounds(fit):

@@ -9,7 +9,7 @@ import pytest
 import tailguard as tg
 from tailguard.queries.column_histograms import Bins
 from tailguard.solvers.whitened.law import Law
-from tailguard.solvers.whitened.levels import RowLaw, SlopeLaw, choose_clip, top_level
+from tailguard.solvers.whitened.levels import MISFIT, RowLaw, SlopeLaw, choose_clip, top_level
 
 BINS = Bins("signed", -12.0, 6.0, 144)
 N_DRAWS = 200_000
@@ -118,3 +118,28 @@ def test_residuals_are_skewed_or_not_about_their_center():
     far = slopes_of(5.0 + np.random.default_rng(4).exponential(size=N_DRAWS))
     assert replace(far, center=far.law.quantile(0.5)).skewed
     assert replace(SKEWED, center=SKEWED.law.quantile(0.5)).skewed
+
+
+def lengths_of(width):
+    """Lengths of rows of so many columns, some of which are far longer than most."""
+    rows = np.linalg.norm(RNG.standard_t(3.0, (50_000, width)), axis=1)
+    bins = Bins("octaves", -6.0, 4.0, 60)
+    counts = np.bincount(bins.index(rows), minlength=bins.count).astype(float)
+    return RowLaw(Law.of(counts, bins, 1.0), width)
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_a_likelihood_cuts_fewer_rows_than_would_do_but_gives_little_up_for_it(width):
+    """By as much as it may, and no more, beyond the least error of all row limits."""
+    rows, n_rows, mu = lengths_of(width), 20_000, 0.2
+    slopes = SlopeLaw.bounded(1.0)
+
+    def errors():
+        for limit in rows.limits:
+            noise = width * (2.0 * limit / (n_rows * mu)) ** 2
+            yield (rows.variance(limit) / n_rows + noise) / rows.curvature(limit) ** 2
+
+    error, found = np.array(list(errors())), clip(slopes, rows=rows, n_rows=n_rows, mu=mu)
+    allowed = (1.0 + MISFIT / width) * error.min()
+    assert found.row_limit == pytest.approx(rows.limits[error <= allowed].max())
+    assert (found.row_limit > rows.limits[np.argmin(error)]) == (width == 3)

@@ -109,7 +109,8 @@ def fit_spied(noise, *, name, n_rows, mu):
 
     def spied(fit):
         answer = honest(fit)
-        numbers = fit.rounds_mu(), fit.spared, fit.slopes.law.quantile(0.5), fit.slopes.center
+        law, center = fit.slopes.law.quantile(0.5), fit.slopes.center
+        numbers = fit.rounds_mu(), fit.spared, law, center, fit.raised
         fits.append((fit.phase, *numbers))
         return answer
 
@@ -122,10 +123,12 @@ def fit_spied(noise, *, name, n_rows, mu):
 def test_clip_levels_are_chosen_for_what_the_rounds_will_get():
     fits, plan = fit_spied(symmetric, name="choose", n_rows=4_000, mu=1.0)
     (_, usual, none, *_), (*_,), (*_, last) = fits[0], fits[1], fits
+    raised = last[-1]
     spared = [plan.stage(name).mu for name in ("leaning", "calibration", "calibration curvature")]
     assert none == ()
     assert last[2]
-    assert last[1] == pytest.approx(np.sqrt(usual**2 + np.sum(np.square(spared))))
+    assert raised > 1.0
+    assert last[1] == pytest.approx(np.sqrt(usual**2 + raised**2 * np.sum(np.square(spared))))
 
 
 def test_a_spared_correction_comes_back_where_the_last_look_is_skewed(monkeypatch):
@@ -148,8 +151,8 @@ def test_one_look_before_any_round_is_read_about_its_middle():
 def test_later_looks_know_their_middle():
     fits, _ = fit_spied(skewed, name="look_at_slopes", n_rows=4_000, mu=1.0)
     assert len(fits) > 1
-    assert all(center == pytest.approx(middle) for *_, middle, center in fits)
-    assert any(abs(center) > 0.05 for *_, center in fits)
+    assert all(center == pytest.approx(middle) for *_, middle, center, _ in fits)
+    assert any(abs(center) > 0.05 for *_, center, _ in fits)
 
 
 @pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
@@ -312,8 +315,8 @@ def errors_off(scales, monkeypatch):
     """Mean squared errors, in variances of the target, where its place is that many scales off."""
     honest, errors = whitened_newton.find_units, []
 
-    def off(purse, problem):
-        units, known = honest(purse, problem)
+    def off(purse, problem, **more):
+        units, known = honest(purse, problem, **more)
         wrong = units.target_center - scales * units.target_scale
         return replace(units, target_center=wrong), known
 

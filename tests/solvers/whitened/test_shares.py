@@ -12,6 +12,7 @@ from tailguard.solvers.whitened.shares import (
     FEW,
     FEWEST,
     LARGEST_CALIBRATION,
+    LEAST_AGAIN,
     SOME,
     SQUARED,
     shares_for,
@@ -72,8 +73,18 @@ def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
 @every_loss
 def test_units_get_less_of_a_larger_budget(name):
     found = [plan(name, budget)[0] for budget in (200.0, 2e3, 2e4, 2e5, 2e6)]
-    for stage in ("size", "place", "target", "again"):
+    for stage in ("size", "place", "target"):
         assert (np.diff([getattr(shares, stage) for shares in found]) <= 0.0).all()
+    # With the least one sizes leave no room for more.
+    assert (np.diff([shares.again for shares in found[1:]]) <= 0.0).all()
+    assert found[-1].again == LEAST_AGAIN
+
+
+@pytest.mark.parametrize(("budget", "spare"), [(100.0, False), (1e3, True), (1e6, False)])
+def test_places_get_what_sizes_leave_where_it_does_and_is_worth_it(budget, spare):
+    shares, _ = plan("squared", budget)
+    assert (shares.spare_place > 0.0) == spare
+    assert shares.spare_place <= shares.again
 
 
 def test_nothing_is_placed_without_an_intercept_and_classes_have_no_units():

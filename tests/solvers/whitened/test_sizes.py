@@ -6,6 +6,7 @@ import pytest
 from tailguard.solvers.whitened.group import Found
 from tailguard.solvers.whitened.law import standing_out
 from tailguard.solvers.whitened.sizes import (
+    CENTRED,
     COMMON,
     FALSE_ONES,
     ONES,
@@ -112,3 +113,18 @@ def test_ones_that_stand_out_of_noise_make_an_indicator():
     counts[:, :, ONES] += ones
     found = [read_sizes(fit, np.array([NOISE]), N_ROWS).seen[0] for fit in counts]
     assert np.mean(found) > 0.7
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0**20])
+@pytest.mark.parametrize(("share", "columns", "expected"), [
+    (0.36, 16, 0.6), (0.36, 1, 1.0), (0.04, 16, 0.5), (0.04, 256, 0.25), (0.9, 16, CENTRED),
+])  # fmt: skip
+def test_a_column_that_is_mostly_zero_is_scaled_by_how_many_of_its_records_are_not(
+    size, share, columns, expected
+):
+    """By its root mean square, but not so much that rows of few columns get long."""
+    counts = np.zeros((columns, SIZE_BINS.count))
+    counts[:, 0] = (1.0 - share) * N_ROWS
+    counts[:, SIZE_BINS.index(1.5 * size)] = max(share * N_ROWS, 10.0 * NOISE)
+    found = read_sizes(counts, np.full(columns, NOISE), N_ROWS)
+    assert found.scale == pytest.approx(1.5 * size * expected, rel=1e-6)

@@ -78,7 +78,37 @@ def test_a_second_look_is_taken_where_some_scale_was_not_seen_and_may_be(others,
     z[others:, 1] = 0.0
     purse, problem = purse_over(z, z[:, 0], MU, size=size, place=0.1, again=0.4)
     find_units(purse, problem)
-    assert (purse.left() < purse.plan.stage("size again").mu) == asked
+    assert (purse.unspent("size again") < purse.plan.stage("size again").mu) == asked
+
+
+def test_a_second_look_spends_no_more_than_its_columns_need():
+    """A column that is full but was hidden by chance needs less than a rare one."""
+    spent = []
+    for others in (N_ROWS // 4, N_ROWS // 40):
+        z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
+        z[others:, 1] = 0.0
+        purse, problem = purse_over(z, z[:, 0], MU, size=3e-5, place=0.1, again=0.4)
+        _, seen = find_units(purse, problem)
+        assert seen.all()
+        planned = purse.plan.stage("size again").mu
+        spent.append(np.sqrt(planned**2 - purse.unspent("size again") ** 2))
+    assert spent[0] < 0.2 * planned
+    assert spent[1] > 5.0 * spent[0] > 0.0
+
+
+@pytest.mark.parametrize(("again", "spare", "expected"), [
+    (0.2, 0.0, 0.1), (0.2, 0.05, 0.15), (0.02, 0.05, 0.12),
+])  # fmt: skip
+def test_places_spend_what_no_size_was_asked_again_for(again, spare, expected):
+    z = 30.0 + np.random.default_rng(7).standard_normal((N_ROWS, 2))
+    purse, problem = purse_over(z, z[:, 0], MU, size=0.3, place=0.1, again=again, pairs=0.05)
+    before = purse.plan.total_mu**2
+    find_units(purse, problem, spare_place=spare)
+    target = sum(s.total_mu**2 for s in purse.plan.stages if s.name.startswith("target"))
+    sizes, pairs = (purse.plan.stage(name).total_mu ** 2 for name in ("size", "spread"))
+    placed = before - purse.left() ** 2 - target - sizes - pairs
+    assert placed <= expected * MU**2 * (1.0 + 1e-9)
+    assert placed > 0.6 * expected * MU**2  # the second closer look may have nothing to do
 
 
 def test_empty_columns_do_not_hide_a_rare_one():

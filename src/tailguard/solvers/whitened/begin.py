@@ -27,6 +27,7 @@ from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.shares import ENOUGH_EVENTS, enough
 from tailguard.solvers.whitened.stages import LENGTH_BINS, Shares
+from tailguard.solvers.whitened.units import UNITS
 
 __all__ = ["begin", "constant_alone", "go_on_alone"]
 
@@ -58,6 +59,8 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
     residual = target_units(problem) == "location-scale"
     size, d = problem.size, problem.n_features
     alive = np.concatenate([seen[:d], np.ones(1 + residual)]).astype(np.float64)
+    later = (stage.total_mu**2 for stage in purse.plan.stages if stage.name not in UNITS)
+    spare = purse.left(reserve=math.sqrt(sum(later)))
     # The constant is measured also where it is no coefficient: it tells the mean row.
     view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual)
     moments, noise_std, limit = _moments(purse, problem, view)
@@ -75,6 +78,7 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
     view = View(problem.scored, units, whitening)
     mean_row, stretch = moments[:size, d], whitened.stretch(level)
     fit = Fit(purse, problem, shares, view, weights, mean_row, whitened.effective, stretch)
+    fit.take_over(spare)
     if residual and not problem.intercept:
         mean = whitening.T @ fit.mean_row
         fit.shift = max(0.0, float(mean @ mean) - noise_std**2 / 2.0 * float((whitening**2).sum()))

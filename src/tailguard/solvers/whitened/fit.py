@@ -22,7 +22,7 @@ from tailguard.solvers.whitened.leaning import Leaning
 from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.purse import Purse, usable
-from tailguard.solvers.whitened.stages import Shares, rounds_of
+from tailguard.solvers.whitened.stages import CORRECTION, ROUNDS, Shares, rounds_of
 
 __all__ = ["Arrival", "Fit"]
 
@@ -83,6 +83,8 @@ class Fit:
         Stages that were given up for more of the rounds.
     moved
         Whether the constant was read off residuals before the rounds.
+    raised
+        How many times their planned mu rounds and corrections may spend, since units took less.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class Fit:
     leaning: Leaning | None = None
     spared: tuple[str, ...] = ()
     moved: bool = False
+    raised: float = 1.0
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -166,7 +169,7 @@ class Fit:
 
     def mu(self, stage: str) -> float:
         """Return what one release of the stage may spend."""
-        return self.purse.plan.stage(stage).mu
+        return self._times(stage) * self.purse.plan.stage(stage).mu
 
     def now(self, stage: str) -> str:
         """Return the name of the stage that is for the phase under way: an early one, or not."""
@@ -175,9 +178,20 @@ class Fit:
 
     def total_mu(self, *stages: str) -> float:
         """Return the mu of all releases of some stages; what is not planned has none."""
-        return math.sqrt(
-            sum(self.purse.plan.stage(name).total_mu ** 2 for name in stages if self.has(name))
-        )
+        planned = (name for name in stages if self.has(name))
+        mus = (self._times(name) * self.purse.plan.stage(name).total_mu for name in planned)
+        return math.sqrt(sum(mu**2 for mu in mus))
+
+    def take_over(self, spare: float) -> None:
+        """Let rounds and corrections have what else was planned before and not spent."""
+        rounds = map(rounds_of, range(len(self.shares.rounds)))
+        # A hair below, since sums of squares are rounded.
+        more = spare**2 * (1.0 - 1e-9) / self.total_mu(*rounds, *CORRECTION) ** 2
+        self.raised = math.sqrt(1.0 + more)
+
+    def _times(self, stage: str) -> float:
+        """Return how many times its planned mu a stage may spend."""
+        return self.raised if stage in CORRECTION or stage.startswith(ROUNDS) else 1.0
 
     def rounds_mu(self) -> float:
         """Return the mu of all rounds that read what this phase does, and of what is spared."""

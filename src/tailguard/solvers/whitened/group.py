@@ -106,6 +106,10 @@ class Group:
         """Return what one release of the stage may spend."""
         return self.purse.plan.stage(self.prefix + stage).mu
 
+    def unspent(self, stage: str) -> float:
+        """Return the mu of a stage of these columns that was not spent."""
+        return self.purse.unspent(self.prefix + stage)
+
     def histograms(
         self,
         chosen: IntArray,

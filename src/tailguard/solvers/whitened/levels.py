@@ -21,7 +21,9 @@ __all__ = ["LEANING", "Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
 
 FloatArray = NDArray[np.float64]
 
-SMALLEST_KEPT = 0.5  # share of the curvature that a slope limit must keep
+SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
+# What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
+MISFIT = 0.5
 LEANING = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
 SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
 BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
@@ -236,7 +238,7 @@ def choose_clip(
     # Rows are counted with their curvature, which is the variance where no slopes tell that.
     weight = 1.0 if slopes.always is not None else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()
-    best = None
+    clips = []
     for row_limit in rows.limits:
         noise = width * (2.0 * row_limit * slope_limits / (n_rows * mu)) ** 2
         sampling = rows.variance(row_limit) / weight * spread / n_rows
@@ -244,8 +246,12 @@ def choose_clip(
         error = (sampling + noise + squared_bias) / total**2
         error = np.where(allowed, error, np.inf)
         place = int(np.argmin(error))
-        if best is None or error[place] < best.error:
-            numbers = (row_limit, slope_limits[place], total[place], error[place])
-            best = Clip(*map(float, numbers))
-    assert best is not None
-    return best
+        numbers = (row_limit, slope_limits[place], total[place], error[place])
+        clips.append(Clip(*map(float, numbers)))
+    best = min(clips, key=lambda clip: clip.error)
+    if slopes.always is None:
+        return best
+    # Cut rows move the optimum where no linear score is true.
+    near = (1.0 + MISFIT / width) * best.error
+    good = (clip for clip in clips if clip.error <= near)
+    return max(good, key=lambda clip: clip.row_limit, default=best)

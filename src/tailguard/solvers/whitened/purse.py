@@ -1,4 +1,4 @@
-"""The plan's budget while it is spent: what a stage leaves over goes to the last rounds.
+"""The plan's budget while it is spent: what a stage leaves over goes to later ones.
 
 Some stages were planned on a random sample of the records, one for all of them: it is drawn when
 the first of them asks. What such a stage costs is charged in full, as if it read all records.
@@ -10,6 +10,7 @@ as the sum of squares stays within what was reserved. McSherry 2009, Theorem 4: 
 """
 
 import math
+from collections import defaultdict
 from itertools import chain, count
 from typing import Any
 
@@ -77,6 +78,7 @@ class Purse:
         self.gate = gate
         self.whole = False
         self._spent = 0.0
+        self._spent_on: dict[str, float] = defaultdict(float)
         self._sample: Block | None = None
 
     def ask(self, query: Query, state: Any, mu: float, stage: str = "") -> FloatArray:
@@ -88,6 +90,7 @@ class Purse:
         if isinstance(view, View) and not view.reads(state):
             raise UnusableError
         self._spent += mu**2
+        self._spent_on[stage] += mu**2
         if not self.samples(stage):
             return self.gate.ask(query, state, mu=mu)
         if self._sample is None:
@@ -115,6 +118,11 @@ class Purse:
         if self.samples(stage):
             return int(self.plan.settings[SAMPLED])
         return self.plan.problem.n_rows
+
+    def unspent(self, stage: str) -> float:
+        """Return the mu of a stage that its releases have not spent; 0 if it was not planned."""
+        planned = sum(each.total_mu**2 for each in self.plan.stages if each.name == stage)
+        return math.sqrt(max(planned - self._spent_on[stage], 0.0))
 
     def left(self, reserve: float = 0.0) -> float:
         """Return the mu that is left when ``reserve`` is kept for later stages."""

@@ -123,8 +123,12 @@ TARGET_MARGIN, LARGEST_TARGET = 4.0, 0.16  # times that: without the target all 
 # Both looks at sizes together: times that, where losses are residuals, since columns that are
 # mostly zero have few records to show. The second one takes some of the rounds' budget, but only
 # where some size was not seen and may be.
-RARE, LEAST_AGAIN, LARGEST_AGAIN = 15.0, 0.015, 0.2
-PLACED, LARGEST_PLACE = 0.6, 0.12  # times that: places are sought in fewer windows
+RARE, LEAST_AGAIN, LARGEST_AGAIN = 100.0, 0.015, 0.2
+# Times that: places are sought in fewer windows. Likelihoods have the more left for them.
+PLACED, PLACED_OF_LIKELIHOOD, LARGEST_PLACE = 0.6, 1.5, 0.12
+# Times that, where the second look at sizes would leave it: closer looks at many columns show how
+# far those that lie away from zero spread.
+AMPLE = 3.0
 # Times that: pairs are half as many. Where they would cost more than the largest share they are
 # left to the few columns whose centres stay coarse.
 PAIRED, LARGEST_PAIRS = 8.0, 0.12
@@ -233,8 +237,13 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
     room = shares.rest(problem) - LEAST_ROUNDS
     both = (RARE if residual else 1.0) * wanted
     again = max(min(max(both - size, LEAST_AGAIN), LARGEST_AGAIN, room / 2.0), 0.0)
-    place = min(max(PLACED * wanted, shares.place), shares.place + max(room - again, 0.0))
-    return replace(shares, again=again, place=min(place, LARGEST_PLACE))
+    placed = (PLACED if residual else PLACED_OF_LIKELIHOOD) * wanted
+    place = min(max(placed, shares.place), shares.place + max(room - again, 0.0))
+    place = min(place, LARGEST_PLACE)
+    spare = AMPLE * wanted - place
+    return replace(
+        shares, again=again, place=place, spare_place=spare if 0.0 < spare <= again else 0.0
+    )
 
 
 def _share_to_see(columns: int, problem: Problem, mu: float) -> float:

@@ -38,6 +38,7 @@ COMMON, RARER = 32.0, 100.0
 # A column is asked for again if its records that are not zero may be so many noise standard
 # deviations after that.
 HOPE = 3.0
+SURELY = 6.0  # times what a window must have that holds all: bulks hold less, and these were hidden
 MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
 CENTRED = 1.4  # typical difference over typical size of a normal column with mean zero
 SEEN_PAIRS = 0.12  # share of the records by which pairs of a typical column stand out
@@ -67,11 +68,15 @@ def find_sizes(group: Group) -> Found:
     found = Found.nothing(len(group))
     counts, noise = np.zeros((len(group), SIZE_BINS.count)), np.full(len(group), np.inf)
     for stage in ("size", "size again"):
-        hidden = np.flatnonzero(~found.seen)
-        if group.plans(stage) and stage != "size":
-            hidden = _hopeful(group, stage, hidden, group.n_rows() - counts[:, 0], noise)
-        if hidden.size and group.plans(stage):
-            more, noise_std = group.histograms(hidden, SIZE_BINS, group.mu(stage), stage)
+        if not group.plans(stage):
+            continue
+        hidden, mu = np.flatnonzero(~found.seen), group.mu(stage)
+        if stage != "size":
+            others = group.n_rows() - counts[:, 0]  # that are not zero, give or take the noise
+            hidden = _hopeful(hidden, mu, others + noise, noise)
+            mu = min(mu, _mu_to_see((others - noise)[hidden]))
+        if hidden.size:
+            more, noise_std = group.histograms(hidden, SIZE_BINS, mu, stage)
             weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
             counts[hidden] += weight[:, None] * (more - counts[hidden])
             noise[hidden] = noise_std * np.sqrt(weight)
@@ -107,10 +112,11 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> Found:
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         law = _law_of(row, noise_std)
         size = law.quantile(0.5)
+        rarity = _rarity(row, noise_std, total, len(counts))
         if law.seen > (least if abs(math.log2(size)) < COMMON else least_far):
-            found.scale[column] = size * (1.0 if found.zeros[column] else CENTRED)
+            found.scale[column] = size * (rarity if found.zeros[column] else CENTRED)
         elif _is_indicator(row, noise_std, total, len(counts)):
-            found.scale[column] = 1.0
+            found.scale[column] = rarity
     return found
 
 
@@ -145,26 +151,40 @@ def find_spreads(group: Group, found: Found) -> None:
             found.scale[column] = np.nan
 
 
-def _hopeful(
-    group: Group, stage: str, hidden: IntArray, others: FloatArray, noise: FloatArray
-) -> IntArray:
+def _hopeful(hidden: IntArray, mu: float, at_most: FloatArray, noise: FloatArray) -> IntArray:
     """Return which of the hidden columns may be seen at one more release: as many as can be.
 
-    ``others`` counts their records that are not zero, with ``noise``. The fewer columns are asked
-    for, the less noise each has.
+    They have ``at_most`` so many records that are not zero; ``noise`` is that of a column by now.
+    The fewer columns are asked for, the less noise each has.
     """
-    at_most = others[hidden] + noise[hidden]
-    order = np.argsort(-at_most, kind="stable")
+    order = np.argsort(-at_most[hidden], kind="stable")
     ordered = hidden[order]
-    anew = np.sqrt(2.0 * np.arange(1, hidden.size + 1)) / group.mu(stage)
+    anew = np.sqrt(2.0 * np.arange(1, hidden.size + 1)) / mu
     expected = anew / np.sqrt(1.0 + (anew / noise[ordered]) ** 2)
-    hopeful = np.flatnonzero(at_most[order] > HOPE * expected)
+    hopeful = np.flatnonzero(at_most[ordered] > HOPE * expected)
     return np.sort(ordered[: hopeful[-1] + 1 if hopeful.size else 0])
+
+
+def _mu_to_see(others: FloatArray) -> float:
+    """Return the mu at which columns with so many records, in a few octaves, surely stand out."""
+    size = max(others.size, 1)
+    least = max(float(others.min(initial=math.inf)), 1.0)
+    return SURELY * standing_out(size) * math.sqrt(2.0 * size) / least
 
 
 def _law_of(row: FloatArray, noise_std: float) -> Law:
     """Read octaves without the first."""
     return Law.of(np.concatenate([[0.0], row[1:]]), SIZE_BINS, noise_std)
+
+
+def _rarity(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
+    """Return the scale of a column that is mostly zero, over the size of its other records.
+
+    It is what its root mean square tells, but not so small that rows with one of these would be
+    far longer than others, and be cut.
+    """
+    others = max(total - row[0], noise_std) / total
+    return min(max(math.sqrt(others), 1.0 / math.sqrt(math.sqrt(columns))), 1.0)
 
 
 def _is_indicator(row: FloatArray, noise_std: float, total: float, columns: int) -> bool:

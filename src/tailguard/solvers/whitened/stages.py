@@ -19,6 +19,7 @@ __all__ = [
     "CORRECTION",
     "LADDER_LEVELS",
     "LENGTH_BINS",
+    "ROUNDS",
     "SLOPE_BINS",
     "Shares",
     "rounds_of",
@@ -42,6 +43,7 @@ LADDER_LEVELS = 4
 
 EVENLY = ", their slopes within one half"
 CORRECTION = ("leaning", "calibration", "calibration curvature")
+ROUNDS = "rounds of phase"
 DIRECTIONS = 3  # that are calibrated at most
 COMING_NEAR = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -56,6 +58,8 @@ class Shares:
         Size, place and spread of the target.
     size, again, place, pairs
         Of the other columns: the first and the second look at sizes; centres; differences of pairs.
+    spare_place
+        What places may have besides, of what the second look at sizes leaves.
     constant, norms, moments, lengths, slopes, curvature, leaning, calibration, variance
         The stages of these names.
     rounds
@@ -81,6 +85,7 @@ class Shares:
     again: float = 0.0
     place: float = 0.03
     pairs: float = 0.03
+    spare_place: float = 0.0
     constant: float = 0.0
     norms: float = 0.01
     moments: float = 0.10
@@ -156,7 +161,7 @@ def rounds_of(phase: int) -> str:
     >>> rounds_of(0)
     'rounds of phase 1'
     """
-    return f"rounds of phase {phase + 1}"
+    return f"{ROUNDS} {phase + 1}"
 
 
 def _weights(shares: Shares) -> list[float]:

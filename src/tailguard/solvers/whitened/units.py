@@ -24,7 +24,7 @@ from tailguard.solvers.whitened.places import FINE_BINS, PLACE_BINS, REFINEMENTS
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.sizes import SIZE_BINS, find_sizes, find_spreads, sizes_at
 
-__all__ = ["find_units", "units_stages"]
+__all__ = ["UNITS", "find_units", "units_stages"]
 
 BoolArray = NDArray[np.bool_]
 
@@ -39,6 +39,8 @@ PURPOSES = {
     "fine place": "a closer look at centres far from zero",
     "spread": "a private scale where centres are coarse, or for every column",
 }
+UNITS = tuple(PURPOSES)
+"""The stages that units come from."""
 # What of the target's share goes to its size, its place and its spread.
 TARGET_SIZE, TARGET_PLACE, TARGET_SPREAD = 0.5, 0.35, 0.15
 LARGEST_SCALE = 2.0**150
@@ -90,10 +92,13 @@ def units_stages(
     ]
 
 
-def find_units(purse: Purse, problem: Problem) -> tuple[Units, BoolArray]:
+def find_units(
+    purse: Purse, problem: Problem, *, spare_place: float = 0.0
+) -> tuple[Units, BoolArray]:
     """Release the histograms and turn them into units; say which columns were seen.
 
-    Where the target is not, only a constant will be fitted, and its columns are not asked for.
+    What no second look at sizes asks for goes to places, up to ``spare_place`` of ``mu**2``. Where
+    the target is not seen only a constant will be fitted, and no columns are asked for.
 
     Examples
     --------
@@ -121,7 +126,7 @@ def find_units(purse: Purse, problem: Problem) -> tuple[Units, BoolArray]:
         alone = shifted and not found.seen.any()
     if not alone and not is_target.all():
         group = Group(purse, tuple(map(int, indices[~is_target])))
-        found = _others(group, shifted=_shifted(problem))
+        found = _others(group, spare_place, shifted=_shifted(problem))
         whole.center[~is_target], whole.scale[~is_target] = found.center, found.scale
     return _units(columns, problem, whole), whole.seen
 
@@ -131,7 +136,7 @@ def _shifted(problem: Problem, *, target: bool = False) -> bool:
     return problem.intercept and (not target or target_units(problem) == "location-scale")
 
 
-def _others(group: Group, *, shifted: bool) -> Found:
+def _others(group: Group, spare_place: float, *, shifted: bool) -> Found:
     """Measure the features and the offset, as far as noise lets them be seen.
 
     Whose place is one bin, however close the look, is taken to have one value in most records, not
@@ -141,10 +146,19 @@ def _others(group: Group, *, shifted: bool) -> Found:
     found = find_sizes(group)
     if shifted and found.seen.any():
         sizes = found.scale.copy()
-        spikes = find_places(group, found, group.mu("place"), group.mu("fine place"), "place")
+        place, fine = _place_mu(group, spare_place)
+        spikes = find_places(group, found, place, fine, "place")
         found.scale[spikes] = sizes[spikes]
         find_spreads(group, found)
     return found
+
+
+def _place_mu(group: Group, spare_place: float) -> tuple[float, float]:
+    """Return what the first and a closer look at places may spend."""
+    place, fine = group.mu("place"), group.mu("fine place")
+    spare = min(spare_place * group.purse.plan.total_mu**2, group.unspent("size again") ** 2)
+    times = math.sqrt(1.0 + spare / (place**2 + REFINEMENTS * fine**2))
+    return times * place, times * fine
 
 
 def _target(group: Group, *, shifted: bool) -> Found:
