@@ -120,7 +120,10 @@ class Purse:
         return self.plan.problem.n_rows
 
     def unspent(self, stage: str) -> float:
-        """Return the mu of a stage that its releases have not spent; 0 if it was not planned."""
+        """Return the mu of a stage that releases which name it have not spent; 0 if not planned.
+
+        What borrows from it names another stage: ``left`` alone knows what is left of the whole.
+        """
         planned = sum(each.total_mu**2 for each in self.plan.stages if each.name == stage)
         return math.sqrt(max(planned - self._spent_on[stage], 0.0))
 
