@@ -87,6 +87,17 @@ def test_many_columns_and_few_records_give_a_finite_answer():
         assert np.isfinite(fitted.intercept_)
 
 
+@pytest.mark.parametrize("seed", [19, 31, 40])
+def test_a_quantile_of_few_records_is_fitted_where_noise_hides_the_residuals_near_it(seed):
+    """With these seeds noise leaves no residuals near zero, and steps would have no bound."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(4.0, (500, 5))
+    y = X.sum(axis=1) + rng.standard_t(3.0, 500)
+    budget = {"epsilon": 1.0, "delta": 500**-1.1, "random_state": seed}
+    off = np.mean(np.abs(tg.QuantileRegression(**budget).fit(X, y).predict(X) - y))
+    assert off < 0.7 * np.mean(np.abs(y - np.median(y)))
+
+
 def test_a_record_loss_is_refused_with_the_solver_to_use():
     with pytest.raises(tg.InputError, match="noisy-gradient-descent"):
         tg.minimize(

@@ -11,6 +11,7 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers.base import Plan, Problem
+from tailguard.solvers.whitened import calibration
 from tailguard.solvers.whitened.calibration import CAPS, ROW_LIMIT, _kept, calibrate
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
@@ -165,3 +166,15 @@ def test_where_the_constant_alone_is_off_the_coefficients_stay(mu):
     _, other, constant = np.median(errors, axis=0)
     assert other < 0.015
     assert constant < 0.6 * 0.3
+
+
+def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
+    def doubting(*words, **more):
+        kept, dropped = _kept(*words, **more)
+        return np.zeros(kept.size), kept + dropped + 9.0
+
+    honest = calibrated(1.0, 5.0).fit
+    monkeypatch.setattr(calibration, "_kept", doubting)
+    doubtful = calibrated(1.0, 5.0).fit
+    assert (np.linalg.norm(honest.calibrated, axis=0) < 1.0).all()
+    assert (np.linalg.norm(doubtful.calibrated, axis=0) > 8.0).all()

@@ -42,6 +42,17 @@ def test_the_density_at_the_quantile_is_the_curvature_of_a_quantile_loss():
     assert median.curvature(1.0) == pytest.approx(0.399, abs=0.03)
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_bounded_slopes_rise_as_near_the_fit_where_no_residual_is_near_zero(level):
+    loss, draws = tg.losses.Quantile(level, width=0.1), RNG.standard_normal(N_DRAWS)
+    # Residuals are predictions less targets: the share ``level`` of them is below zero at the fit.
+    there = slopes_of(draws - np.quantile(draws, 1.0 - level), loss)
+    away = slopes_of(np.concatenate([draws, draws])[np.abs(np.tile(draws, 2)) > 0.3] + 9.0, loss)
+    assert there.curvature(1.0) == pytest.approx([0.399, 0.175][level > 0.5], abs=0.02)
+    assert 0.25 < away.curvature(1.0) / there.curvature(1.0) < 1.0
+    assert slopes_of(draws + 9.0).curvature(1.0) == pytest.approx(0.0, abs=1e-3)  # squared: clipped
+
+
 def test_without_noise_heavy_tails_are_clipped_and_normal_ones_are_not():
     assert clip(HEAVY).slope_limit < 5.0
     assert clip(NORMAL).slope_limit > 2.5

@@ -29,6 +29,7 @@ SKEWED = 0.15  # net share of what clipping takes away from which residuals coun
 BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
+LEAST_RISE = 0.5  # of what bounded slopes rise about a fit that leaves such residuals
 
 
 @dataclass(frozen=True)
@@ -162,19 +163,36 @@ class SlopeLaw:
         return self.law.mean(np.maximum(sizes - limit, 0.0)) + float(hidden)
 
     def curvature(self, limit: float) -> float:
-        """Mean rise of the clipped slope with the residual."""
+        """Mean rise of the clipped slope with the residual.
+
+        Bounded slopes may not rise at all where noise or a start that is off left no residuals:
+        then about where they balance, over all that is typical, tells how they will near the fit.
+        """
         if self.always is not None:
             return self.always
-        step = max(SECANT * self.spread, 1e-12)
-        rise = np.clip(self.slopes(step), -limit, limit) - np.clip(
-            self.slopes(-step), -limit, limit
-        )
-        return self.law.mean(rise) / (2.0 * step)
+        now = self._rise(limit, 0.0, SECANT)
+        if not self._bounded:
+            return now
+        shifts = -self.law.points
+        balance = [abs(self.law.mean(self.slopes(shift))) for shift in shifts]
+        there = self._rise(limit, float(shifts[np.argmin(balance)]), 1.0)
+        return max(now, LEAST_RISE * there)
+
+    def _rise(self, limit: float, shift: float, step: float) -> float:
+        """Mean rise about shifted residuals, over a step of so many typical ones either way."""
+        step = max(step * self.spread, 1e-12)
+        low, high = (np.clip(self.slopes(shift + way), -limit, limit) for way in (-step, step))
+        return self.law.mean(high - low) / (2.0 * step)
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether slopes are those of residuals and bounded."""
+        return self.loss is not None and np.isfinite(self.loss.slope_bound())
 
     @property
     def limits(self) -> FloatArray:
         """Candidates for the limit: the slope bound, or the magnitudes of slopes."""
-        if self.loss is not None and np.isfinite(self.loss.slope_bound()):
+        if self.loss is not None and self._bounded:
             return np.array([self.loss.slope_bound()])
         sizes = np.unique(np.abs(self.slopes()))
         return np.asarray(sizes[sizes > 0.0])
