@@ -279,3 +279,15 @@ def test_a_block_of_another_width_is_refused():
     kernel = make_kernel(np.random.default_rng(14), "squared", 2)
     with pytest.raises(InputError, match="center must have one entry per feature"):
         kernel.sum_block(RecordBlock(np.zeros((3, 5)), np.zeros(3)))
+
+
+@pytest.mark.parametrize("center", [0.0, 0.7, -3.0])
+def test_absent_offsets_are_zeros(center):
+    rng = np.random.default_rng(3)
+    kernel = make_kernel(rng, "poisson", 3, offset_center=center)
+    block = make_block(rng, 1_100, 3, extreme=False, offset=False)
+    exposed = replace(block, offset=np.zeros(block.n_rows))
+    np.testing.assert_array_equal(kernel.sum_block(block), kernel.sum_block(exposed))
+    if center:
+        other = replace(kernel, offset_center=0.0).sum_block(block)
+        assert (kernel.sum_block(block) != other).all()

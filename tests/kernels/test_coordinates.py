@@ -261,3 +261,15 @@ def test_a_block_that_does_not_fit_the_rows_is_refused(block):
     kernel = means(1, "clamped", n_rows=5)
     with pytest.raises(InputError, match="n_rows must cover every block"):
         kernel.sum_block(RecordBlock(np.zeros((length, 1)), first=first))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_absent_offsets_are_zeros(compiled):
+    rng = np.random.default_rng(3)
+    kernel = make_kernel(rng, "poisson", 3, "clamped", n_rows=1_100, offset_center=0.7)
+    kernel = kernel if compiled else replace(kernel, loss=InNumPyOnly(kernel.loss))
+    block = make_block(rng, 1_100, 3, extreme=False, offset=False)
+    exposed = replace(block, offset=np.zeros(block.n_rows))
+    sums = [kernel.sum_block(each) for each in (block, exposed)]
+    np.testing.assert_array_equal(*sums)
+    assert (replace(kernel, offset_center=0.0).sum_block(block) != sums[0]).any()

@@ -142,3 +142,12 @@ def test_columns_that_do_not_fit_are_refused():
             loss=None, center=CENTER, inverse_scale=np.ones(3), intercept=True, whitening=MAP,
             weights=WEIGHTS,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("center", [0.0, 0.7, -3.0])
+def test_absent_offsets_are_zeros(center):
+    exposed = RecordBlock(X, Y, np.zeros(len(X)))
+    model = rows(offset_center=center)
+    scores = [together(model.read(block), "score") for block in (BLOCK, exposed)]
+    np.testing.assert_array_equal(*scores)
+    np.testing.assert_allclose(scores[0], SCORE - center, atol=1e-12)

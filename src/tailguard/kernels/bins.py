@@ -17,7 +17,7 @@ TRANSFORMS = ("octaves", "signed", "linear")
 
 @dataclass(frozen=True)
 class Bins:
-    """``count`` equal bins of ``transform(value)`` from ``low`` on, ``per_unit`` bins a unit.
+    """``count`` equal bins of ``transform(value / unit)`` from ``low`` on, ``per_unit`` for each 1.
 
     ``"octaves"`` is ``log2(|value|)``, ``"signed"`` is ``sign(value) * log2(1 + |value|)``, and
     ``"linear"`` the value itself. The first and the last bin reach to the ends of the line, so that
@@ -36,17 +36,19 @@ class Bins:
     low: float
     per_unit: float
     count: int
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         check_choice("transform", self.transform, TRANSFORMS)
         check_finite("low", self.low)
         check_positive("per_unit", self.per_unit)
         check_integer("count", self.count, minimum=2)
+        check_positive("unit", self.unit)
 
     @np.errstate(all="ignore")
     def index(self, values: ArrayLike) -> IntArray:
         """Return the bin of each value."""
-        value = np.asarray(values, dtype=np.float64)
+        value = np.asarray(values, dtype=np.float64) / self.unit
         if self.transform == "octaves":
             value = np.log2(np.abs(value))
         elif self.transform == "signed":
@@ -64,7 +66,9 @@ class Bins:
 
     def value(self, place: ArrayLike) -> FloatArray:
         """Return the value at a place counted in bins, 0 being the lower edge of the first."""
-        return self._value(self.low + np.asarray(place, dtype=np.float64) / self.per_unit)
+        return self.unit * self._value(
+            self.low + np.asarray(place, dtype=np.float64) / self.per_unit
+        )
 
     def _value(self, transformed: FloatArray) -> FloatArray:
         if self.transform == "octaves":

@@ -21,9 +21,9 @@ class ScoreModel:
 
     One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
     ``u = (x - center) * inverse_scale``, with a constant 1 appended if ``intercept``, the target
-    ``(y - target_center) / target_scale`` and the offset ``o - offset_center``; both are zero where
-    there is no such column. Its row is cut to norm ``row_limit``, the slope of the loss at its
-    score to ``slope_limit``.
+    ``(y - target_center) / target_scale``, zero where there is no such column, and the offset
+    ``o - offset_center``, where no such column is one of zeros. Its row is cut to norm
+    ``row_limit``, the slope of the loss at its score to ``slope_limit``.
 
     Attributes
     ----------

@@ -70,8 +70,7 @@ def score_gradients(model: Any, records: RecordBlock) -> FloatArray:
     target, offset = records.vector("target"), records.vector("offset")
     if records.target is not None:
         target = (target - model.target_center) / model.target_scale
-    if records.offset is not None:
-        offset = offset - model.offset_center
+    offset = offset - model.offset_center
     # Row by row, unlike BLAS: nothing about one record may change a bit of another's score.
     score = np.einsum("ij,j->i", rows, model.weights) + offset
     slope = np.ones(records.n_rows) if model.loss is None else model.loss.slope(score, target)

@@ -76,6 +76,8 @@ def load_known(
     """Standardise the targets and offsets of some records of one chunk."""
     load(targets, start, stop, limits.target_center, limits.target_scale, space.targets)
     load(offsets, start, stop, limits.offset_center, 1.0, space.offsets)
+    if offsets.size == 0 and limits.offset_center != 0.0:
+        space.offsets[: stop - start] = -limits.offset_center
 
 
 @njit(**MERGED)

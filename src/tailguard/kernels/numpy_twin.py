@@ -68,8 +68,7 @@ def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
     target, offset = chunk.vector("target"), chunk.vector("offset")
     if chunk.target is not None:
         target = (target - model.target_center) / model.target_scale
-    if chunk.offset is not None:
-        offset = offset - model.offset_center
+    offset = offset - model.offset_center
     radius = np.minimum(norm, model.row_limit)
     score = radius * (direction @ model.weights) + offset
     slope = np.ones(chunk.n_rows) if model.loss is None else model.loss.slope(score, target)

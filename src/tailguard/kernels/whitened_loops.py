@@ -48,10 +48,12 @@ def _standardise(
     """Leave the scaled row of each record, and the power of two that it counts in.
 
     A void record becomes a row of zeros in units of zero. Known are standardised targets and
-    offsets, NaN where they are not finite and zeros where there are none.
+    offsets, NaN where they are not finite; where there are none zeros stand for them.
     """
     load(targets, 0, targets.size, shifts[0], shifts[1], known[0])
     load(offsets, 0, offsets.size, shifts[2], 1.0, known[1])
+    if offsets.size == 0 and shifts[2] != 0.0:
+        known[1] = -shifts[2]
     n_features, width = center.size, rows.shape[1]
     bits = rows.view(np.int64)
     for i in range(len(features)):

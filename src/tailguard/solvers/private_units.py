@@ -28,7 +28,7 @@ from tailguard.solvers.bisection import (
 )
 from tailguard.solvers.limits import centre_fraction
 
-__all__ = ["Columns", "buy_units", "fewest_records", "target_units", "units_stages"]
+__all__ = ["Columns", "buy_units", "fewest_records", "target_units", "units_stages", "unmet_shift"]
 
 FloatArray = NDArray[np.float64]
 
@@ -83,6 +83,22 @@ def target_units(problem: Problem) -> str:
     return problem.scored.target_units if problem.scored else "none"
 
 
+def unmet_shift(problem: Problem, target_scale: float) -> float:
+    """Return what scores are short of where a log link has no intercept to take up the scale.
+
+    Dividing the target divides what is expected, so that much has to come off every score.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Poisson(), n_rows=10, n_features=1, intercept=False)
+    >>> unmet_shift(problem, 8.0) == float(np.log(8.0))
+    True
+    """
+    alone = target_units(problem) == "scale" and not problem.intercept
+    return float(np.log(target_scale)) if alone else 0.0
+
+
 def units_stages(problem: Problem, total_mu: float) -> tuple[Stage, Stage]:
     """Plan the two searches at an equal share per release.
 
@@ -127,6 +143,8 @@ def buy_units(gate: Gate, problem: Problem, spread: Stage, location: Stage) -> U
     center = _locations(gate, columns, _fractions(columns, problem), location)
     scale = np.where(np.isnan(scale), np.maximum(1.0, np.abs(center)), scale)
     scale = np.maximum(scale, np.abs(center) * RELATIVE_RESOLUTION)
+    if not problem.intercept:  # nothing would take up what is moved
+        scale, center = np.maximum(scale, np.abs(center)), np.zeros(center.size)
     scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
     return _assemble(columns, center, scale, problem)
 
@@ -194,6 +212,7 @@ def _assemble(columns: Columns, center: FloatArray, scale: FloatArray, problem: 
         if target_units(problem) == "scale":
             target_center, target_scale = 0.0, max(target_scale, target_center)
     offset_center = float(center[-1]) if columns.offset else 0.0
+    offset_center += unmet_shift(problem, target_scale)
     return Units(
         center[:d], scale[:d], problem.intercept, target_center, target_scale, offset_center
     )

@@ -381,7 +381,7 @@ def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
 def test_the_curvature_of_a_row_at_a_constant_is_its_exponential():
     assert looked_at_rows().weight == pytest.approx(0.3)
     assert looked_at_rows().law.total == pytest.approx(4_000, rel=0.05)
-    assert looked_at_rows(intercept=False).weight == 1.0
+    assert looked_at_rows(intercept=False).law.total < 2_000  # no constant: scores differ
 
 
 @pytest.mark.parametrize("known", [{"arrived": True}, {"exposed": True}])

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.losses.quantile import Quantile
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
@@ -26,7 +27,7 @@ from tailguard.solvers.whitened.levels import RowLaw
 from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.shares import ENOUGH_EVENTS, enough
-from tailguard.solvers.whitened.stages import LENGTH_BINS, Shares
+from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS, Shares
 from tailguard.solvers.whitened.units import UNITS
 
 __all__ = ["begin", "constant_alone", "go_on_alone"]
@@ -36,6 +37,7 @@ BoolArray = NDArray[np.bool_]
 
 BULK, ALMOST_ALL, FURTHEST = 0.4, 0.995, 16.0  # quantiles of row norms; a multiple of the first
 FINE_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
+SEEN = 4.0  # how far a target has to stand out before its quantile is believed
 NEVER = -50.0  # a score at which every likelihood expects nothing
 # Bulk of row lengths, a column, above which some scale or place was noise: then a constant alone is
 # fitted. In units that fit the columns it is about 1.
@@ -79,9 +81,8 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
     mean_row, stretch = moments[:size, d], whitened.stretch(level)
     fit = Fit(purse, problem, shares, view, weights, mean_row, whitened.effective, stretch)
     fit.take_over(spare)
-    if residual and not problem.intercept:
-        mean = whitening.T @ fit.mean_row
-        fit.shift = max(0.0, float(mean @ mean) - noise_std**2 / 2.0 * float((whitening**2).sum()))
+    if not problem.intercept:
+        _without_constant(fit, noise_std)
     if not residual:
         _constant(fit)
     if shares.even:
@@ -107,6 +108,19 @@ def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, fl
     query = SecondMoments(view, limit, limit)
     noise_std = query.noise_std(problem.n_rows, problem.n_features, mu)
     return purse.ask(query, None, mu), noise_std, limit
+
+
+def _without_constant(fit: Fit, noise_std: float) -> None:
+    """Tell how far rows lie from zero; start a log link where they reach the target's scale."""
+    whitening = fit.view.whitening
+    mean = whitening.T @ fit.mean_row
+    square = float(mean @ mean)
+    shift = max(0.0, square - noise_std**2 / 2.0 * float((whitening**2).sum()))
+    if not fit.curved:
+        fit.shift = shift
+    elif fit.log_link and shift > 0.0:
+        short = fit.view.units.offset_center  # what the score of a typical target is above zero
+        fit.weights = whitening @ (mean * short * shift / square)
 
 
 def _constant(fit: Fit) -> None:
@@ -156,11 +170,22 @@ def constant_alone(fit: Fit) -> None:
     if not fit.curved and not fit.arrivals:
         fit.weights = np.zeros(fit.view.height)
         fit.notes.append("the budget showed no residuals: the fit is a constant")
+        if isinstance(fit.problem.scored, Quantile) and fit.problem.intercept:
+            _quantile(fit, fit.problem.scored.level)
     if fit.curved and fit.problem.intercept and not fit.arrivals:
         fit.view = replace(fit.view, loss=fit.problem.scored)
         questions = 2 if fit.log_link and fit.problem.has_offset else 1
         _best_constant(fit, fit.purse.left() / math.sqrt(questions), AT_LAST)
         fit.notes.append("the budget showed no rows: the fit is a constant, asked for once more")
+
+
+def _quantile(fit: Fit, level: float) -> None:
+    """Ask residuals of the target's centre for its quantile, with all that is left."""
+    query = WhitenedHistogram(fit.view, "residual", SLOPE_BINS)
+    counts, noise_std = fit.purse.histograms(query, fit.weights, fit.purse.left())
+    law = Law.of(counts, SLOPE_BINS, noise_std)
+    if law.seen > SEEN:
+        fit.weights[-1] = -law.quantile(1.0 - level)
 
 
 def _best_constant(fit: Fit, mu: float, least: float) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.losses.base import Loss
+from tailguard.losses.quantile import Quantile
 from tailguard.solvers.whitened.law import Law
 
 __all__ = ["LEANING", "Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
@@ -171,7 +172,7 @@ class SlopeLaw:
         if self.always is not None:
             return self.always
         now = self._rise(limit, 0.0, SECANT)
-        if not self._bounded:
+        if not self.levels_off:
             return now
         shifts = -self.law.points
         balance = [abs(self.law.mean(self.slopes(shift))) for shift in shifts]
@@ -185,17 +186,29 @@ class SlopeLaw:
         return self.law.mean(high - low) / (2.0 * step)
 
     @property
-    def _bounded(self) -> bool:
+    def levels_off(self) -> bool:
         """Whether slopes are those of residuals and bounded."""
         return self.loss is not None and np.isfinite(self.loss.slope_bound())
 
     @property
     def limits(self) -> FloatArray:
-        """Candidates for the limit: the slope bound, or the magnitudes of slopes."""
-        if self.loss is not None and self._bounded:
-            return np.array([self.loss.slope_bound()])
+        """Candidates for the limit: the magnitudes of slopes, and the bound if there is one.
+
+        A quantile is no longer one where its slopes are cut.
+        """
         sizes = np.unique(np.abs(self.slopes()))
-        return np.asarray(sizes[sizes > 0.0])
+        sizes = sizes[sizes > 0.0]
+        if self.loss is None or not self.levels_off:
+            return np.asarray(sizes)
+        bound = self.loss.slope_bound()
+        lower = sizes[:0] if isinstance(self.loss, Quantile) else sizes[sizes < bound]
+        return np.append(lower, bound)
+
+    def steepest(self, limit: float) -> float:
+        """Largest rise of slopes within a limit, at the points."""
+        step = max(SECANT * self.spread, 1e-12)
+        rise = self.slopes(step) - self.slopes(-step)
+        return float(np.max(rise, where=np.abs(self.slopes()) <= limit, initial=0.0)) / (2.0 * step)
 
 
 def top_level(slopes: SlopeLaw, row_limit: float, width: int, n_rows: int, mu: float) -> float:
@@ -250,7 +263,8 @@ def choose_clip(
     kept = np.array([slopes.curvature(limit) for limit in slope_limits])
     spread = np.array([slopes.variance(limit) for limit in slope_limits])
     bias = np.array([slopes.bias(limit) for limit in slope_limits])
-    squared_bias = shift * bias**2
+    # A bounded slope that is cut further is the slope of another loss.
+    squared_bias = max(shift, 1.0 if slopes.levels_off else 0.0) * bias**2
     if leaning > 0.0 and slopes.skewed:
         squared_bias += [(leaning * slopes.lost(limit)) ** 2 for limit in slope_limits]
     # Rows are counted with their curvature, which is the variance where no slopes tell that.

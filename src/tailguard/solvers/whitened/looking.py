@@ -12,6 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.losses.base import Loss
+from tailguard.losses.quantile import Quantile
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
@@ -48,6 +50,9 @@ SEEN = 4.0  # a histogram whose bulk stands out less tells nothing
 COARSE, MOST = 0.025, 0.5
 FEW_LOOKS = 2  # that are planned where noise may be so coarse
 LIKELY, SURE = 16.0, 6.0
+NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
+NARROWEST = 1e-6  # part of the target's scale that is told from zero
+SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
 
 
 def weighting(fit: Fit) -> Weighting:
@@ -79,7 +84,8 @@ def look_at_rows(fit: Fit) -> bool:
     """
     mu = fit.mu("lengths")
     # At its first constant a log link bends alike at all records, which then count in full.
-    alike = fit.log_link and not fit.arrivals and not fit.problem.has_offset
+    constant = fit.problem.intercept and not fit.problem.has_offset
+    alike = fit.log_link and constant and not fit.arrivals
     weighted = (fit.curved and not alike) or fit.bent
     weights = weighting(fit) if weighted else Weighting()
     query = WhitenedHistogram(fit.bending, "length", LENGTH_BINS, weights)
@@ -89,7 +95,7 @@ def look_at_rows(fit: Fit) -> bool:
     if law.seen > SEEN:
         weight = 1.0
         if alike:
-            weight = math.exp(float(fit.weights[-1])) if fit.problem.intercept else 1.0
+            weight = math.exp(float(fit.weights[-1]))
         elif fit.curved:
             weight = fit.largest_curvature * law.total / fit.n_rows
         fit.rows = RowLaw(law, fit.effective, weight, fit.cap)
@@ -107,17 +113,20 @@ def look_at_slopes(fit: Fit) -> bool:
     if not fit.has("slopes"):
         return True
     stage = fit.now("slopes")
-    query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", SLOPE_BINS)
+    bins = replace(SLOPE_BINS, unit=_unit(fit))
+    query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", bins)
     counts, noise_std = fit.purse.histograms(query, fit.weights, fit.mu(stage), stage)
     unbounded = not fit.curved and fit.loss.slope_bound() == np.inf
     few = unbounded and len(fit.shares.look) <= FEW_LOOKS
-    law = _coarse_law(fit, counts, noise_std) if few else Law.of(counts, SLOPE_BINS, noise_std)
+    law = _coarse_law(fit, counts, noise_std) if few else Law.of(counts, bins, noise_std)
     center = law.quantile(0.5) if unbounded and fit.problem.intercept else 0.0
     if few and law.seen > SEEN:
         law = law.moved(-center)
         if not fit.arrivals:
             _start_amid(fit, law, center)
         center = 0.0
+    if not fit.curved:
+        fit.view = replace(fit.view, loss=_smoothed(fit, law))
     slopes = SlopeLaw(None if fit.curved else fit.loss, law, center)
     told = law.seen > SEEN and slopes.limits.size > 0  # slopes may all be too small for floats
     # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
@@ -125,6 +134,30 @@ def look_at_slopes(fit: Fit) -> bool:
     if told and not wider:
         fit.slopes = slopes
     return told
+
+
+def _unit(fit: Fit) -> float:
+    """Return in what residuals are counted: where slopes are bounded, what the last look told.
+
+    Bins are as narrow as a quarter of the target's scale about zero, and columns may explain more.
+    """
+    if fit.slopes is None or not fit.slopes.levels_off:
+        return 1.0
+    return min(1.0, max(fit.slopes.spread / NORMAL_SPREAD, NARROWEST))
+
+
+def _smoothed(fit: Fit, law: Law) -> Loss:
+    """Return the loss; that of a quantile is smoothed over a share of residuals, not of targets.
+
+    Where columns explain most of the target that window would hold most residuals, and what is
+    fitted would be no quantile.
+    """
+    loss = fit.problem.scored
+    assert loss is not None
+    if not isinstance(loss, Quantile):
+        return loss
+    spread = SlopeLaw(None, law).spread / NORMAL_SPREAD
+    return replace(loss, width=loss.width * SMOOTHED * min(1.0, max(spread, NARROWEST)))
 
 
 def _coarse_law(fit: Fit, counts: FloatArray, noise_std: float) -> Law:

@@ -24,6 +24,7 @@ LONGEST = 4.0  # no step changes scores by more standard deviations than this
 # The largest part of a Newton step that is gone; by noise of that squared length it is gone in full
 # at most, by more in so much smaller a part. The average of many rounds carries far less noise.
 LARGEST_PART, SHAKEN = 0.5, 0.25
+STEADY = 1.5  # of the part from which on a step swings ever further, 2
 BENDS = (0.2, 4.0)  # within which curvature along the fit is believed
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)  # of a standard normal
 RISE = 1e-3  # half the step of a numerical rise of the mean
@@ -50,12 +51,26 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
     way = fit.view.whitening @ bounded(fit, slanted(fit, -score / curvature))
     start, end = fit.weights, usable(fit.weights + way)
     fit.arrivals.append(Arrival(start, end, noise_std, n_rows))
-    part = min(LARGEST_PART, SHAKEN / (fit.view.width * noise_std**2))
+    part = min(LARGEST_PART, SHAKEN / (fit.view.width * noise_std**2), _steady(fit))
     precision = np.array([arrival.noise_std for arrival in fit.arrivals]) ** -2.0
     if part > precision[-1] / precision.sum():
         fit.weights = start + part * way
     else:
         fit.settle()
+
+
+def _steady(fit: Fit) -> float:
+    """Return the largest part of a step that settles even where slopes rise the most.
+
+    A step twice as long as where the slope is zero swings back as far as it came. Slopes of squared
+    residuals rise by one, at most three times the believed curvature.
+    """
+    if fit.curved or np.isfinite(fit.loss.curvature_bound()):
+        return LARGEST_PART
+    assert fit.clip is not None
+    assert fit.slopes is not None
+    limit = fit.clip.slope_limit
+    return STEADY * fit.slopes.curvature(limit) / max(fit.slopes.steepest(limit), 1e-300)
 
 
 def _left(fit: Fit) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Problem, Stage
-from tailguard.solvers.private_units import Columns, target_units
+from tailguard.solvers.private_units import Columns, target_units, unmet_shift
 from tailguard.solvers.whitened.group import Found, Group
 from tailguard.solvers.whitened.places import FINE_BINS, PLACE_BINS, REFINEMENTS, find_places
 from tailguard.solvers.whitened.purse import Purse
@@ -196,6 +196,7 @@ def _units(columns: Columns, problem: Problem, found: Found) -> Units:
         if target_units(problem) == "location-scale":
             target_center = float(center[d])
     offset_center = float(center[-1]) if columns.offset else 0.0
+    offset_center += unmet_shift(problem, target_scale)
     return Units(
         center[:d], scale[:d], problem.intercept, target_center, target_scale, offset_center
     )
