@@ -88,6 +88,20 @@ def test_every_loss_finds_its_coefficients(name):
     assert (solution.coef_noise_std > 0).all()
 
 
+def test_the_certificate_names_stages_and_groups_rounds():
+    X, y = data("squared", 20_000)
+    _, gate, plan = run("squared", X, y, tg.GDP(1.0))
+    named = {release.stage for release in gate.books.releases}
+    assert {"target size", "place", "spread", "norms", "slopes", "calibration", "variance"} < named
+    assert named - {""} <= {stage.name for stage in plan.stages}
+    page = gate.certificate().to_text().splitlines()
+    rounds = [line.split() for line in page if "rounds of phase" in line]
+    last = len([stage for stage in plan.stages if stage.name.startswith("rounds")])
+    times = plan.stage(f"rounds of phase {last}").times
+    assert [int(line[0]) for line in rounds][-1] == times > 1
+    assert len(rounds) == last
+
+
 def test_exposure_shifts_the_score():
     rng = np.random.default_rng(1)
     X, exposure = rng.standard_normal((20_000, 3)), rng.uniform(0.1, 2.0, 20_000)

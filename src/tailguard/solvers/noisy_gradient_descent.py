@@ -177,6 +177,7 @@ class NoisyGradientDescent:
             blocks=self.batches.blocks(descent, gate),
             asked=descent.asked,
             sample_rows=self.batch_rows,
+            stage=descent.name,
         )
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)

@@ -157,6 +157,7 @@ class ScaledGradientDescent:
             schedule,
             start=np.zeros(query.units.size),
             constraint=L2Ball(float(settings["radius"])),
+            stage=descent.name,
         )
         return _solution(plan, query, schedule, weights, points)
 
