@@ -94,7 +94,8 @@ class ScaledGradientDescent:
         require(
             problem.scored is not None,
             "solver 'scaled-gradient-descent' needs a loss of one score; "
-            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent'.",
+            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent' and a "
+            "constraint.",
         )
         require(
             problem.constraint is None,

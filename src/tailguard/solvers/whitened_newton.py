@@ -89,7 +89,8 @@ class WhitenedNewton:
         require(
             problem.scored is not None,
             "solver 'whitened-newton' needs a loss of one score; "
-            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent'.",
+            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent' and a "
+            "constraint.",
         )
         require(
             problem.constraint is None,
