@@ -91,8 +91,10 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
         PrintedRelease(_shown(r["sensitivity"]), _shown(r["noise_std"]), _named(r), _how(r))
         for r in releases
     ]
-    lines = groupby(zip(shown, releases, strict=True), key=itemgetter(0))
-    return [replace(line, times=sum(r["times"] for _, r in group)) for line, group in lines]
+    # Where numbers are hidden the parameters say what was released.
+    hidden = [r["parameters"] if r["sensitivity"] is None else None for r in releases]
+    lines = groupby(zip(shown, hidden, releases, strict=True), key=itemgetter(0, 1))
+    return [replace(line, times=sum(r["times"] for *_, r in rest)) for (line, _), rest in lines]
 
 
 def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:

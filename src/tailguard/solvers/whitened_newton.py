@@ -26,6 +26,7 @@ from tailguard.solvers.whitened.begin import begin, constant_alone, go_on_alone
 from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.looking import look_at_rows, prepare
+from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
 from tailguard.solvers.whitened.purse import BEYOND_FLOATS, Purse
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import Shares, stages_for
@@ -37,15 +38,6 @@ __all__ = ["WhitenedNewton"]
 
 FloatArray = NDArray[np.float64]
 
-# Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
-TYPICAL_REACH = 1.5
-# What the predicted error is of, by the loss's word for its target: the score, its unit, how many
-# times that noise moved it in simulated fits of 3 to 30 columns, by their own coef_noise_std_.
-PREDICTS = {
-    "location-scale": ("the prediction", "in scales of the residuals", "1 to 6"),
-    "scale": ("the logarithm of the prediction", "for a mean of about one", "1 to 6"),
-    "none": ("the score, as log-odds,", "for slopes and curvatures of about one", "3 to 12"),
-}
 NO_SCALE = "the budget showed no scale: the fit is a constant"
 BEYOND = "released numbers went beyond the floats: the fit stays before them"
 
@@ -108,8 +100,8 @@ class WhitenedNewton:
             guarantee=guarantee,
             stages=stages_for(problem, shares, mu),
             settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
-            assumptions=_assumptions(problem, mu),
-            remarks=(_meaning(problem),),
+            assumptions=assumptions(problem, mu),
+            remarks=(meaning(problem),),
         )
 
     def shares_of(self, problem: Problem, guarantee: Guarantee) -> Shares:
@@ -141,40 +133,6 @@ class WhitenedNewton:
         except BEYOND_FLOATS:
             fit.notes.append(BEYOND)
         return _solution(fit, plan)
-
-
-def predicted(problem: Problem, mu: float) -> dict[str, float]:
-    """Predict the error that privacy adds, from public numbers, relative to the residuals' scale.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=9)
-    >>> round(predicted(problem, 0.5)["predicted_privacy_error"], 4)
-    0.0054
-    """
-    noise = 2.0 * TYPICAL_REACH * math.sqrt(problem.size) / (problem.n_rows * mu)
-    return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
-
-
-def _assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
-    """Say from public numbers alone when the budget cannot carry the coefficients."""
-    if predicted(problem, mu)["predicted_privacy_error"] < 1.0:
-        return ("columns vary, and their scales can be told from the noise",)
-    return (
-        f"n * mu = {problem.n_rows * mu:.3g} is small for {problem.size} coefficients: expect "
-        "little more than the constant fit",
-    )
-
-
-def _meaning(problem: Problem) -> str:
-    """Say in one sentence what the predicted error is; the loss's own slopes do not enter it."""
-    score, unit, times = PREDICTS[target_units(problem)]
-    return (
-        f"that is how far noise alone would move {score} of a typical row (root mean square, "
-        f"{unit}) if every column and the target were seen and rounds got the whole budget; it is "
-        f"the same for every loss, and simulated fits of this kind had {times} times as much"
-    )
 
 
 def _rounds(fit: Fit) -> bool:
