@@ -106,6 +106,16 @@ def test_the_noise_is_the_one_that_the_books_state():
     assert release.times == 4_000
 
 
+def test_the_books_say_what_a_release_was_for():
+    opened = gate()
+    opened.reserve(Repeated(Gaussian(0.5), 4))
+    for stage in ("place", "place", "rounds"):
+        opened.ask(COUNT, AT_ZERO, mu=0.5, stage=stage)
+    opened.ask(COUNT, AT_ZERO, mu=0.5)
+    told = [(release.stage, release.times) for release in opened.certificate().releases]
+    assert told == [("place", 2), ("rounds", 1), ("", 1)]
+
+
 def test_a_mean_is_the_clipped_mean_once_the_noise_is_off():
     quiet = gate(source=QuietSource(), guarantee=tg.GDP(10.0))
     quiet.reserve(Gaussian(10.0))

@@ -101,11 +101,13 @@ def test_asking_a_block_twice_costs_twice():
 
 def test_all_blocks_are_asked_in_one_release():
     gate = gate_over(X, planned("m"), Shuffled(0.5, 10))
-    answers = gate.ask_each(MEAN, ZERO, mu=1.0, blocks=gate.partition("m", 5, equal_sizes=True))
+    blocks = gate.partition("m", 5, equal_sizes=True)
+    answers = gate.ask_each(MEAN, ZERO, mu=1.0, blocks=blocks, stage="groups")
     secret = gate.partition("s", 10, amplified=True)
     assert answers.shape == (5, 2)
     assert gate.ask_each(MEAN, ZERO, mu=0.5, blocks=secret).shape == (10, 2)
     first, second = gate.books.releases
+    assert (first.stage, second.stage) == ("groups", "")
     assert (first.block_map, first.block, first.parameters["map_blocks"]) == ("m", None, 5)
     assert second.parameters["map_order"] == "shuffled"
     assert "every block of 'm'" in " ".join(str(gate.certificate()).split())

@@ -73,6 +73,12 @@ def test_the_books_say_how_many_were_drawn_and_not_which():
     assert "Balle, Barthe and Gaboardi 2018" in page
 
 
+def test_the_books_say_what_a_sample_was_for():
+    gate = gate_over()
+    gate.ask_sample(MEAN, ZERO, mu=0.5, n_rows=DRAWN, stage="rounds")
+    assert [release.stage for release in gate.books.releases] == ["rounds"]
+
+
 def test_every_question_draws_a_sample_of_its_own():
     def drawn(gate):
         return [tuple(gate._drawn(DRAWN)._records.features[:, 0]) for _ in range(3)]

@@ -190,24 +190,28 @@ class Gate:
         epsilon: float | None = None,
         event: Event | None = None,
         block: Block | None = None,
+        stage: str = "",
     ) -> FloatArray:
         """Answer one query, over all records or one block: calibrate, book, read, draw, finish.
 
         It costs at most ``mu``, with Gaussian noise, or at most ``epsilon`` in pure DP, with
         Laplace noise, or at most ``event``, with noise whose scale follows the records and is never
-        shown; each where the query has such a form. Give one of the three.
+        shown; each where the query has such a form. Give one of the three. ``stage`` says what it
+        is for; the books keep it.
         """
         n_rows = self.n_rows if block is None else self._partitions.check(block).n_rows
         calibration = self._calibrate(query, n_rows, mu, epsilon, event)
         if block is None:
-            self._book(query, calibration)
+            self._book(query, calibration, stage)
             return self._answer(query, state, calibration, self._rows)
         if block.blocks.amplified and calibration.mechanism != "gaussian":
             raise InputError("block must not be of an amplified partition without Gaussian noise.")
-        self._book(query, calibration, block.blocks, block.index)
+        self._book(query, calibration, stage, block.blocks, block.index)
         return self._answer(query, state, calibration, self._partitions.rows_of(block))
 
-    def ask_each(self, query: Query, state: Any, *, mu: float, blocks: Blocks) -> FloatArray:
+    def ask_each(
+        self, query: Query, state: Any, *, mu: float, blocks: Blocks, stage: str = ""
+    ) -> FloatArray:
         """Answer one query for every block of equal size: an answer a row, booked as one release.
 
         Each answer has noise of its own and costs at most ``mu`` to the records of its block.
@@ -216,11 +220,13 @@ class Gate:
             raise InputError("blocks must be of equal size to be asked together.")
         n_rows = min(self._partitions.check(block).n_rows for block in blocks)
         calibration = self._calibrate(query, n_rows, mu, None, None)
-        self._book(query, calibration, blocks)
+        self._book(query, calibration, stage, blocks)
         rows = map(self._partitions.rows_of, blocks)
         return np.array([self._answer(query, state, calibration, each) for each in rows])
 
-    def ask_sample(self, query: AnyQuery, state: Any, *, mu: float, n_rows: int) -> FloatArray:
+    def ask_sample(
+        self, query: AnyQuery, state: Any, *, mu: float, n_rows: int, stage: str = ""
+    ) -> FloatArray:
         """Answer one query for ``n_rows`` records that are drawn for this answer and forgotten.
 
         Guarantee
@@ -237,7 +243,7 @@ class Gate:
         calibration = self._calibrate(query, n_rows, mu, None, None)
         if calibration.mechanism != "gaussian":
             raise InputError("query must be one with Gaussian noise to be asked of a sample.")
-        self._book(query, calibration, sample_rows=n_rows)
+        self._book(query, calibration, stage, sample_rows=n_rows)
         return self._answer(query, state, calibration, self._drawn(n_rows))
 
     def _drawn(self, n_rows: int) -> Rows:
@@ -268,6 +274,7 @@ class Gate:
         self,
         query: AnyQuery,
         calibration: Any,
+        stage: str,
         blocks: Blocks | None = None,
         index: int | None = None,
         sample_rows: int | None = None,
@@ -292,6 +299,7 @@ class Gate:
                     **({} if blocks is None else blocks.facts()),
                     **drawn,
                 },
+                stage=stage,
             ),
             calibration.size * n_answers,
             variation * n_answers,

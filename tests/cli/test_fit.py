@@ -30,6 +30,33 @@ def test_a_fit_reports_and_writes(csv_file, tmp_path, call):
     assert json.loads(out.read_text())["certificate"]["mode"] == "private"
 
 
+def test_intervals_are_shown_where_there_are_some(csv_file, columns, tmp_path, call):
+    out = tmp_path / "model.json"
+    privacy = ["--epsilon", "20", "--delta", "1e-6", *SEEDED, "--out", out]
+    answer = call("fit", csv_file, *FITS["linear"], *privacy)
+    model = tg.LinearRegression(epsilon=20.0, delta=1e-6, random_state=3)
+    model.fit(np.column_stack([columns["age"], columns["power"]]), columns["cost"])
+    assert "95 % interval" in answer.out
+    for low, high in model.conf_int():
+        assert f"{low:.4g} to {high:.4g}" in answer.out
+    assert f"decided on released numbers: {model.notes_[0]}"[:60] in answer.out
+    sparse = call("fit", csv_file, "--model", "sparse-linear", *FITS["sparse-linear"], *privacy)
+    assert sparse.code == 0
+    assert "95 %" not in sparse.out
+
+
+def test_a_fit_says_that_it_is_but_a_constant(csv_file, tmp_path, call):
+    out = tmp_path / "model.json"
+    small = ["--epsilon", "0.01", "--delta", "1e-6", *SEEDED, "--out", out]
+    answer = call("fit", csv_file, *FITS["linear"], *small)
+    assert answer.code == 0
+    assert "decided on released numbers: the budget showed no scale" in answer.out
+    assert "95 %" not in answer.out
+    assert json.loads(out.read_text())["notes"] == [
+        "the budget showed no scale: the fit is a constant"
+    ]
+
+
 @pytest.mark.parametrize("model", FITS)
 def test_csv_and_parquet_give_the_same_bits(model, csv_file, parquet_file, tmp_path, call):
     written = []

@@ -36,6 +36,38 @@ def test_numbers_that_are_not_finite_are_null(written, tmp_path, monkeypatch):
     assert math.isnan(load_model(tmp_path / "model.json").estimator.intercept_noise_std_)
 
 
+def test_intervals_and_notes_are_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5_000, 1))
+    model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
+    model.fit(X, X[:, 0] + rng.standard_normal(5_000))
+    ModelFile("linear", model, Design(("age",)), target="cost").save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json").estimator
+    assert np.isfinite(model.conf_int()).all()
+    np.testing.assert_array_equal(again.conf_int(), model.conf_int())
+    assert again.notes_ == model.notes_ != ()
+    assert again.summary() == model.summary()
+
+
+def test_a_file_from_before_intervals_and_notes_were_kept_loads(written, tmp_path):
+    content = written.to_dict()
+    for name in ("coef_std", "intercept_std", "notes"):
+        del content[name]
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    again = load_model(tmp_path / "model.json").estimator
+    assert (again.coef_std_, again.notes_) == (None, ())
+    assert "interval" not in again.summary()
+    np.testing.assert_array_equal(again.coef_, written.estimator.coef_)
+
+
+def test_a_model_without_intervals_goes_round(tmp_path):
+    model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
+    model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    content = ModelFile("sparse-linear", model, Design(("age",)), target="cost").to_dict()
+    assert content["coef_std"] is None
+    assert ModelFile.from_dict(content).to_dict() == content
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -51,6 +83,11 @@ def test_numbers_that_are_not_finite_are_null(written, tmp_path, monkeypatch):
         {"coef_noise_std": []},
         {"intercept": "zero"},
         {"certificate": {}},
+        {"coef_std": [0.1, 0.2]},
+        {"coef_std": "0"},
+        {"intercept_std": "0"},
+        {"notes": "a note"},
+        {"notes": [1]},
     ],
     ids=str,
 )

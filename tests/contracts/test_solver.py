@@ -111,6 +111,8 @@ def test_what_is_spent_is_what_was_planned(name):
     spent, total = certificate.spent, certificate.total
     assert spent.epsilon <= total.epsilon * (1.0 + 1e-9)
     assert times <= planned
+    named = {release.stage for release in books.releases}
+    assert named - {""} == named & {stage.name for stage in plan.stages} != set()
     if name in SKIPPING:
         return
     assert spent.epsilon == pytest.approx(total.epsilon, rel=1e-6)
@@ -119,6 +121,7 @@ def test_what_is_spent_is_what_was_planned(name):
     if name not in SINGLE_PASS:
         assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-9)
     assert times == planned
+    assert "" not in named
 
 
 @every_solver

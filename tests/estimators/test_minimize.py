@@ -168,6 +168,20 @@ class TestNoiseThatPromisesNothing:
             )  # fmt: skip
 
 
+@pytest.mark.parametrize("solver", ["auto", "whitened-newton", "scaled-gradient-descent"])
+def test_several_classes_are_told_which_solver_takes_them(solver):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6_000, 2))
+    y = (X @ [[2.0, -2.0, 0.0], [0.0, 0.0, 2.0]]).argmax(axis=1).astype(float)
+    task, promise = (tg.losses.Multinomial(3), X, y), {"guarantee": tg.GDP(1.0), "random_state": 0}
+    with pytest.raises(tg.InputError, match="solver='noisy-gradient-descent'") as refused:
+        tg.minimize(*task, **promise, solver=solver)
+    assert "constraint" in str(refused.value)
+    named = {"solver": "noisy-gradient-descent", "constraint": tg.sets.L2Ball(10.0)}
+    solved = tg.minimize(*task, **promise, **named)
+    assert np.mean((X @ solved.coef.reshape(3, 2).T).argmax(axis=1) == y) > 0.8
+
+
 def no_rows_are_read(*_):
     raise AssertionError("the budget was reserved before the arguments were checked")
 

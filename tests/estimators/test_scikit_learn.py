@@ -180,8 +180,10 @@ def test_classes_can_be_words():
 @pytest.mark.parametrize("classes", [(0,), (0, 0), (0, 1, 2), 3])
 def test_classes_must_be_two_different_labels(classes):
     X, y = data(tg.LogisticRegression)
-    with pytest.raises(tg.InputError, match="classes must be two different labels"):
+    with pytest.raises(tg.InputError, match="classes must be two different labels") as refused:
         tg.LogisticRegression(**BUDGET, classes=classes).fit(X, y)
+    named = "tg.losses.Multinomial(3)" in (told := str(refused.value))
+    assert named == ("solver='noisy-gradient-descent'" in told) == (classes == (0, 1, 2))
 
 
 def test_a_simulation_says_so_everywhere():

@@ -70,7 +70,7 @@ def test_a_release_is_a_plain_value():
     assert pickle.loads(pickle.dumps(release)) == release
     assert list(release.to_dict()) == [
         *("name", "kind", "mechanism", "norm", "sensitivity", "noise_std"),
-        *("times", "block_map", "block", "parameters"),
+        *("times", "block_map", "block", "parameters", "stage"),
     ]
     with pytest.raises(AttributeError):
         release.noise_std = 1.0

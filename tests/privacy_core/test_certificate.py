@@ -128,6 +128,58 @@ def test_every_number_of_a_release_stays_on_its_line():
     assert page[page.index(lines[0]) + 1].strip() == "(gaussian, MeanClippedGradient)"
 
 
+def lines_of(page):
+    return [line for line in page.splitlines() if line[:7].strip().isdigit()]
+
+
+def test_the_page_says_what_each_release_was_for():
+    named, again, plain = gaussian(0.1, stage="place"), gaussian(0.1, stage="slopes"), gaussian(0.1)
+    certificate = certify(Gaussian(0.5), [named, named, again, plain])
+    assert [(r.stage, r.times) for r in certificate.releases] == [
+        ("place", 2),
+        ("slopes", 1),
+        ("", 1),
+    ]
+    assert [release["stage"] for release in certificate.to_dict()["releases"]] == [
+        "place",
+        "slopes",
+        "",
+    ]
+    words = [line.split(maxsplit=3)[3] for line in lines_of(certificate.to_text())]
+    assert words[:2] == [
+        f"{stage}: gradient (gaussian, ClippedGradient)" for stage in ("place", "slopes")
+    ]
+    assert words[2] == "gradient (gaussian, ClippedGradient)"
+    assert Certificate.from_dict(json.loads(certificate.to_json())) == certificate
+
+
+def test_a_certificate_from_before_releases_had_stages_loads():
+    data = json.loads(example().to_json())
+    for release in data["releases"]:
+        del release["stage"]
+    assert Certificate.from_dict(data) == example()
+
+
+def test_the_page_groups_what_rounds_to_the_same_and_the_books_do_not():
+    shares = [0.1, 0.1 * (1.0 + 1e-12), 0.1 * (1.0 - 1e-12), 0.11, 0.1]
+    certificate = certify(Gaussian(0.5), [gaussian(mu, stage="rounds") for mu in shares])
+    assert [release.times for release in certificate.releases] == [1] * 5
+    assert [int(line.split()[0]) for line in lines_of(certificate.to_text())] == [3, 1, 1]
+    assert certificate.spent.mu == pytest.approx(math.sqrt(0.0521), rel=1e-12)
+
+
+def test_only_what_looks_alike_in_a_row_shares_a_line():
+    facts = {"sensitivity": 1.0, "noise_std": 2.0, "parameters": {"map_blocks": 4}}
+    releases = [
+        Release(
+            name, "Mean", "gaussian", "l2", stage=stage, block_map="batches", block=block, **facts
+        )
+        for name, stage, block in [("a", "", 0), ("b", "", 0), ("b", "c", 0), ("b", "c", 1)]
+    ]
+    page = Certificate(PROMISE, 1000, Gaussian(1.0), tuple(releases)).to_text()
+    assert [int(line.split()[0]) for line in lines_of(page)] == [1, 1, 1, 1]
+
+
 def test_the_page_of_an_empty_run():
     certificate = certify(Gaussian(0.1), [])
     assert certificate.spent.epsilon == 0.0

@@ -88,6 +88,20 @@ def test_every_loss_finds_its_coefficients(name):
     assert (solution.coef_noise_std > 0).all()
 
 
+def test_the_certificate_names_stages_and_groups_rounds():
+    X, y = data("squared", 20_000)
+    _, gate, plan = run("squared", X, y, tg.GDP(1.0))
+    named = {release.stage for release in gate.books.releases}
+    assert {"target size", "place", "spread", "norms", "slopes", "calibration", "variance"} < named
+    assert named - {""} <= {stage.name for stage in plan.stages}
+    page = gate.certificate().to_text().splitlines()
+    rounds = [line.split() for line in page if "rounds of phase" in line]
+    last = len([stage for stage in plan.stages if stage.name.startswith("rounds")])
+    times = plan.stage(f"rounds of phase {last}").times
+    assert [int(line[0]) for line in rounds][-1] == times > 1
+    assert len(rounds) == last
+
+
 def test_exposure_shifts_the_score():
     rng = np.random.default_rng(1)
     X, exposure = rng.standard_normal((20_000, 3)), rng.uniform(0.1, 2.0, 20_000)
@@ -120,6 +134,61 @@ def test_spent_stays_within_the_plan_and_answers_are_finite_on_any_records(name,
         assert sum(release.times for release in gate.books.releases) <= planned
         assert np.isfinite(solution.coef).all()
         assert np.isfinite(solution.intercept)
+
+
+@every_loss
+def test_a_plan_says_what_its_predicted_error_means(name):
+    problem = Problem(LOSSES[name], 100_000, 3, intercept=True)
+    plan = WhitenedNewton().plan(problem, tg.GDP(0.3))
+    (sentence,) = plan.remarks
+    assert sentence in plan.explain()
+    unit = {"logistic": "log-odds", "poisson": "logarithm"}.get(name, "scales of the residuals")
+    assert unit in sentence
+    low, high = (float(part.split()[0]) for part in sentence.split(" had ")[1].split(" to "))
+    solution, _, _ = run(name, *data(name, 20_000), tg.GDP(1.5))
+    noise = np.sqrt(np.sum(solution.coef_noise_std**2) + solution.intercept_noise_std**2)
+    scale = 0.5 if "residuals" in unit else 1.0  # columns are standard normal
+    assert low < noise / scale / plan.settings["predicted_privacy_error"] < high
+
+
+@pytest.mark.parametrize("stage", ["find_units", "begin"])
+@every_loss
+def test_nothing_before_the_rounds_can_end_in_an_error(name, stage, monkeypatch):
+    def refused(*_, **__):
+        raise tg.InputError("a share that no lattice carries")
+
+    for broken in (overflowing, refused):
+        monkeypatch.setattr(whitened_newton, stage, broken)
+        solution, gate, plan = run(name, *data(name, 600), tg.GDP(1.0))
+        assert (solution.coef == 0.0).all()
+        assert np.isfinite(solution.intercept)
+        assert any("beyond the floats" in note for note in solution.notes)
+        assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+class VoidGate(Gate):
+    """A gate over billions of void records: it answers with noise alone."""
+
+    n_rows = 10**10
+
+    def ask(self, query, state, *, mu, block=None, stage=""):
+        calibration = query.calibrate(self.n_rows, self.n_features, mu)
+        noise = np.random.default_rng(0).standard_normal(calibration.sensitivity.size)
+        return query.finish(calibration.noise_std * noise, self.n_rows)
+
+    def partition(self, *_, **__):
+        return [None]
+
+
+@pytest.mark.parametrize("name", ["logistic", "poisson"])
+def test_billions_of_void_records_end_in_a_constant(name):
+    problem = Problem(LOSSES[name], VoidGate.n_rows, 3, intercept=True)
+    plan = WhitenedNewton().plan(problem, tg.GDP(0.24))
+    gate = VoidGate.over(np.zeros((3, 3)), np.zeros(3), guarantee=tg.GDP(0.24), random_state=0)
+    with np.errstate(all="ignore"):
+        solution = WhitenedNewton().run(plan, gate)
+    assert (solution.coef == 0.0).all()
+    assert any("beyond the floats" in note for note in solution.notes)
 
 
 def test_a_plan_predicts_a_larger_error_where_the_budget_is_smaller():

@@ -12,7 +12,7 @@ from tailguard.cli.arguments import constants_of, destination, labels_of, levels
 from tailguard.cli.design import declare_design
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
-from tailguard.cli.printing import coefficient_table, print_note, print_plain
+from tailguard.cli.printing import coefficient_table, print_findings, print_plain
 from tailguard.rows.files import column_names, read_columns, read_texts
 
 __all__ = ["HELP", "fit"]
@@ -136,5 +136,5 @@ def _report(fitted: ModelFile, out: Path) -> None:
         f"{certificate.guarantee.describe()}",
     )
     console.print(coefficient_table(fitted.design.feature_names, estimator))
-    print_note(console)
+    print_findings(console, estimator)
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")

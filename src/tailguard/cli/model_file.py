@@ -72,6 +72,9 @@ class ModelFile:
             "intercept": _plain([estimator.intercept_])[0],
             "coef_noise_std": _plain(estimator.coef_noise_std_),
             "intercept_noise_std": _plain([estimator.intercept_noise_std_])[0],
+            "coef_std": None if estimator.coef_std_ is None else _plain(estimator.coef_std_),
+            "intercept_std": _plain([estimator.intercept_std_])[0],
+            "notes": list(estimator.notes_),
             "certificate": estimator.certificate_.to_dict(),
         }
 
@@ -101,6 +104,14 @@ class ModelFile:
         estimator.n_features_in_ = len(names)
         estimator.intercept_ = float(_numbers([content["intercept"]])[0])
         estimator.intercept_noise_std_ = float(_numbers([content["intercept_noise_std"]])[0])
+        # Files of before these were kept have none.
+        stds = content.get("coef_std")
+        estimator.coef_std_ = None if stds is None else _numbers(stds)
+        _require(stds is None or len(names) == estimator.coef_std_.size)
+        estimator.intercept_std_ = float(_numbers([content.get("intercept_std")])[0])
+        notes = content.get("notes", [])
+        _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))
+        estimator.notes_ = tuple(notes)
         estimator.certificate_ = Certificate.from_dict(content["certificate"])
         if content["classes"] is not None:
             estimator.classes_ = np.array(parameters["classes"])

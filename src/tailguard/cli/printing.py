@@ -9,16 +9,23 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tailguard.estimators.summary import NOISE_NOTE, coefficient_rows, shown_rows
+from tailguard.estimators.summary import (
+    INTERVAL,
+    NOISE_NOTE,
+    coefficient_rows,
+    interval_cells,
+    shown_rows,
+    summary_notes,
+)
 from tailguard.privacy.certificate_text import WIDTH
 
-__all__ = ["coefficient_table", "print_note", "print_plain", "print_wrapped"]
+__all__ = ["coefficient_table", "print_findings", "print_note", "print_plain", "print_wrapped"]
 
 
 def coefficient_table(
     names: Sequence[str], model: Any, truth: Sequence[float] | None = None
 ) -> Table:
-    """Return coefficients, their privacy noise and, for simulated data, the truth.
+    """Return coefficients, their privacy noise, and intervals or, for simulated data, the truth.
 
     Examples
     --------
@@ -37,9 +44,13 @@ def coefficient_table(
     table.add_column("privacy noise", justify="right")
     if truth is not None:
         table.add_column("truth", justify="right")
+    intervals = interval_cells(model, digits=4) if truth is None else None
+    if intervals is not None:
+        table.add_column(INTERVAL, justify="right")
     for index in shown_rows(model):
         _, value, noise = rows[index]
         known = [] if truth is None else [f"{truth[index]:.4g}"]
+        known += [] if intervals is None else [intervals[index]]
         table.add_row(escape(labels[index]), f"{value:.4g}", f"{noise:.2g}", *known)
     return table
 
@@ -64,6 +75,26 @@ def print_note(console: Console) -> None:
     privacy noise: ...
     """
     print_wrapped(console, NOISE_NOTE)
+
+
+def print_findings(console: Console, model: Any) -> None:
+    """Print what the columns of a model's table say, and what the fit decided on the way.
+
+    Both are made of released numbers.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
+    >>> print_findings(Console(), model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50))
+    ... # doctest: +ELLIPSIS
+    privacy noise: ...
+    decided on released numbers: ...
+    """
+    for note in summary_notes(model):
+        print_wrapped(console, note)
+    for note in model.notes_:
+        print_wrapped(console, f"decided on released numbers: {note}")
 
 
 def print_plain(console: Console, text: str) -> None:

@@ -95,8 +95,13 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         except TypeError:
             declared = ()
         if len(declared) != 2 or declared[0] == declared[1]:
+            more = (
+                f" For more classes use tg.minimize with tg.losses.Multinomial({len(declared)}), "
+                "targets 0, 1, 2 and so on, a constraint and solver='noisy-gradient-descent'."
+            )
             raise InputError(
                 f"classes must be two different labels, such as (0, 1); got {self.classes!r}."
+                + (more if len(declared) > 2 else "")
             )
         self._fit(X, y, classes=declared)
         self.classes_ = np.array(declared)

@@ -1,16 +1,29 @@
-"""The printed form of a fitted model: coefficients, their privacy noise, the promise."""
+"""The printed form of a fitted model: coefficients, their noise and intervals, the promise."""
 
 from typing import Any
 
+import numpy as np
+
 from tailguard.missing import Fill
 
-__all__ = ["NOISE_NOTE", "coefficient_rows", "shown_rows", "summary_table"]
+__all__ = [
+    "INTERVAL",
+    "NOISE_NOTE",
+    "coefficient_rows",
+    "interval_cells",
+    "shown_rows",
+    "summary_notes",
+    "summary_table",
+]
 
 NOISE_NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling\n"
     "error and what clipping and shrinking leave come on top (conf_int counts sampling)"
 )
 """What the noise column says, and what it does not."""
+INTERVAL = "95 % interval"
+INTERVAL_NOTE = f"{INTERVAL}: for sampling and privacy noise together, as conf_int() gives it"
+LEVEL = 0.95
 
 
 def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
@@ -31,6 +44,41 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     if model.fit_intercept:
         rows.append(("(intercept)", model.intercept_, model.intercept_noise_std_))
     return [(str(name), float(value), float(noise)) for name, value, noise in rows]
+
+
+def interval_cells(model: Any, digits: int) -> list[str] | None:
+    """Return an interval per coefficient, the intercept last; None where the model has none.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> [cell.count(" to ") for cell in interval_cells(model, digits=4)]
+    [1, 1]
+    """
+    if getattr(model, "coef_std_", None) is None:
+        return None
+    intervals = model.conf_int(LEVEL)
+    if np.isnan(intervals).all():
+        return None
+    return [
+        f"{low:.{digits}g} to {high:.{digits}g}" if low <= high else "unknown"
+        for low, high in intervals
+    ]
+
+
+def summary_notes(model: Any) -> list[str]:
+    """Return what the columns of a table say, and what they do not.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
+    >>> len(summary_notes(model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)))
+    1
+    """
+    return [NOISE_NOTE] + [INTERVAL_NOTE] * (interval_cells(model, 1) is not None)
 
 
 def shown_rows(model: Any) -> list[int]:
@@ -63,17 +111,22 @@ def summary_table(model: Any) -> str:
     """
     certificate = model.certificate_
     everything = coefficient_rows(model)
-    rows = [everything[row] for row in shown_rows(model)]
-    width = max((len(name) for name, _, _ in rows), default=0)
+    shown = shown_rows(model)
+    cells = interval_cells(model, digits=6)
+    width = max((len(everything[row][0]) for row in shown), default=0)
     lines = [
         f"{type(model).__name__}, n = {certificate.n_rows}, mode: {certificate.mode}",
         certificate.guarantee.describe(),
         *_declared(model),
         "",
-        f"{'':{width}}  {'coefficient':>14}  {'privacy noise':>14}",
+        f"{'':{width}}  {'coefficient':>14}  {'privacy noise':>14}"
+        + (f"  {INTERVAL:>28}" if cells else ""),
     ]
-    lines += [f"{name:{width}}  {value:14.6g}  {noise:14.3g}" for name, value, noise in rows]
-    return "\n".join([*lines, "", NOISE_NOTE])
+    for row in shown:
+        name, value, noise = everything[row]
+        interval = f"  {cells[row]:>28}" if cells else ""
+        lines.append(f"{name:{width}}  {value:14.6g}  {noise:14.3g}{interval}")
+    return "\n".join([*lines, "", *summary_notes(model)])
 
 
 def _declared(model: Any) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from tailguard.checks import check_choice, check_integer
 from tailguard.privacy.books import Books
+from tailguard.privacy.certificate_html import certificate_html
 from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
 from tailguard.privacy.events import Event, Sampled, Shuffled, event_from_dict
 from tailguard.privacy.guarantees import Guarantee, Unprotected, guarantee_from_dict
@@ -199,6 +200,10 @@ class Certificate:
     def to_text(self) -> str:
         """Return it as a page of plain text."""
         return certificate_text(self.to_dict())
+
+    def to_html(self) -> str:
+        """Return it as one page of HTML that needs no other file."""
+        return certificate_html(self.to_dict())
 
     def __str__(self) -> str:
         return self.to_text()

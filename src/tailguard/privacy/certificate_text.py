@@ -1,11 +1,24 @@
 """The certificate as a page of plain text, made from the same dictionary as its JSON."""
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
-__all__ = ["COMPOSITION", "WIDTH", "certificate_text"]
+__all__ = [
+    "ASSUMED",
+    "COMPOSITION",
+    "RELEASED",
+    "REMARKS",
+    "TITLE",
+    "WIDTH",
+    "PrintedRelease",
+    "certificate_facts",
+    "certificate_text",
+    "printed_releases",
+]
 
 COMPOSITION = {
     "gdp": "Gaussian differential privacy: the squares of mu add up, exactly (Dong, Roth and Su "
@@ -17,6 +30,9 @@ COMPOSITION = {
     "10; Doroshenko et al. 2022)",
     "none": "no accountant proves a finite epsilon",
 }
+
+TITLE, RELEASED, REMARKS = "Privacy certificate", "Released, in this order", "Remarks"
+ASSUMED = "Assumed for accuracy only; privacy does not rest on it"
 
 # A terminal shows 80 columns, and some leave out the last.
 WIDTH = 79
@@ -39,11 +55,60 @@ def certificate_text(data: Mapping[str, Any]) -> str:
     return "\n".join([*chain(*parts), *_assumptions(data)])
 
 
-def _head(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield title, promise and totals."""
-    yield "Privacy certificate"
-    yield "==================="
-    facts = {
+@dataclass(frozen=True)
+class PrintedRelease:
+    """A release as a page shows it: numbers rounded, what and how in words.
+
+    Examples
+    --------
+    >>> PrintedRelease("2", "0.25", "place: histograms of values", "(gaussian, Mean)").times
+    1
+    """
+
+    sensitivity: str
+    noise_std: str
+    what: str
+    how: str
+    times: int = 1
+
+
+def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
+    """Return what a page lists: releases in a row that look alike, once rounded, share a line.
+
+    Only the page rounds: what they cost follows from their own numbers, which the JSON has.
+
+    Examples
+    --------
+    >>> mean = {"name": "mean", "kind": "Mean", "mechanism": "gaussian", "block_map": None}
+    >>> lines = [
+    ...     mean | {"stage": "", "sensitivity": 2.0, "noise_std": std, "times": 1}
+    ...     for std in (8.0, 8.0 + 1e-12, 9.0)
+    ... ]
+    >>> [(line.times, line.noise_std) for line in printed_releases(lines)]
+    [(2, '8'), (1, '9')]
+    """
+    shown = [
+        PrintedRelease(_shown(r["sensitivity"]), _shown(r["noise_std"]), _named(r), _how(r))
+        for r in releases
+    ]
+    # Where numbers are hidden the parameters say what was released.
+    hidden = [r["parameters"] if r["sensitivity"] is None else None for r in releases]
+    lines = groupby(zip(shown, hidden, releases, strict=True), key=itemgetter(0, 1))
+    return [replace(line, times=sum(r["times"] for *_, r in rest)) for (line, _), rest in lines]
+
+
+def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return promise and totals, each in words.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.certificate import Certificate
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> certificate_facts(Certificate(GDP(1.0), 1000, planned=Gaussian(1.0)).to_dict())["records"]
+    'n = 1000, public'
+    """
+    return {
         "mode": data["mode"],
         "promise": data["promise"],
         "neighbours": data["neighbours"],
@@ -55,7 +120,13 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
         "sampler": data["sampler"],
         "software": f"tailguard {data['version']}",
     }
-    for label, text in facts.items():
+
+
+def _head(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield title, promise and totals."""
+    yield TITLE
+    yield "=" * len(TITLE)
+    for label, text in certificate_facts(data).items():
         first, *rest = _lines(text, WIDTH - LABEL)
         yield f"{label:{LABEL}}{first}"
         yield from (" " * LABEL + line for line in rest)
@@ -89,34 +160,46 @@ def _unused(data: Mapping[str, Any]) -> str:
 def _releases(releases: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the table of releases."""
     yield ""
-    yield "Released, in this order"
+    yield RELEASED
     head = f"  {'times':>5}  {'sensitivity':>11}  {'noise std':>11}  "
     yield f"{head}what"
-    for r in releases:
-        numbers = f"  {r['times']:>5}  {_column(r['sensitivity'])}  {_column(r['noise_std'])}  "
-        first, *rest = _what(r, WIDTH - len(numbers))
+    for line in printed_releases(releases):
+        numbers = f"  {line.times:>5}  {line.sensitivity:>11}  {line.noise_std:>11}  "
+        first, *rest = _what(line, WIDTH - len(numbers))
         yield f"{numbers}{first}"
         yield from (" " * len(head) + line for line in rest)
     if not releases:
         yield "  nothing"
 
 
-def _column(value: float | None) -> str:
-    """Fill a column; what follows the records is not shown."""
-    return f"{'hidden':>11}" if value is None else f"{value:>11.6g}"
+def _shown(value: float | None) -> str:
+    """Round a number for the page; what follows the records is not shown."""
+    return "hidden" if value is None else f"{value:.6g}"
 
 
 def _remarks(remarks: list[str]) -> Iterator[str]:
     """Yield what a reader must know beyond the numbers, if anything."""
     if remarks:
         yield ""
-        yield "Remarks"
+        yield REMARKS
     for remark in remarks:
         yield from wrap(remark, WIDTH, initial_indent="  - ", subsequent_indent="    ")
 
 
-def _what(release: Mapping[str, Any], width: int) -> list[str]:
+def _what(line: PrintedRelease, width: int) -> list[str]:
     """Say what a release was, by which mechanism and query; on one line where that fits."""
+    whole = f"{line.what} {line.how}"
+    return [whole] if len(whole) <= width else [*wrap(line.what, width), *wrap(line.how, width)]
+
+
+def _named(release: Mapping[str, Any]) -> str:
+    """Say what a release was, and for which stage of the plan if that is known."""
+    stage = release["stage"]
+    return f"{stage}: {release['name']}" if stage else str(release["name"])
+
+
+def _how(release: Mapping[str, Any]) -> str:
+    """Say by which mechanism and query a release was made, and of which records."""
     details = [release["mechanism"], release["kind"]]
     if release["block_map"] is not None:
         block = release["block"]
@@ -125,15 +208,13 @@ def _what(release: Mapping[str, Any], width: int) -> list[str]:
     if release["mechanism"] == "sampled-gaussian":
         drawn = release["parameters"]
         details.append(f"{drawn['sample_rows']} of {drawn['of_rows']} records, drawn afresh")
-    name, by = release["name"], f"({', '.join(details)})"
-    whole = f"{name} {by}"
-    return [whole] if len(whole) <= width else [*wrap(name, width), *wrap(by, width)]
+    return f"({', '.join(details)})"
 
 
 def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield what accuracy rests on, and privacy does not."""
     yield ""
-    yield "Assumed for accuracy only; privacy does not rest on it"
+    yield ASSUMED
     for assumption in data["assumptions_for_accuracy"] or ("nothing",):
         yield from wrap(assumption, WIDTH, initial_indent="  - ", subsequent_indent="    ")
 

@@ -42,7 +42,7 @@ class Release:
     Attributes
     ----------
     name
-        What it is for, in the reader's words.
+        What was released, in the reader's words.
     kind
         The query that made it.
     mechanism
@@ -68,6 +68,8 @@ class Release:
         ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
         secret partition, whose pass :mod:`tailguard.privacy.spending` prices as a whole. For a
         sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
+    stage
+        What it was for: the name of a stage of the plan, or nothing.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Release:
     block_map: str | None = None
     block: int | None = None
     parameters: Mapping[str, float | int | str] = field(default_factory=dict)
+    stage: str = ""
 
     def __post_init__(self) -> None:
         check_choice("mechanism", self.mechanism, EVENT_OF)

@@ -243,6 +243,7 @@ class Plan:
     stages: tuple[Stage, ...]
     settings: Mapping[str, float | int | str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what ``explain`` says of the settings beside their values
 
     def __post_init__(self) -> None:
         """Refuse shares that no lattice carries, before any budget is set aside."""
@@ -310,6 +311,7 @@ class Plan:
             share = "" if sampled else f"{stage.total_mu**2 / self.total_mu**2:6.1%}  "
             lines.append(f"  {share}{stage.name}: {stage.purpose} ({stage.releases})")
         lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
+        lines += [f"  {remark}" for remark in self.remarks]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 

@@ -61,7 +61,7 @@ def buy_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) -> f
 
     def counts_below(thresholds: FloatArray) -> FloatArray:
         """Ask how many gradients are shorter."""
-        return gate.ask(query, thresholds, mu=stage.mu)
+        return gate.ask(query, thresholds, mu=stage.mu, stage=stage.name)
 
     counted = counts_below(np.array([np.inf]))
     level = bisect_quantiles(counts_below, CLIP_QUANTILE * counted, steps=CLIP_STEPS, signed=False)

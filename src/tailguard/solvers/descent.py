@@ -91,12 +91,14 @@ def descend(
     blocks: Iterable[Block | None] | None = None,
     asked: Event | None = None,
     sample_rows: int | None = None,
+    stage: str = "",
 ) -> tuple[FloatArray, FloatArray]:
     """Run the step plan; return the answer and the released points, one a row.
 
     ``blocks`` says which records each step reads; None is all of them, at every step. ``asked`` is
     what a step costs where its noise follows the records, in the place of the schedule's mu. With
     ``sample_rows`` each step reads a secret sample of so many records, drawn for it alone.
+    ``stage`` is what the books say that it was for.
 
     Examples
     --------
@@ -122,9 +124,11 @@ def descend(
     mu = schedule.mu if asked is None else None
     for step, (size, block) in enumerate(zip(schedule.step_sizes, reads, strict=True)):
         if sample_rows is None:
-            gradient = gate.ask(query, point, mu=mu, event=asked, block=block)
+            gradient = gate.ask(query, point, mu=mu, event=asked, block=block, stage=stage)
         else:
-            gradient = gate.ask_sample(query, point, mu=schedule.mu, n_rows=sample_rows)
+            gradient = gate.ask_sample(
+                query, point, mu=schedule.mu, n_rows=sample_rows, stage=stage
+            )
         point = constraint.project(point - size * gradient)
         points[step] = point
     return constraint.project(averaging_weights(schedule) @ points), points

@@ -187,7 +187,8 @@ class HardThresholding:
         require(
             problem.scored is not None,
             "solver 'hard-thresholding' needs a loss of one score; "
-            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent'.",
+            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent' and a "
+            "constraint.",
         )
         require(
             target_units(problem) != "scale" and not problem.has_offset,

@@ -201,7 +201,8 @@ class Localised:
                 nearby = _within(everywhere, point, phase.radius)
             query = self._query(problem, phase, nearby)
             center = point * (phase.strength / query.strength)
-            moved = gate.ask(query, center, mu=stage.mu, block=blocks[index])
+            block = blocks[index]
+            moved = gate.ask(query, center, mu=stage.mu, block=block, stage=stage.name)
             point = nearby.project(query.center(center, phase.n_rows) + moved)
             points[index] = point
         coef, intercept = in_users_terms(problem, point)

@@ -177,6 +177,7 @@ class NoisyGradientDescent:
             blocks=self.batches.blocks(descent, gate),
             asked=descent.asked,
             sample_rows=self.batch_rows,
+            stage=descent.name,
         )
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)
@@ -246,8 +247,9 @@ def _check_constraint(problem: Problem, step_size: float | None) -> None:
     if constraint is None:
         require(
             step_size is not None,
-            "constraint must be given, such as tg.sets.L2Ball(10.0), or else a solver with a "
-            "step_size, such as tg.solvers.NoisyGradientDescent(step_size=0.1).",
+            "constraint must be given, such as tg.sets.L2Ball(10.0), for "
+            "solver='noisy-gradient-descent'; or else a solver with a step_size, such as "
+            "tg.solvers.NoisyGradientDescent(step_size=0.1).",
         )
         return
     require(

@@ -100,8 +100,8 @@ class PeelingStage(Stage):
         """Ask for the step from ``state``, on one block, in the planned form."""
         share = self.ratio * share_factor(self.form, self.n_selected, self.n_free)
         if self.form == "peeled-gaussian":
-            return gate.ask(query, state, mu=share, block=block)
-        return gate.ask(query, state, epsilon=share, block=block)
+            return gate.ask(query, state, mu=share, block=block, stage=self.name)
+        return gate.ask(query, state, epsilon=share, block=block, stage=self.name)
 
 
 def best_form(

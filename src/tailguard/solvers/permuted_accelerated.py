@@ -209,7 +209,8 @@ class PermutedAccelerated:
         )
 
         def gradient(step: int, weights: FloatArray) -> FloatArray:
-            return gate.ask(query, weights, mu=stage.mu, block=batches[step])
+            block = batches[step]
+            return gate.ask(query, weights, mu=stage.mu, block=block, stage=stage.name)
 
         return accelerate(gradient, len(batches), eta, start=start, constraint=set_of(problem))
 

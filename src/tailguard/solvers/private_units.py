@@ -167,7 +167,7 @@ def fewest_records(problem: Problem, spread: Stage) -> int:
 
 def _spreads(gate: Gate, columns: Columns, stage: Stage) -> FloatArray:
     """Median of the non-zero pair differences per column; NaN where none can be told from zero."""
-    below = _counter(gate, CountBelow(columns.indices, paired=True), stage.mu)
+    below = _counter(gate, CountBelow(columns.indices, paired=True), stage)
     width = len(columns.indices)
     pairs = np.full(width, below(np.full(width, np.inf)).mean())
     zeros = below(np.zeros(width))
@@ -187,7 +187,7 @@ def _fractions(columns: Columns, problem: Problem) -> FloatArray:
 
 def _locations(gate: Gate, columns: Columns, fractions: FloatArray, stage: Stage) -> FloatArray:
     """Quantile per column; 0 where the number of valid records cannot be told from zero."""
-    below = _counter(gate, CountBelow(columns.indices), stage.mu)
+    below = _counter(gate, CountBelow(columns.indices), stage)
     width = len(columns.indices)
     valid = below(np.full(width, np.inf)).mean()
     found = bisect_quantiles(below, valid * fractions, steps=LOCATION_STEPS, signed=True)
@@ -196,9 +196,9 @@ def _locations(gate: Gate, columns: Columns, fractions: FloatArray, stage: Stage
     return np.where(seen, found, 0.0)
 
 
-def _counter(gate: Gate, query: CountBelow, mu: float) -> Callable[[FloatArray], FloatArray]:
+def _counter(gate: Gate, query: CountBelow, stage: Stage) -> Callable[[FloatArray], FloatArray]:
     def counts_below(thresholds: FloatArray) -> FloatArray:
-        return gate.ask(query, thresholds, mu=mu)
+        return gate.ask(query, thresholds, mu=stage.mu, stage=stage.name)
 
     return counts_below
 

@@ -147,8 +147,8 @@ class SampleAndAggregate:
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask for the central minimiser, and put it into the set."""
-        problem = plan.problem
-        found = gate.ask(self._query_for(problem), None, event=plan.stages[0].asked)
+        problem, stage = plan.problem, plan.stages[0]
+        found = gate.ask(self._query_for(problem), None, event=stage.asked, stage=stage.name)
         weights = set_of(problem).project(found)
         coef, intercept = in_users_terms(problem, weights)
         unknown = np.full(coef.shape, math.nan)

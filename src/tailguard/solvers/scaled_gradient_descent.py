@@ -94,7 +94,8 @@ class ScaledGradientDescent:
         require(
             problem.scored is not None,
             "solver 'scaled-gradient-descent' needs a loss of one score; "
-            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent'.",
+            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent' and a "
+            "constraint.",
         )
         require(
             problem.constraint is None,
@@ -157,6 +158,7 @@ class ScaledGradientDescent:
             schedule,
             start=np.zeros(query.units.size),
             constraint=L2Ball(float(settings["radius"])),
+            stage=descent.name,
         )
         return _solution(plan, query, schedule, weights, points)
 

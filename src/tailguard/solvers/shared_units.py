@@ -91,14 +91,14 @@ class SharedUnits:
 
     def buy(self, gate: Gate, stages: tuple[Stage, ...]) -> Units:
         """Run the searches that are among the stages, and complete the stated units."""
-        shares = {stage.name: stage.mu for stage in stages}
+        planned = {stage.name: stage for stage in stages}
         units = self.stated
-        if "feature scale" in shares:
-            scale = _spread(gate, self._cells, shares["feature scale"], 0.0)
+        if "feature scale" in planned:
+            scale = _spread(gate, self._cells, planned["feature scale"], 0.0)
             units = replace(units, scale=np.full(units.center.size, scale))
-        if "target spread" in shares:
-            center = self._location(gate, shares["target location"])
-            spread = _spread(gate, self._target(paired=True), shares["target spread"], center)
+        if "target spread" in planned:
+            center = self._location(gate, planned["target location"])
+            spread = _spread(gate, self._target(paired=True), planned["target spread"], center)
             units = replace(units, target_center=center, target_scale=spread)
         return units
 
@@ -109,11 +109,11 @@ class SharedUnits:
     def _target(self, *, paired: bool = False) -> CountBelow:
         return CountBelow((self.problem.n_features,), paired=paired)
 
-    def _location(self, gate: Gate, mu: float) -> float:
+    def _location(self, gate: Gate, stage: Stage) -> float:
         """Return the loss's own quantile of the target; 0 where too few records are seen."""
         assert self.problem.scored is not None
         fraction = centre_fraction(self.problem.scored)
-        count = _Counts(gate, self._target(), mu)
+        count = _Counts(gate, self._target(), stage)
         valid = count(np.array([np.inf]))
         found = bisect_quantiles(count, valid * fraction, steps=LOCATION_STEPS, signed=True)
         seen = min(fraction, 1.0 - fraction) * valid[0] > SEEN * count.noise_std
@@ -126,22 +126,22 @@ class _Counts:
 
     gate: Gate
     query: Query
-    mu: float
+    stage: Stage
 
     def __call__(self, thresholds: FloatArray) -> FloatArray:
-        return self.gate.ask(self.query, thresholds, mu=self.mu)
+        return self.gate.ask(self.query, thresholds, mu=self.stage.mu, stage=self.stage.name)
 
     @property
     def noise_std(self) -> float:
-        return self.query.sensitivity(self.gate.n_rows, self.gate.n_features).ideal / self.mu
+        return self.query.sensitivity(self.gate.n_rows, self.gate.n_features).ideal / self.stage.mu
 
 
-def _spread(gate: Gate, query: Query, mu: float, center: float) -> float:
+def _spread(gate: Gate, query: Query, stage: Stage, center: float) -> float:
     """Return the median of the pair differences that are not zero, within the range of floats.
 
     Where they cannot be told from zero the scale is 1, or that of the centre.
     """
-    count = _Counts(gate, query, mu)
+    count = _Counts(gate, query, stage)
     pairs, zeros = count(np.array([np.inf])), count(np.array([0.0]))
     middle = (pairs + zeros) / 2.0
     found = bisect_quantiles(count, middle, steps=SPREAD_STEPS, signed=False)[0]

@@ -61,7 +61,7 @@ def at_unit_rate(gate: Gate, query: MeanClippedGradient, mu: float) -> MeanClipp
     >>> round(at_unit_rate(gate, query, mu=9.0).units.target_scale, 1)
     0.1
     """
-    gradient = gate.ask(query, np.zeros(query.units.size), mu=mu)
+    gradient = gate.ask(query, np.zeros(query.units.size), mu=mu, stage="rate")
     calibration = query.calibrate(gate.n_rows, gate.n_features, mu)
     floor = SEEN * calibration.noise_std / gate.n_rows
     rate = float(np.clip(LARGEST_RATE - gradient[-1], min(floor, LARGEST_RATE), LARGEST_RATE))

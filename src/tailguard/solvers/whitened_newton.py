@@ -26,6 +26,7 @@ from tailguard.solvers.whitened.begin import begin, constant_alone, go_on_alone
 from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.looking import look_at_rows, prepare
+from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
 from tailguard.solvers.whitened.purse import BEYOND_FLOATS, Purse
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import Shares, stages_for
@@ -37,8 +38,8 @@ __all__ = ["WhitenedNewton"]
 
 FloatArray = NDArray[np.float64]
 
-# Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
-TYPICAL_REACH = 1.5
+NO_SCALE = "the budget showed no scale: the fit is a constant"
+BEYOND = "released numbers went beyond the floats: the fit stays before them"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class WhitenedNewton:
         require(
             problem.scored is not None,
             "solver 'whitened-newton' needs a loss of one score; "
-            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent'.",
+            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent' and a "
+            "constraint.",
         )
         require(
             problem.constraint is None,
@@ -98,7 +100,8 @@ class WhitenedNewton:
             guarantee=guarantee,
             stages=stages_for(problem, shares, mu),
             settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
-            assumptions=_assumptions(problem, mu),
+            assumptions=assumptions(problem, mu),
+            remarks=(meaning(problem),),
         )
 
     def shares_of(self, problem: Problem, guarantee: Guarantee) -> Shares:
@@ -111,43 +114,25 @@ class WhitenedNewton:
         """Carry the plan out on gate answers."""
         problem, purse = plan.problem, Purse(plan, gate)
         shares = self.shares_of(problem, plan.guarantee)
-        units, seen = find_units(purse, problem, spare_place=shares.spare_place)
-        hopeless = target_units(problem) == "location-scale" and not seen[problem.n_features]
-        if hopeless or not (problem.intercept or seen[: problem.n_features].any()):
-            return _constant_alone(plan, units)
-        fit = begin(purse, problem, shares, units, seen)
+        units = Units.raw(problem.n_features, intercept=problem.intercept)
+        try:
+            units, seen = find_units(purse, problem, spare_place=shares.spare_place)
+            hopeless = target_units(problem) == "location-scale" and not seen[problem.n_features]
+            if hopeless or not (problem.intercept or seen[: problem.n_features].any()):
+                return _constant_alone(plan, units, NO_SCALE)
+            fit = begin(purse, problem, shares, units, seen)
+        except BEYOND_FLOATS:
+            # Of billions of records that are nearly all void a second look at sizes would ask for
+            # less than a lattice carries; nothing else is known to lead here.
+            return _constant_alone(plan, units, BEYOND)
         try:
             if not _rounds(fit):
                 constant_alone(fit)
             else:
                 calibrate(fit)
         except BEYOND_FLOATS:
-            fit.notes.append("released numbers went beyond the floats: the fit stays before them")
+            fit.notes.append(BEYOND)
         return _solution(fit, plan)
-
-
-def predicted(problem: Problem, mu: float) -> dict[str, float]:
-    """Predict the error that privacy adds, from public numbers, relative to the residuals' scale.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=9)
-    >>> round(predicted(problem, 0.5)["predicted_privacy_error"], 4)
-    0.0054
-    """
-    noise = 2.0 * TYPICAL_REACH * math.sqrt(problem.size) / (problem.n_rows * mu)
-    return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
-
-
-def _assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
-    """Say from public numbers alone when the budget cannot carry the coefficients."""
-    if predicted(problem, mu)["predicted_privacy_error"] < 1.0:
-        return ("columns vary, and their scales can be told from the noise",)
-    return (
-        f"n * mu = {problem.n_rows * mu:.3g} is small for {problem.size} coefficients: expect "
-        "little more than the constant fit",
-    )
 
 
 def _rounds(fit: Fit) -> bool:
@@ -164,14 +149,13 @@ def _rounds(fit: Fit) -> bool:
     return True
 
 
-def _constant_alone(plan: Plan, units: Units) -> Solution:
-    """Return the constant fit, where no column can be told from noise."""
+def _constant_alone(plan: Plan, units: Units, note: str) -> Solution:
+    """Return the constant fit: the target's centre as far as it is known."""
     size = plan.problem.n_features
     constant = units.target_center if plan.problem.intercept else 0.0
     unknown = np.full(size, np.nan)
     none, trace = np.zeros(size), np.zeros((0, plan.problem.size))
-    notes = ("the budget showed no scale: the fit is a constant",)
-    return Solution(none, constant, plan, unknown, math.nan, trace, coef_std=unknown, notes=notes)
+    return Solution(none, constant, plan, unknown, math.nan, trace, coef_std=unknown, notes=(note,))
 
 
 def _solution(fit: Fit, plan: Plan) -> Solution:

@@ -9,9 +9,9 @@ class ReusedHistogram(Gate):
 
     reused = False
 
-    def ask(self, query, state, *, mu):
+    def ask(self, query, state, *, mu, **where):
         if self.reused:
-            return super().ask(query, state, mu=mu)
+            return super().ask(query, state, mu=mu, **where)
         self.reused = True
         hidden = Gate(self._rows, guarantee=self._guarantee, source=self._source)
         hidden.reserve(Gaussian(mu))

@@ -66,7 +66,7 @@ def calibrate(fit: Fit) -> None:
     levels = levels_up_to(first, top, LADDER_LEVELS)
     view = fit.view.through(fit.view.whitening @ basis)
     query = ScoreLadder(view, ROW_LIMIT, levels, shares_of(levels))
-    scores = fit.purse.ask(query, fit.weights, mu)
+    scores = fit.purse.ask(query, fit.weights, mu, "calibration")
     noise = query.noise_std(fit.n_rows, fit.n_features, mu)
     gaps = np.array([fit.slopes.gap(*pair) for pair in itertools.pairwise((0.0, *levels))])
     variances = noise**2 + gaps / fit.n_rows
@@ -138,7 +138,7 @@ def _curvature(fit: Fit, view: View, level: float) -> FloatArray:
         noise = query.noise_std(fit.n_rows, fit.n_features, mu) * weights.bound
         if noise_level(noise, view.width) <= CURVATURE_NOISE * fit.clip.curvature:
             break
-    released = fit.purse.ask(query, fit.weights, mu) * weights.bound
+    released = fit.purse.ask(query, fit.weights, mu, "calibration curvature") * weights.bound
     values, vectors = np.linalg.eigh(released)
     least = max(noise_level(noise, view.width), FLATTEST * fit.clip.curvature)
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)

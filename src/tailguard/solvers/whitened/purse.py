@@ -84,7 +84,7 @@ class Purse:
     def ask(self, query: Query, state: Any, mu: float, stage: str = "") -> FloatArray:
         """Ask one query at ``mu``, unless earlier answers left nothing to read records with.
 
-        It reads the records that ``stage`` reads, or all of them.
+        It reads the records that ``stage`` reads, or all of them; the books say what it was for.
         """
         view = getattr(query, "view", None)
         if isinstance(view, View) and not view.reads(state):
@@ -92,13 +92,13 @@ class Purse:
         self._spent += mu**2
         self._spent_on[stage] += mu**2
         if not self.samples(stage):
-            return self.gate.ask(query, state, mu=mu)
+            return self.gate.ask(query, state, mu=mu, stage=stage)
         if self._sample is None:
             # Records that were fitted before have a sample of that name already.
             names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
             name = next(name for name in names if not self.gate.has_partition(name))
             self._sample = self.gate.partition(name, sizes=(self.n_rows(stage),))[0]
-        return self.gate.ask(query, state, mu=mu, block=self._sample)
+        return self.gate.ask(query, state, mu=mu, block=self._sample, stage=stage)
 
     def histograms(
         self, query: Query, state: Any, mu: float, stage: str = "", *, columns: int = 1

@@ -97,7 +97,7 @@ def sampling_covariance(fit: Fit) -> FloatArray:
     mu = fit.mu("variance")
     noise = query.noise_std(fit.n_rows, fit.n_features, mu) * height**2
     if noise_level(noise, width) <= plain:
-        released = fit.purse.ask(query, fit.weights, mu) * height**2
+        released = fit.purse.ask(query, fit.weights, mu, "variance") * height**2
         values, vectors = np.linalg.eigh(released)
         least = max(noise, 0.1 * plain)
         variance = (vectors * np.maximum(values, least)) @ vectors.T
