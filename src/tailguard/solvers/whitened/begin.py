@@ -107,7 +107,7 @@ def _moments(purse: Purse, problem: Problem, view: View) -> tuple[FloatArray, fl
         limit = edge
     query = SecondMoments(view, limit, limit)
     noise_std = query.noise_std(problem.n_rows, problem.n_features, mu)
-    return purse.ask(query, None, mu), noise_std, limit
+    return purse.ask(query, None, mu, "moments"), noise_std, limit
 
 
 def _without_constant(fit: Fit, noise_std: float) -> None:
@@ -194,11 +194,11 @@ def _best_constant(fit: Fit, mu: float, least: float) -> float:
     last = np.eye(size)[:, -1:]
     query = ScoreLadder(fit.view.through(last), 1.0, (FAR if fit.log_link else 1.0,))
     noise = least * float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
-    mean = -float(fit.purse.ask(query, NEVER * last[:, 0], mu)[0, 0])
+    mean = -float(fit.purse.ask(query, NEVER * last[:, 0], mu, "constant")[0, 0])
     if fit.log_link:
         exposed = 1.0
         if fit.problem.has_offset:
-            exposed = float(fit.purse.ask(query, np.zeros(size), mu)[0, 0]) + mean
+            exposed = float(fit.purse.ask(query, np.zeros(size), mu, "constant")[0, 0]) + mean
         mean = max(mean, noise, 1e-12) / max(exposed, 0.1)
         fit.weights[-1] = math.log(mean)
     else:

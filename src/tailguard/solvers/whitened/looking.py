@@ -232,7 +232,7 @@ def look_at_leaning(fit: Fit) -> None:
     assert fit.slopes is not None
     limit, mu = fit.clip.slope_limit, fit.mu("leaning")
     query = ScoreLadder(fit.view, fit.clip.row_limit, (limit,), magnitudes=True)
-    mean = fit.purse.ask(query, fit.weights, mu)[0]
+    mean = fit.purse.ask(query, fit.weights, mu, "leaning")[0]
     noise_std = float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
     typical = max(fit.slopes.size(limit), 1e-300)
     fit.leaning = Leaning(mean / typical, noise_std / typical)
@@ -290,7 +290,7 @@ def bend(fit: Fit) -> bool:
             break
     else:
         return False
-    moments = fit.purse.ask(query, fit.weights, mu) * weights.bound
+    moments = fit.purse.ask(query, fit.weights, mu, "curvature") * weights.bound
     whitened = whiten(moments, level, curved=fit.curved)
     matrix, fit.effective = whitened.matrix, whitened.effective
     fit.stretch = whitened.stretch(level)
