@@ -1,6 +1,6 @@
 """Smoothed pinball loss."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from tailguard.checks import check_open_unit
 
 from .base import FloatArray, SlopeScalar
 from .compiled import compile_slope
-from .residual import ResidualLoss, check_width
+from .residual import SMALLEST_WIDTH, ResidualLoss, check_width
 
 __all__ = ["Quantile"]
 
@@ -85,6 +85,10 @@ class Quantile(ResidualLoss):
     def slope_bound(self) -> float:
         """Return the steeper of the two sides."""
         return max(self.level, 1 - self.level)
+
+    def narrowed(self, part: float) -> "Quantile":
+        """Return the loss averaged over that part of the window."""
+        return replace(self, width=max(SMALLEST_WIDTH, part * self.width))
 
     def curvature_bound(self) -> float:
         """Return ``1 / (2 * width)``, attained inside the window."""

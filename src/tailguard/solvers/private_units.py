@@ -129,7 +129,7 @@ def buy_units(gate: Gate, problem: Problem, spread: Stage, location: Stage) -> U
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
     >>> from tailguard.privacy.events import Composed
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
     >>> stages = units_stages(problem, total_mu=20.0)
     >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
     >>> gate = Gate.over(x, x[:, 0], guarantee=tg.GDP(20.0), random_state=0)

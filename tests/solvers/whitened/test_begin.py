@@ -132,7 +132,7 @@ def test_a_column_that_was_left_out_has_no_interval():
     assert np.isfinite([seen, constant]).all()
 
 
-@pytest.mark.parametrize("level", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("level", [0.1, 0.9])
 def test_where_no_residual_is_seen_a_quantile_is_asked_for_with_all_that_is_left(level):
     rng, mu = np.random.default_rng(0), 0.5
     X, y = rng.standard_normal((N_ROWS, 3)), 7.0 + rng.standard_normal(N_ROWS)

@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.losses.quantile import Quantile
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.base import Problem
+from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.even import EvenLogistic
 from tailguard.solvers.whitened.fit import Fit
@@ -170,8 +170,9 @@ def constant_alone(fit: Fit) -> None:
     if not fit.curved and not fit.arrivals:
         fit.weights = np.zeros(fit.view.height)
         fit.notes.append("the budget showed no residuals: the fit is a constant")
-        if isinstance(fit.problem.scored, Quantile) and fit.problem.intercept:
-            _quantile(fit, fit.problem.scored.level)
+        level = centre_fraction(fit.loss)
+        if level != 0.5 and fit.problem.intercept:
+            _quantile(fit, level)
     if fit.curved and fit.problem.intercept and not fit.arrivals:
         fit.view = replace(fit.view, loss=fit.problem.scored)
         questions = 2 if fit.log_link and fit.problem.has_offset else 1

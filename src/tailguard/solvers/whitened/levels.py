@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.losses.base import Loss
-from tailguard.losses.quantile import Quantile
+from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.whitened.law import Law
 
 __all__ = ["LEANING", "Clip", "RowLaw", "SlopeLaw", "choose_clip", "top_level"]
@@ -194,14 +194,14 @@ class SlopeLaw:
     def limits(self) -> FloatArray:
         """Candidates for the limit: the magnitudes of slopes, and the bound if there is one.
 
-        A quantile is no longer one where its slopes are cut.
+        Slopes that lean, as of a quantile, are never cut: they would balance elsewhere.
         """
         sizes = np.unique(np.abs(self.slopes()))
         sizes = sizes[sizes > 0.0]
         if self.loss is None or not self.levels_off:
             return np.asarray(sizes)
         bound = self.loss.slope_bound()
-        lower = sizes[:0] if isinstance(self.loss, Quantile) else sizes[sizes < bound]
+        lower = sizes[sizes < bound] if centre_fraction(self.loss) == 0.5 else sizes[:0]
         return np.append(lower, bound)
 
     def steepest(self, limit: float) -> float:

@@ -7,13 +7,13 @@ Thakurta 2023, Section 3 (a floor under the noised curvature).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.losses.base import Loss
-from tailguard.losses.quantile import Quantile
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
@@ -154,10 +154,11 @@ def _smoothed(fit: Fit, law: Law) -> Loss:
     """
     loss = fit.problem.scored
     assert loss is not None
-    if not isinstance(loss, Quantile):
+    narrowed: Callable[[float], Loss] | None = getattr(loss, "narrowed", None)
+    if narrowed is None:
         return loss
     spread = SlopeLaw(None, law).spread / NORMAL_SPREAD
-    return replace(loss, width=loss.width * SMOOTHED * min(1.0, max(spread, NARROWEST)))
+    return narrowed(SMOOTHED * min(1.0, max(spread, NARROWEST)))
 
 
 def _coarse_law(fit: Fit, counts: FloatArray, noise_std: float) -> Law:
