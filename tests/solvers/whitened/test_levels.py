@@ -53,6 +53,29 @@ def test_bounded_slopes_rise_as_near_the_fit_where_no_residual_is_near_zero(leve
     assert slopes_of(draws + 9.0).curvature(1.0) == pytest.approx(0.0, abs=1e-3)  # squared: clipped
 
 
+def test_a_bounded_slope_may_be_cut_lower_unless_it_leans():
+    draws = RNG.standard_normal(N_DRAWS)
+    huber = slopes_of(draws, tg.losses.Huber(30.0))
+    assert huber.limits.max() == 30.0
+    assert (huber.limits < 5.0).any()
+    assert slopes_of(draws, tg.losses.Quantile(0.9)).limits.tolist() == [0.9]
+
+
+def test_a_bounded_slope_is_cut_lower_only_where_that_takes_nothing_from_its_mean():
+    symmetric = clip(slopes_of(RNG.standard_t(2.2, N_DRAWS), tg.losses.Huber(30.0)))
+    skewed = clip(slopes_of(RNG.lognormal(size=N_DRAWS) - 1.0, tg.losses.Huber(30.0)))
+    assert symmetric.slope_limit < 5.0
+    assert skewed.slope_limit > 20.0
+
+
+@pytest.mark.parametrize("p", [2.0, 4.0, 8.0])
+def test_the_steepest_rise_of_a_power_is_at_the_limit(p):
+    law = slopes_of(RNG.standard_normal(N_DRAWS), tg.losses.LpLoss(p))
+    limit = p * 2.0 ** (p - 1.0)  # the slope at a residual of 2
+    assert law.steepest(limit) == pytest.approx(p * (p - 1.0) * 2.0 ** (p - 2.0), rel=0.25)
+    assert law.steepest(limit) <= law.steepest(2.0 * limit)
+
+
 def test_without_noise_heavy_tails_are_clipped_and_normal_ones_are_not():
     assert clip(HEAVY).slope_limit < 5.0
     assert clip(NORMAL).slope_limit > 2.5
