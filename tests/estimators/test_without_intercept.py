@@ -33,6 +33,21 @@ def test_rates_that_spread_over_decades_are_reached_from_the_scale_of_counts(eps
     np.testing.assert_allclose(tg.PoissonRegression(**budget).fit(X, y).coef_, TRUTH, atol=0.03)
 
 
+@pytest.mark.parametrize("size", [1.0, 7.0])
+def test_exposures_of_any_size_are_taken_off_before_the_fit_starts(size):
+    rng = np.random.default_rng(0)
+    exposure = np.exp(0.5 * rng.standard_normal(len(FAR)) + size)
+    y = rng.poisson(exposure * np.exp(-FAR @ TRUTH))
+    model = tg.PoissonRegression(**BUDGET).fit(FAR, y, exposure=exposure)
+    np.testing.assert_allclose(model.coef_, -TRUTH, atol=0.03)
+
+
+def test_sparse_fits_leave_no_constant_either():
+    budget = BUDGET | {"n_nonzero": 2}
+    model = tg.SparseLinearRegression(**budget).fit(NEAR_ZERO, 50.0 + 3.0 * NEAR_ZERO[:, 0])
+    assert model.intercept_ == 0.0
+
+
 @pytest.mark.parametrize("model", [tg.LinearRegression, tg.LogisticRegression, tg.HuberRegression,
                                    tg.QuantileRegression, tg.LpRegression])  # fmt: skip
 @pytest.mark.parametrize("solver", ["auto", "scaled-gradient-descent"])

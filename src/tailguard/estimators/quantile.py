@@ -53,7 +53,8 @@ class QuantileRegression(PrivateRegression):
 
     References
     ----------
-    Koenker and Bassett 1978; the smoothing, a fifth of the target's private scale, is the loss's.
+    Koenker and Bassett 1978; the smoothing is the loss's: by default a tenth of the
+    residuals' scale either way.
 
     Examples
     --------

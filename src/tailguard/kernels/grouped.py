@@ -6,7 +6,7 @@ in the first-level cache; nothing of the size of the records is ever stored.
 Bits depend on the records of one chunk and group alone: a tile never crosses the end of either.
 
 No fast-math flag is set: every test for NaN means what it says. The cache on disk follows this file
-only: touch it after changing ``bounded_rows.py``, ``fused.py``, ``tile.py``, ``vectors.py``,
+only: touch it after any change of ``bounded_rows.py``, ``fused.py``, ``tile.py``, ``vectors.py``,
 ``lanes.py`` or ``chunks.py``.
 """
 

@@ -35,8 +35,8 @@ class Quantile(ResidualLoss):
     width
         Half the width of the window, in units of the target that the loss is given. At 0.2 standard
         deviations the smoothing moves the 0.9-quantile of a Gaussian by less than 0.01. The default
-        method, which sees residuals, takes half of it in units of these, where they are smaller
-        than the target. From 1e-100 to 1e100.
+        method takes half of it, in units of the residuals where these are smaller than the
+        target. From 1e-100 to 1e100.
 
     Reference
     ---------

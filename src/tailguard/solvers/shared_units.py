@@ -99,6 +99,8 @@ class SharedUnits:
         if "target spread" in planned:
             center = self._location(gate, planned["target location"])
             spread = _spread(gate, self._target(paired=True), planned["target spread"], center)
+            if not self.problem.intercept:  # nothing would take up what is moved
+                center, spread = 0.0, max(spread, abs(center))
             units = replace(units, target_center=center, target_scale=spread)
         return units
 

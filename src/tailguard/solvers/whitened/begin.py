@@ -119,8 +119,15 @@ def _without_constant(fit: Fit, noise_std: float) -> None:
     if not fit.curved:
         fit.shift = shift
     elif fit.log_link and shift > 0.0:
-        short = fit.view.units.offset_center  # what the score of a typical target is above zero
-        fit.weights = whitening @ (mean * short * shift / square)
+        fit.weights = whitening @ (mean * _typical_score(fit) * shift / square)
+
+
+def _typical_score(fit: Fit) -> float:
+    """Return what scores beside the offsets have to be for the typical target."""
+    if not fit.problem.has_offset:
+        return fit.view.units.offset_center
+    mean, _, exposed = _means(fit, fit.mu("constant"), AT_FIRST)
+    return math.log(mean / exposed)
 
 
 def _constant(fit: Fit) -> None:
@@ -191,19 +198,30 @@ def _quantile(fit: Fit, level: float) -> None:
 
 def _best_constant(fit: Fit, mu: float, least: float) -> float:
     """Start at the mean target, or at ``least`` of its noise standard deviations."""
-    size = fit.problem.size
-    last = np.eye(size)[:, -1:]
-    query = ScoreLadder(fit.view.through(last), 1.0, (FAR if fit.log_link else 1.0,))
-    noise = least * float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
-    mean = -float(fit.purse.ask(query, NEVER * last[:, 0], mu, "constant")[0, 0])
+    mean, noise, exposed = _means(fit, mu, least)
     if fit.log_link:
-        exposed = 1.0
-        if fit.problem.has_offset:
-            exposed = float(fit.purse.ask(query, np.zeros(size), mu, "constant")[0, 0]) + mean
-        mean = max(mean, noise, 1e-12) / max(exposed, 0.1)
+        mean = mean / exposed
         fit.weights[-1] = math.log(mean)
     else:
         noise = min(noise, 0.5)
         mean = min(max(mean, noise), 1.0 - noise)
         fit.weights[-1] = math.log(mean / (1.0 - mean))
     return mean
+
+
+def _means(fit: Fit, mu: float, least: float) -> tuple[float, float, float]:
+    """Ask for the mean target and, with offsets, the mean exposure; return noise between them.
+
+    A count's mean is ``least`` of its noise standard deviations at least.
+    """
+    size = fit.n_features + 1
+    last = np.eye(size)[:, -1:]
+    view = replace(fit.view, units=replace(fit.view.units, intercept=True), whitening=last)
+    query = ScoreLadder(view, 1.0, (FAR if fit.log_link else 1.0,))
+    noise = least * float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
+    mean, exposed = -float(fit.purse.ask(query, NEVER * last[:, 0], mu, "constant")[0, 0]), 1.0
+    if fit.log_link:
+        if fit.problem.has_offset:
+            exposed = float(fit.purse.ask(query, np.zeros(size), mu, "constant")[0, 0]) + mean
+        mean = max(mean, noise, 1e-12)
+    return mean, noise, max(exposed, 0.1)

@@ -10,6 +10,7 @@ Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.3 (Mallows estimators an
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +157,10 @@ class SlopeLaw:
         """
         return self._beyond(np.abs(self.slopes()), limit)
 
+    def missed(self, limit: float) -> float:
+        """Size of what the mean slope loses where a bounded slope is cut lower: another loss."""
+        return self.lost(limit) if self.skewed else abs(self.bias(limit))
+
     def _beyond(self, sizes: FloatArray, limit: float) -> float:
         """Mean of what sizes have beyond a limit, hidden ones included."""
         steps = np.arange(1, HIDDEN_BINS + 1)
@@ -174,10 +179,13 @@ class SlopeLaw:
         now = self._rise(limit, 0.0, SECANT)
         if not self.levels_off:
             return now
+        return max(now, LEAST_RISE * self._rise(limit, self._balance, 1.0))
+
+    @cached_property
+    def _balance(self) -> float:
+        """Shift of the residuals at which slopes balance."""
         shifts = -self.law.points
-        balance = [abs(self.law.mean(self.slopes(shift))) for shift in shifts]
-        there = self._rise(limit, float(shifts[np.argmin(balance)]), 1.0)
-        return max(now, LEAST_RISE * there)
+        return float(shifts[np.argmin([abs(self.law.mean(self.slopes(s))) for s in shifts])])
 
     def _rise(self, limit: float, shift: float, step: float) -> float:
         """Mean rise about shifted residuals, over a step of so many typical ones either way."""
@@ -263,8 +271,9 @@ def choose_clip(
     kept = np.array([slopes.curvature(limit) for limit in slope_limits])
     spread = np.array([slopes.variance(limit) for limit in slope_limits])
     bias = np.array([slopes.bias(limit) for limit in slope_limits])
-    # A bounded slope that is cut further is the slope of another loss.
-    squared_bias = max(shift, 1.0 if slopes.levels_off else 0.0) * bias**2
+    squared_bias = shift * bias**2
+    if slopes.levels_off:
+        squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
     if leaning > 0.0 and slopes.skewed:
         squared_bias += [(leaning * slopes.lost(limit)) ** 2 for limit in slope_limits]
     # Rows are counted with their curvature, which is the variance where no slopes tell that.

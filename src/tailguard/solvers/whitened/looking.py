@@ -125,14 +125,13 @@ def look_at_slopes(fit: Fit) -> bool:
         if not fit.arrivals:
             _start_amid(fit, law, center)
         center = 0.0
-    if not fit.curved:
-        fit.view = replace(fit.view, loss=_smoothed(fit, law))
-    slopes = SlopeLaw(None if fit.curved else fit.loss, law, center)
+    loss = fit.loss if fit.curved else _smoothed(fit, law)
+    slopes = SlopeLaw(None if fit.curved else loss, law, center)
     told = law.seen > SEEN and slopes.limits.size > 0  # slopes may all be too small for floats
     # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
     wider = few and fit.slopes is not None and slopes.spread > fit.slopes.spread
     if told and not wider:
-        fit.slopes = slopes
+        fit.slopes, fit.view = slopes, replace(fit.view, loss=loss)
     return told
 
 

@@ -221,7 +221,7 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     slopes = shares.slopes / max(looks, 1)
     return [
         ("constant", "the best constant, to start from",
-         shares.constant * problem.intercept, 1 + exposed, 1),
+         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
         ("norms", "how long rows are", shares.norms, 1, LENGTH_BINS.count),
         ("moments", "correlations of the columns", shares.moments, 1, height * (height + 1) // 2),
         ("lengths", "how long whitened rows are", shares.lengths, lengths, LENGTH_BINS.count),

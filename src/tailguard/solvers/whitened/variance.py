@@ -112,6 +112,10 @@ def sampling_covariance(fit: Fit) -> FloatArray:
         # What looks symmetric may lean a little, which clipping takes from the constant.
         constant = fit.constant()
         covariance += fit.slopes.bias(height) ** 2 * constant @ constant.T
+    if fit.slopes is not None and fit.slopes.levels_off:
+        # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
+        constant = fit.constant() * fit.slopes.missed(height) / fit.clip.curvature
+        covariance += constant @ constant.T
     if fit.leaning is not None and fit.slopes is not None and fit.slopes.skewed:
         # What clipping may take in all other directions, none of which is preferred.
         beside = fit.leaning.expected_beside(fit.calibration_basis()) * fit.slopes.lost(height)
