@@ -108,9 +108,8 @@ def draw(cells, path):
         return
     columns = min(COLUMNS, len(found))
     rows = math.ceil(len(found) / columns)
-    plot, axes = plt.subplots(
-        rows, columns, figsize=(4.1 * columns, 3.1 * rows + 1.2), squeeze=False
-    )
+    height = 3.1 * rows + 1.2  # inches; the caption takes 0.3 of them and the legend 0.9
+    plot, axes = plt.subplots(rows, columns, figsize=(4.1 * columns, height), squeeze=False)
     for axis, panel in zip(axes.flat, found, strict=False):
         _draw_panel(axis, panel)
     for axis in list(axes.flat)[len(found) :]:
@@ -119,8 +118,8 @@ def draw(cells, path):
         row[0].set_ylabel("excess risk / excess of a constant", fontsize=8)
     handles = _legend(axes.flat)
     plot.legend(handles.values(), handles.keys(), loc="lower center", ncols=columns, fontsize=8)
-    plot.suptitle(CAPTION, fontsize=9)
-    plot.tight_layout(rect=(0, 0.9 / (3.1 * rows + 1.2), 1, 1))
+    plot.suptitle(CAPTION, fontsize=9, y=1 - 0.1 / height)
+    plot.tight_layout(rect=(0, 0.9 / height, 1, 1 - 0.3 / height))
     plot.savefig(path, dpi=130)
     plt.close(plot)
 

@@ -13,8 +13,8 @@ from tailguard.solvers.shared_units import SharedUnits
 N_ROWS, N_FEATURES = 4_000, 50
 
 
-def buy(X, y, *, total_mu=0.5, loss=None, seed=0, **flags):
-    problem = Problem(loss or tg.losses.Squared(), *X.shape)
+def buy(X, y, *, total_mu=0.5, loss=None, seed=0, intercept=True, **flags):
+    problem = Problem(loss or tg.losses.Squared(), *X.shape, intercept=intercept)
     stated = Units.raw(X.shape[1], intercept=False)
     units = SharedUnits(problem, stated, **({"buys_scale": True, "buys_target": True} | flags))
     stages = units.stages(total_mu)
@@ -37,6 +37,13 @@ def test_scales_follow_the_units_of_the_data(unit):
     assert units.target_scale == pytest.approx(0.954 * unit, rel=0.25)
     assert units.target_center == pytest.approx(40.0 * unit, rel=0.02)
     assert (units.center == 0.0).all()
+
+
+def test_without_an_intercept_the_target_keeps_its_place():
+    X, y = columns()
+    units, _ = buy(X, 40.0 + y, intercept=False)
+    assert units.target_center == 0.0
+    assert units.target_scale == pytest.approx(40.0, rel=0.02)
 
 
 def test_the_noise_of_a_shared_scale_does_not_grow_with_the_columns():
