@@ -12,6 +12,7 @@ from tailguard.solvers import whitened_newton
 from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened import looking
 from tailguard.solvers.whitened.shares import shares_for
+from tailguard.solvers.whitened.stages import Shares
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 LOSSES = {
@@ -252,3 +253,12 @@ def test_a_small_budget_moves_a_likelihood_as_far_as_its_noise_allows():
         for seed in range(6)
     ]
     assert np.median(errors) < 0.5 * np.linalg.norm(truth)
+
+
+@pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])
+def test_shares_that_cannot_start_a_likelihood_are_refused_by_the_plan(loss):
+    solver = WhitenedNewton(shares=Shares(constant=0.0))
+    with pytest.raises(tg.InputError, match="constant > 0"):
+        solver.plan(Problem(loss, 1_000, 2, intercept=True), tg.GDP(1.0))
+    without = Problem(loss, 1_000, 2)
+    assert "constant" not in [stage.name for stage in solver.plan(without, tg.GDP(1.0)).stages]

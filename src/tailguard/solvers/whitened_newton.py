@@ -92,6 +92,12 @@ class WhitenedNewton:
         shares = self.shares_of(problem, guarantee)
         logistic = target_units(problem) == "none"
         require(logistic or not shares.even, "shares must have even=False but for a logistic loss.")
+        started = problem.intercept or problem.has_offset
+        likelihood = target_units(problem) != "location-scale"
+        require(
+            shares.constant > 0.0 or not (likelihood and started),
+            "shares must have constant > 0 for a likelihood with an intercept or offsets.",
+        )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
         return Plan(

@@ -68,6 +68,15 @@ def test_a_bounded_slope_is_cut_lower_only_where_that_takes_nothing_from_its_mea
     assert skewed.slope_limit > 20.0
 
 
+@pytest.mark.parametrize("loss", [tg.losses.Quantile(0.9, width=0.1), tg.losses.Huber(2.0)])
+def test_nothing_is_missed_at_the_bound_of_a_slope(loss):
+    law = slopes_of(RNG.lognormal(size=N_DRAWS) - 1.0, loss)
+    noisy = SlopeLaw(loss, replace(law.law, hidden=1e-4))
+    assert noisy.skewed
+    assert noisy.missed(loss.slope_bound()) == 0.0
+    assert 0.0 < noisy.missed(0.5 * loss.slope_bound()) < loss.slope_bound()
+
+
 @pytest.mark.parametrize("p", [2.0, 4.0, 8.0])
 def test_the_steepest_rise_of_a_power_is_at_the_limit(p):
     law = slopes_of(RNG.standard_normal(N_DRAWS), tg.losses.LpLoss(p))

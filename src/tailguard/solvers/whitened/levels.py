@@ -155,16 +155,17 @@ class SlopeLaw:
         Bins beyond the last seen one are taken to hold what may be hidden there, less by a constant
         factor from one to the next.
         """
-        return self._beyond(np.abs(self.slopes()), limit)
+        largest = self.loss.slope_bound() if self.loss is not None else np.inf
+        return self._beyond(np.abs(self.slopes()), limit, largest)
 
     def missed(self, limit: float) -> float:
         """Size of what the mean slope loses where a bounded slope is cut lower: another loss."""
         return self.lost(limit) if self.skewed else abs(self.bias(limit))
 
-    def _beyond(self, sizes: FloatArray, limit: float) -> float:
-        """Mean of what sizes have beyond a limit, hidden ones included."""
+    def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
+        """Mean of what sizes have beyond a limit, hidden ones included, none above the largest."""
         steps = np.arange(1, HIDDEN_BINS + 1)
-        beyond = sizes.max() * 2.0 ** (steps / 3.0)
+        beyond = np.minimum(sizes.max() * 2.0 ** (steps / 3.0), largest)
         hidden = self.law.hidden * HIDDEN_DECAY**steps @ np.maximum(beyond - limit, 0.0)
         return self.law.mean(np.maximum(sizes - limit, 0.0)) + float(hidden)
 
