@@ -5,7 +5,8 @@ ever named: options, shapes and dtypes, never the values of records.
 """
 
 import math
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Mapping
 from numbers import Integral, Real
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ __all__ = [
     "check_methods",
     "check_open_unit",
     "check_positive",
+    "is_registered",
 ]
 
 
@@ -168,3 +170,16 @@ def check_methods(name: str, value: T, methods: Collection[str], wanted: str) ->
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
         raise InputError(f"{name} must be {wanted}; got {value!r}.")
     return value
+
+
+def is_registered(value: object, registry: Mapping[str, str]) -> bool:
+    """Whether ``value`` is of the very class that a line of ``registry`` names, and of no subclass.
+
+    Examples
+    --------
+    >>> is_registered(InputError("no"), {"input": "tailguard.checks:InputError"})
+    True
+    """
+    kind = type(value)
+    named = f"{kind.__module__}:{kind.__qualname__}" in registry.values()
+    return named and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind

@@ -30,6 +30,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.scopes import scoped_event, scoped_release
 from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.privacy.solve import satisfies
+from tailguard.queries.admission import check_admitted, check_state
 from tailguard.queries.base import AnyQuery, Query
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
@@ -199,6 +200,7 @@ class Gate:
         shown; each where the query has such a form. Give one of the three. ``stage`` says what it
         is for; the books keep it.
         """
+        _check_question(query, state)
         n_rows = self.n_rows if block is None else self._partitions.check(block).n_rows
         calibration = self._calibrate(query, n_rows, mu, epsilon, event)
         if block is None:
@@ -216,6 +218,7 @@ class Gate:
 
         Each answer has noise of its own and costs at most ``mu`` to the records of its block.
         """
+        _check_question(query, state)
         if len(set(blocks.sizes)) > 1:
             raise InputError("blocks must be of equal size to be asked together.")
         n_rows = min(self._partitions.check(block).n_rows for block in blocks)
@@ -239,6 +242,7 @@ class Gate:
         ---------
         Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
+        _check_question(query, state)
         check_integer("n_rows", n_rows, minimum=1, maximum=self.n_rows)
         calibration = self._calibrate(query, n_rows, mu, None, None)
         if calibration.mechanism != "gaussian":
@@ -258,8 +262,6 @@ class Gate:
         epsilon: float | None,
         event: Event | None,
     ) -> Calibration | SmoothCalibration:
-        if (loss := getattr(query, "loss", None)) is not None:
-            check_known(loss)
         given = (mu, epsilon, event)
         if given.count(None) == 2:
             if mu is not None:
@@ -340,3 +342,9 @@ class Gate:
             private=self._source.private,
             sampler_total_variation=self._variation,
         )
+
+
+def _check_question(query: AnyQuery, state: Any) -> None:
+    """Refuse whatever no proof covers, before any record is read."""
+    check_admitted(query)
+    check_state(state)

@@ -48,7 +48,7 @@ SCORE_LOSSES = [loss for losses in SCORE_EXAMPLES.values() for loss in losses]
 RECORD_LOSS_LIST = [loss for losses in RECORD_EXAMPLES.values() for loss in losses]
 
 # The targets of losses that do not take every number.
-TARGETS = {"logistic": [0.0, 1.0], "poisson": [0.0, 0.5, 1.0, 7.0]}
+TARGETS = {"logistic": [0.0, 1.0], "balanced_logistic": [0.0, 1.0], "poisson": [0.0, 0.5, 1.0, 7.0]}
 EXTREMES = [0.0, 5e-324, 1e-300, 1.0, 709.0, 711.0, 1e10, 1e154, 1e200, 1e308, 1.7e308]
 GRID = np.linspace(-6, 6, 1201)
 
@@ -60,6 +60,7 @@ def targets_of(loss):
 # Where the best score is not the target itself.
 PERFECT_SCORES = {
     "logistic": lambda loss, target: np.copysign(800.0, target - 0.5),
+    "balanced_logistic": lambda loss, target: np.copysign(800.0, target - 0.5),
     "poisson": lambda loss, target: math.log(target) if target else -800.0,
     "quantile": lambda loss, target: target + (2 * loss.level - 1) * loss.width,
 }

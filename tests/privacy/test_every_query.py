@@ -28,6 +28,8 @@ from tailguard.queries.registry import QUERIES
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
 
+pytestmark = pytest.mark.usefixtures("any_query")
+
 N_ROWS, FALSE_ALARM = 40, 1e-6
 CLAIMED = 2.0  # in mu, or in epsilon of each number
 QUICK, AUDITED = 2.0, 1.3  # how much too small the noise is that must be caught

@@ -21,6 +21,8 @@ from tailguard.solvers.base import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
+pytestmark = pytest.mark.usefixtures("any_query")
+
 N_ROWS, FALSE_ALARM = 60, 1e-3
 N_PILOT, FEW, MANY = 150, 400, 1_500
 PHASES = {"clip_norm": 1.0, "row_limit": 1.0, "diameter": 50.0, "step_parameter": 1.0}

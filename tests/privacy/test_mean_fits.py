@@ -32,6 +32,8 @@ from tailguard.privacy.gaussian import delta_of
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.rows.arrays import make_rows
 
+pytestmark = pytest.mark.usefixtures("any_query")
+
 FALSE_ALARM, TOO_MUCH = 1e-6, 1.3
 N_ROWS, CLAIMED = 200, 2.5
 FAR, ON_THE_OTHER_SIDE = -1e300, 2.0**13

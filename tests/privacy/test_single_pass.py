@@ -20,6 +20,8 @@ from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
 
+pytestmark = pytest.mark.usefixtures("any_query")
+
 N_ROWS, MU, FALSE_ALARM = 60, 1.0, 1e-6
 GUARANTEE = tg.GDP(MU)
 FEW, MANY = 450, 4_500

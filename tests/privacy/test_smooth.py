@@ -32,6 +32,8 @@ from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
 
+pytestmark = pytest.mark.usefixtures("any_query")
+
 FALSE_ALARM = 1e-6
 EXAMPLES = {example.name: example for example in smooth_examples()}
 # Equal columns, each with a release of its own, save asking.

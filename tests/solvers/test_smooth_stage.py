@@ -9,8 +9,8 @@ import tailguard as tg
 from support.spy import gate_over
 from tailguard.privacy.events import Parallel, Repeated, Unbounded
 from tailguard.privacy.guarantees import Unprotected
+from tailguard.queries.block_minimiser import BlockMinimiser
 from tailguard.solvers.base import Problem
-from tailguard.solvers.block_minimiser import BlockMinimiser
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate

@@ -38,7 +38,7 @@ def records(kind, seed, n_rows, n_features=3):
 def in_units(loss, X, y, feature_unit, target_unit):
     """The records in other units, with targets that the loss takes."""
     with np.errstate(all="ignore"):
-        if loss.name == "logistic":
+        if loss.target_units == "none":
             return X * feature_unit, (y > 0.0).astype(float)
         if loss.name == "poisson":
             y = np.floor(np.abs(y))

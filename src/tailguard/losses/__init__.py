@@ -4,6 +4,7 @@
 ``registry`` lists the losses by name; ``base`` says what a loss must offer.
 """
 
+from .balanced_logistic import BalancedLogistic
 from .base import Loss, RecordLoss
 from .huber import Huber
 from .logistic import Logistic
@@ -17,6 +18,7 @@ from .registry import make_loss
 from .squared import Squared
 
 __all__ = [
+    "BalancedLogistic",
     "Huber",
     "Logistic",
     "Loss",

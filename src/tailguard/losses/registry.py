@@ -3,13 +3,14 @@
 from importlib import import_module
 from typing import Any
 
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, check_choice, is_registered
 
 from .base import Loss, RecordLoss
 
-__all__ = ["LOSSES", "RECORD_LOSSES", "check_known", "make_loss"]
+__all__ = ["EXPECTED_SLOPES", "LOSSES", "RECORD_LOSSES", "check_known", "make_loss"]
 
 LOSSES = {
+    "balanced_logistic": "tailguard.losses.balanced_logistic:BalancedLogistic",
     "huber": "tailguard.losses.huber:Huber",
     "logistic": "tailguard.losses.logistic:Logistic",
     "lp": "tailguard.losses.lp_loss:LpLoss",
@@ -26,6 +27,11 @@ RECORD_LOSSES = {
 }
 """Losses known by the gradient of one record."""
 
+EXPECTED_SLOPES = {
+    "expected_balanced_slope": "tailguard.losses.balanced_logistic:ExpectedBalancedSlope",
+}
+"""What slopes of a loss are expected to rise by, whatever the target: for curvatures alone."""
+
 
 def check_known(loss: object) -> None:
     """Refuse a loss that is not registered: its slopes could mix records.
@@ -37,11 +43,11 @@ def check_known(loss: object) -> None:
     --------
     >>> check_known(make_loss("squared"))
     """
-    module, name = type(loss).__module__, type(loss).__qualname__
-    if f"{module}:{name}" not in {*LOSSES.values(), *RECORD_LOSSES.values()}:
+    if not is_registered(loss, LOSSES | RECORD_LOSSES | EXPECTED_SLOPES):
         raise InputError(
-            f"loss must be one of tg.losses; got an object of {name}. A loss of your own is given "
-            "by the gradient of ONE record, (weights, features, target) -> gradient."
+            f"loss must be one of tg.losses; got an object of {type(loss).__qualname__}. A loss of "
+            "your own is given by the gradient of ONE record, (weights, features, target) -> "
+            "gradient."
         )
 
 

@@ -18,6 +18,7 @@ from tailguard.checks import InputError, check_finite, check_integer, check_posi
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
+from tailguard.queries.block_minimiser import BlockMinimiser, Estimator, no_estimate
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.solvers.base import (
     BUDGET_MARGIN,
@@ -27,7 +28,6 @@ from tailguard.solvers.base import (
     require,
     usable_guarantee,
 )
-from tailguard.solvers.block_minimiser import BlockMinimiser, Estimator, no_estimate
 from tailguard.solvers.reach import check_reach, in_users_terms, set_of
 from tailguard.solvers.reproduction import kept_promise
 from tailguard.solvers.smooth_stage import SmoothStage

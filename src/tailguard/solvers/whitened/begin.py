@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.losses.balanced_logistic import BalancedLogistic
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
@@ -20,7 +21,6 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.base import Problem
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.even import EvenLogistic
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.law import Law
 from tailguard.solvers.whitened.levels import RowLaw
@@ -86,7 +86,7 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
     if not residual:
         _constant(fit)
     if shares.even:
-        fit.view = replace(view, loss=EvenLogistic())
+        fit.view = replace(view, loss=BalancedLogistic())
     return fit
 
 

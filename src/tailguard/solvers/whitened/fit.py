@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.losses.balanced_logistic import ExpectedBalancedSlope
 from tailguard.losses.base import Loss
 from tailguard.queries.view import View
 from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.even import ExpectedSlope
 from tailguard.solvers.whitened.leaning import Leaning
 from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
 from tailguard.solvers.whitened.moments import shrunk
@@ -136,7 +136,7 @@ class Fit:
     @property
     def expected(self) -> Loss:
         """The loss whose slopes rise as these are expected to, whatever the outcome."""
-        return ExpectedSlope() if self.shares.even else self.loss
+        return ExpectedBalancedSlope() if self.shares.even else self.loss
 
     @property
     def bending(self) -> View:

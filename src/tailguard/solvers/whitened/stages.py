@@ -72,7 +72,7 @@ class Shares:
     spare
         Whether the correction of clipping is given up for rounds where residuals look symmetric.
     even
-        Whether a logistic loss takes slopes that neither outcome makes large (``even.py``).
+        Whether a logistic loss takes the slopes of ``BalancedLogistic``.
 
     Examples
     --------

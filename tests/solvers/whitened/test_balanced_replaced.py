@@ -7,13 +7,13 @@ import numpy as np
 import tailguard as tg
 from support.sources import QuietSource
 from tailguard.gate import Gate
+from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.whitened.even import EvenLogistic, ExpectedSlope
 
 N_ROWS, ROW_LIMIT, CAP, MU = 40, 2.0, 4.0, 1.0
 WEIGHTS = np.array([0.4, -1.3, 0.2])
@@ -45,13 +45,13 @@ def view_of(loss):
 
 
 def test_a_score_moves_by_the_row_limit_times_twice_one_half_and_no_less_is_stated():
-    moved = furthest(ScoreLadder(view_of(EvenLogistic()), ROW_LIMIT, (0.5,)))
+    moved = furthest(ScoreLadder(view_of(BalancedLogistic()), ROW_LIMIT, (0.5,)))
     stated = 2.0 * ROW_LIMIT * 0.5 / N_ROWS
     assert 0.9 * stated < moved <= stated * ROUNDING
 
 
 def test_a_curvature_moves_within_what_is_stated():
     weighting = Weighting(kind="curvature", slope_limit=0.5, reach=0.5, bound=0.25)
-    query = SecondMoments(view_of(ExpectedSlope()), ROW_LIMIT, CAP, weighting)
+    query = SecondMoments(view_of(ExpectedBalancedSlope()), ROW_LIMIT, CAP, weighting)
     stated = query.sensitivity(N_ROWS, 2).ideal / N_ROWS
     assert 0.5 * stated < furthest(query) <= stated * ROUNDING

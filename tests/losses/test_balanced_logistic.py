@@ -7,9 +7,9 @@ from scipy.special import expit
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
+from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.even import EvenLogistic, ExpectedSlope
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.shares import EVEN, shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
@@ -18,7 +18,7 @@ EXTREME = np.array([0.0, -0.0, 5e-324, 1e-300, 1e-9, 36.0, 710.0, 746.0, 1e9, 1e
 EXTREME = np.concatenate([EXTREME, -EXTREME])
 SCORES = np.concatenate([np.linspace(-30.0, 30.0, 241) + 0.1, [1e-3, -1e-3]])
 HALF_STEP = 1e-5
-every_loss = pytest.mark.parametrize("loss", [EvenLogistic(), ExpectedSlope()])
+every_loss = pytest.mark.parametrize("loss", [BalancedLogistic(), ExpectedBalancedSlope()])
 both_targets = pytest.mark.parametrize("target", [0.0, 1.0])
 
 
@@ -44,10 +44,12 @@ def test_slopes_stay_within_one_half_at_every_score(loss, target):
 
 @both_targets
 def test_a_sure_and_wrong_score_has_the_largest_slope_and_a_right_one_none(target):
-    wrong, right = EvenLogistic().slope([-np.inf, np.inf], 1.0)
+    wrong, right = BalancedLogistic().slope([-np.inf, np.inf], 1.0)
     assert (wrong, right) == (-0.5, 0.0)
     sign = 1.0 - 2.0 * target
-    np.testing.assert_array_equal(EvenLogistic().slope(sign * np.abs(EXTREME), target), 0.5 * sign)
+    np.testing.assert_array_equal(
+        BalancedLogistic().slope(sign * np.abs(EXTREME), target), 0.5 * sign
+    )
 
 
 @pytest.mark.filterwarnings("error")
@@ -69,14 +71,14 @@ def test_a_compiled_slope_is_the_same(loss, target):
 @pytest.mark.filterwarnings("error")
 @both_targets
 def test_values_are_finite_at_every_finite_score_and_never_negative(target):
-    values = EvenLogistic().value(EXTREME, target)
+    values = BalancedLogistic().value(EXTREME, target)
     assert np.isfinite(values[np.isfinite(EXTREME)]).all()
     assert (values >= 0.0).all()
 
 
 @both_targets
 def test_the_slope_is_the_derivative_of_the_value(target):
-    loss = EvenLogistic()
+    loss = BalancedLogistic()
     np.testing.assert_allclose(
         rise(loss.value, SCORES, target), loss.slope(SCORES, target), atol=1e-8
     )
@@ -86,12 +88,12 @@ def test_the_slope_is_the_derivative_of_the_value(target):
 
 @both_targets
 def test_the_loss_is_convex(target):
-    slopes = EvenLogistic().slope(np.sort(np.concatenate([SCORES, EXTREME])), target)
+    slopes = BalancedLogistic().slope(np.sort(np.concatenate([SCORES, EXTREME])), target)
     assert (np.diff(slopes) >= -1e-15).all()
 
 
 def test_slopes_average_zero_where_scores_are_true():
-    np.testing.assert_allclose(mean_slope(EvenLogistic(), SCORES, SCORES), 0.0, atol=1e-15)
+    np.testing.assert_allclose(mean_slope(BalancedLogistic(), SCORES, SCORES), 0.0, atol=1e-15)
     # A bound alone, without the weights, would not do.
     clipped = expit(SCORES) * np.maximum(-expit(-SCORES), -0.5)
     clipped += expit(-SCORES) * np.minimum(expit(SCORES), 0.5)
@@ -103,16 +105,16 @@ def test_the_expected_slope_rises_by_half_of_the_less_likely_outcome():
     apart = SCORES[np.abs(SCORES) > HALF_STEP]  # the loss has a kink at zero
     expected = 0.5 * np.minimum(expit(apart), expit(-apart))
     for target in (0.0, 1.0):
-        told = rise(ExpectedSlope().slope, apart, target)
+        told = rise(ExpectedBalancedSlope().slope, apart, target)
         np.testing.assert_allclose(told, expected, atol=1e-9)
-    average = rise(lambda scores: mean_slope(EvenLogistic(), scores, apart), apart)
+    average = rise(lambda scores: mean_slope(BalancedLogistic(), scores, apart), apart)
     np.testing.assert_allclose(average, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("reach", [1e-3, 0.5])
 def test_expected_rises_lie_between_zero_and_a_quarter(reach):
     scores = np.concatenate([SCORES, EXTREME[np.isfinite(EXTREME)]])
-    slope = ExpectedSlope().slope
+    slope = ExpectedBalancedSlope().slope
     rises = (slope(scores + reach, 0.0) - slope(scores - reach, 0.0)) / (2.0 * reach)
     assert rises.min() >= 0.0
     assert 0.2 < rises.max() <= 0.25 + 1e-12
@@ -181,4 +183,4 @@ def test_curvatures_read_what_slopes_are_expected_to_rise_by(mu, even, monkeypat
     weighted = [q for q in queries if getattr(q, "weighting", None) is not None]
     losses = [q.view.loss for q in weighted if q.weighting.kind == "curvature"]
     assert losses
-    assert {isinstance(loss, ExpectedSlope) for loss in losses} == {even}
+    assert {isinstance(loss, ExpectedBalancedSlope) for loss in losses} == {even}

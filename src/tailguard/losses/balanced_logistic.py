@@ -14,15 +14,16 @@ generalised linear models, of which these weights are a simple case).
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailguard.losses.base import SlopeScalar
-from tailguard.losses.compiled import compile_slope
-from tailguard.losses.logistic import Logistic
+from .base import SlopeScalar
+from .compiled import compile_slope
+from .logistic import Logistic
 
-__all__ = ["EvenLogistic", "ExpectedSlope"]
+__all__ = ["BalancedLogistic", "ExpectedBalancedSlope"]
 
 FloatArray = NDArray[np.float64]
 
@@ -30,14 +31,16 @@ BOUND = 0.5
 
 
 @dataclass(frozen=True)
-class EvenLogistic(Logistic):
+class BalancedLogistic(Logistic):
     """The loss with these slopes: linear where the outcome was unexpected, exponential elsewhere.
 
     Examples
     --------
-    >>> EvenLogistic().slope([0.0, 1000.0, -1.0], [1.0, 0.0, 0.0]).round(3)
+    >>> BalancedLogistic().slope([0.0, 1000.0, -1.0], [1.0, 0.0, 0.0]).round(3)
     array([-0.5  ,  0.5  ,  0.184])
     """
+
+    name: ClassVar[str] = "balanced_logistic"
 
     @property
     def slope_scalar(self) -> SlopeScalar:
@@ -66,22 +69,28 @@ class EvenLogistic(Logistic):
         return BOUND
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Curvature that remains where the gradient is not clipped."""
-        return BOUND * row_bound**2
+        """Curvature that remains where the gradient is not clipped.
+
+        Where the outcome is expected, slope and curvature of a score are equal, so that a gradient
+        of length ``clip_norm`` bends by ``clip_norm * row_bound`` at most.
+        """
+        return min(BOUND * row_bound, clip_norm) * row_bound
 
 
 @dataclass(frozen=True)
-class ExpectedSlope(EvenLogistic):
-    """What the slope of ``EvenLogistic`` is expected to rise by, from score to score.
+class ExpectedBalancedSlope(BalancedLogistic):
+    """What the slope of ``BalancedLogistic`` is expected to rise by, from score to score.
 
     Only its slope is of use: it rises by ``0.5 * min(p, 1 - p)``, whatever the outcome.
 
     Examples
     --------
-    >>> slopes = ExpectedSlope().slope([-0.01, 0.01], [0.0, 0.0])
+    >>> slopes = ExpectedBalancedSlope().slope([-0.01, 0.01], [0.0, 0.0])
     >>> round(float(slopes[1] - slopes[0]) / 0.02, 3)
     0.249
     """
+
+    name: ClassVar[str] = "expected_balanced_slope"
 
     @property
     def slope_scalar(self) -> SlopeScalar:
@@ -99,7 +108,10 @@ class ExpectedSlope(EvenLogistic):
 def _slope(score: float, target: float, shape: FloatArray) -> float:
     less = math.exp(-abs(score))  # odds of the less likely outcome
     likely = 1.0 / (1.0 + less)
-    return BOUND * ((likely if score > 0.0 else less * likely) - target) / likely
+    slope = BOUND * ((likely if score > 0.0 else less * likely) - target) / likely
+    if abs(slope) > BOUND:  # a quotient may be rounded beyond one
+        return math.copysign(BOUND, slope)
+    return slope
 
 
 def _expected_slope(score: float, target: float, shape: FloatArray) -> float:

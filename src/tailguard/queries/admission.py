@@ -1,0 +1,115 @@
+"""Which questions may read records: registered queries that hold nothing unregistered.
+
+A query's stated sensitivity is proved for its own code and for the losses and sets of the
+registries, which treat each record by itself. An object of any other class could look at several
+records at once, wherever in the query it sits. So everything that a query holds is walked through:
+plain numbers and words pass, and of objects those whose class is registered.
+
+Two functions of a user's own may be part of a query, since its proof covers them: the gradient of
+one record, which is called with a copy of one record, and the estimator of sample and aggregate,
+which is called with a copy of one block.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Definition 3: a sensitivity is a property of the function
+that is evaluated.
+"""
+
+from dataclasses import fields
+from functools import cached_property
+from types import FunctionType, NoneType
+from typing import Any
+
+import numpy as np
+
+from tailguard.checks import InputError, is_registered
+from tailguard.losses.registry import check_known
+from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
+from tailguard.sets.registry import SETS
+
+__all__ = ["check_admitted", "check_state"]
+
+ALL_QUERIES = QUERIES | SMOOTH_QUERIES
+PARTS = {
+    "bins": "tailguard.kernels.bins:Bins",
+    "block-minimiser": "tailguard.queries.block_minimiser:BlockMinimiser",
+    "units": "tailguard.queries.units:Units",
+    "view": "tailguard.queries.view:View",
+    "weighting": "tailguard.kernels.whitened_sums:Weighting",
+}
+"""What queries are made of beside numbers, words, losses and sets."""
+
+PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
+
+
+def check_admitted(query: object) -> None:
+    """Refuse a query that is not of the registry, or that holds anything unregistered.
+
+    Examples
+    --------
+    >>> from tailguard.queries.counts import CountBelow
+    >>> check_admitted(CountBelow(columns=(0,)))
+    """
+    if not is_registered(query, ALL_QUERIES):
+        raise InputError(
+            "query must be one of tailguard.queries.registry, whose sensitivities are proved; got "
+            f"an object of {type(query).__qualname__}."
+        )
+    _check_fields(query)
+
+
+def check_state(state: object) -> None:
+    """Refuse a state that is anything but numbers, arrays of them, or tuples of these.
+
+    Examples
+    --------
+    >>> check_state((np.zeros(2), 1.0))
+    """
+    if isinstance(state, tuple):
+        for part in state:
+            check_state(part)
+    elif type(state) is np.ndarray:
+        if state.dtype.kind not in "biuf":
+            raise InputError(f"state must hold numbers; got an array of {state.dtype.kind!r}.")
+    elif type(state) not in PLAIN:
+        raise InputError(
+            f"state must be None, numbers or arrays of them; got {type(state).__qualname__}."
+        )
+
+
+def _check_fields(holder: Any) -> None:
+    """Check everything that a registered object holds, and that it holds its fields alone."""
+    kind = type(holder)
+    names = {field.name for field in fields(holder)}
+    held = names | set(getattr(holder, "__dict__", ()))
+    if any(not isinstance(getattr(kind, name, None), cached_property) for name in held - names):
+        raise InputError(f"query must hold the fields of {kind.__qualname__} alone; got more.")
+    for name in held:
+        _check_part(name, getattr(holder, name))
+
+
+def _check_part(name: str, part: object) -> None:
+    """Check one thing that a query holds."""
+    if type(part) in (tuple, list):
+        for each in part:  # type: ignore[attr-defined]
+            _check_part(name, each)
+    elif name == "loss":
+        if part is not None:
+            check_known(part)
+    elif is_registered(part, PARTS) or is_registered(part, SETS):
+        _check_fields(part)
+    elif not (_is_plain(part) or _is_estimator(name, part)):
+        raise InputError(
+            f"query must hold registered losses, sets and parts only; {name!r} is an object of "
+            f"{type(part).__qualname__}."
+        )
+
+
+def _is_plain(part: object) -> bool:
+    """Whether something is a number, a word, or an array of numbers, and of no class beyond."""
+    return type(part) in PLAIN or (type(part) is np.ndarray and part.dtype.kind in "biuf")
+
+
+def _is_estimator(name: str, part: object) -> bool:
+    """Whether something is a user's function of one block."""
+    return name == "estimator" and isinstance(part, FunctionType)
