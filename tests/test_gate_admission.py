@@ -9,7 +9,7 @@ import pytest
 import tailguard as tg
 from support.examples import query_examples
 from support.smooth import smooth_examples
-from tailguard.checks import InputError
+from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.losses.registry import check_known
 from tailguard.noise.sources import SimulationSource
@@ -93,7 +93,7 @@ def closed():
 
 def refused(query, state=None):
     gate = closed()
-    with pytest.raises(InputError, match="must"):
+    with pytest.raises(QueryError, match="must"):
         gate.ask(query, state, mu=1.0)
     assert gate.books.releases == ()
 
@@ -145,7 +145,7 @@ def test_a_query_of_somebodys_own_is_refused():
         sensitivity = calibrate = answer = finish = parameters = None
 
     refused(Lookalike(), np.zeros(1))
-    with pytest.raises(InputError, match="query must be one of"):
+    with pytest.raises(QueryError, match="query must be one of"):
         closed().ask_each(LookingQuery(columns=(0,)), np.zeros(1), mu=1.0, blocks=[])
 
 

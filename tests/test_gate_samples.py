@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 
 import tailguard as tg
 from support.sources import QuietSource
-from tailguard.checks import BudgetError, InputError
+from tailguard.checks import BudgetError, InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.certificate import Certificate
@@ -130,7 +130,7 @@ def test_a_query_cannot_claim_a_sample_in_its_own_words():
 
     boasting = Boasting(None, MEAN.units, row_limit=2.0, slope_limit=1.0)
     for ask in (gate_over().ask, partial(gate_over().ask_sample, n_rows=DRAWN)):
-        with pytest.raises(InputError, match="query must be one of"):
+        with pytest.raises(QueryError, match="query must be one of"):
             ask(boasting, ZERO, mu=0.5)
 
 

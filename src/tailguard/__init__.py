@@ -10,7 +10,13 @@ Examples
 """
 
 from tailguard import baselines, datasets, losses, papers, sets, solvers
-from tailguard.checks import BudgetError, InputError, TailguardError
+from tailguard.checks import (
+    BudgetError,
+    InputError,
+    QueryError,
+    ReleaseError,
+    TailguardError,
+)
 from tailguard.estimators import (
     HuberRegression,
     LinearRegression,
@@ -45,6 +51,8 @@ __all__ = [
     "PoissonRegression",
     "PureDP",
     "QuantileRegression",
+    "QueryError",
+    "ReleaseError",
     "SparseLinearRegression",
     "SparseLogisticRegression",
     "TailguardError",

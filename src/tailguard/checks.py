@@ -13,6 +13,8 @@ from typing import TypeVar
 __all__ = [
     "BudgetError",
     "InputError",
+    "QueryError",
+    "ReleaseError",
     "TailguardError",
     "check_between",
     "check_boolean",
@@ -39,6 +41,14 @@ class InputError(TailguardError):
 
 class BudgetError(TailguardError):
     """A release that the reserved privacy budget does not cover; nothing was drawn."""
+
+
+class QueryError(TailguardError):
+    """A query that no proof covers; no record was read for it."""
+
+
+class ReleaseError(TailguardError):
+    """A release that failed while records were read; it stays charged, and nothing of it leaves."""
 
 
 def _number(name: str, value: object, allowed: str) -> float:

@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import BudgetError, InputError, check_integer, check_methods
+from tailguard.checks import (
+    BudgetError,
+    InputError,
+    ReleaseError,
+    check_integer,
+    check_methods,
+)
 from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
@@ -35,10 +41,12 @@ from tailguard.queries.base import AnyQuery, Query
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
 from tailguard.rows.partitions import Partitions
+from tailguard.rows.watched import WatchedRows
 
 __all__ = ["Gate"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 class Gate:
@@ -309,13 +317,35 @@ class Gate:
 
     def _answer(self, query: Any, state: Any, calibration: Any, rows: Rows) -> FloatArray:
         """Read, add noise, finish; query and mechanism agree on what only passes here."""
-        with np.errstate(all="ignore"):
-            answer = query.answer(rows, state, calibration)
-        noised = make_mechanism(calibration.mechanism).release(answer, calibration, self._source)
+        noised = self._noised(query, state, calibration, WatchedRows(rows))
         finished: FloatArray = query.finish(
             noised.astype(np.float64) * calibration.grid, rows.n_rows
         )
         return finished
+
+    def _noised(self, query: Any, state: Any, calibration: Any, rows: WatchedRows) -> IntArray:
+        """Read and add noise. What goes wrong once records are read is told to nobody.
+
+        Before that, an error speaks of the question, hence of public and released numbers.
+        """
+        cause: Exception | None = None
+        try:
+            with np.errstate(all="ignore"):
+                answer = query.answer(rows, state, calibration)
+            mechanism = make_mechanism(calibration.mechanism)
+            noised: IntArray = mechanism.release(answer, calibration, self._source)
+            return noised
+        except Exception as error:
+            if not rows.read:
+                raise
+            if not self._source.private:
+                cause = error
+        # Raised out here, where the error above is no longer its context.
+        raise ReleaseError(
+            f"release {query.name!r} must be repeated: it failed while records were read, stays "
+            "charged, and nothing of it leaves; with random_state=<int>, a simulation, the cause "
+            "is shown."
+        ) from cause
 
     def _record(self, release: Release, size: int, variation: float) -> None:
         """Write a release down, or refuse it: first for good, then in the gate's own books."""

@@ -7,7 +7,7 @@ from tailguard.checks import InputError, check_choice, is_registered
 
 from .base import Loss, RecordLoss
 
-__all__ = ["EXPECTED_SLOPES", "LOSSES", "RECORD_LOSSES", "check_known", "make_loss"]
+__all__ = ["EXPECTED_SLOPES", "LOSSES", "RECORD_LOSSES", "check_known", "is_known", "make_loss"]
 
 LOSSES = {
     "balanced_logistic": "tailguard.losses.balanced_logistic:BalancedLogistic",
@@ -43,12 +43,23 @@ def check_known(loss: object) -> None:
     --------
     >>> check_known(make_loss("squared"))
     """
-    if not is_registered(loss, LOSSES | RECORD_LOSSES | EXPECTED_SLOPES):
+    if not is_known(loss):
         raise InputError(
             f"loss must be one of tg.losses; got an object of {type(loss).__qualname__}. A loss of "
             "your own is given by the gradient of ONE record, (weights, features, target) -> "
             "gradient."
         )
+
+
+def is_known(loss: object) -> bool:
+    """Whether a loss is registered, by its very class.
+
+    Examples
+    --------
+    >>> is_known(make_loss("squared")), is_known("squared")
+    (True, False)
+    """
+    return is_registered(loss, LOSSES | RECORD_LOSSES | EXPECTED_SLOPES)
 
 
 def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:

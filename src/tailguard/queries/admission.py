@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, is_registered
-from tailguard.losses.registry import check_known
+from tailguard.checks import QueryError, is_registered
+from tailguard.losses.registry import is_known
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 
@@ -51,7 +51,7 @@ def check_admitted(query: object) -> None:
     >>> check_admitted(CountBelow(columns=(0,)))
     """
     if not is_registered(query, ALL_QUERIES):
-        raise InputError(
+        raise QueryError(
             "query must be one of tailguard.queries.registry, whose sensitivities are proved; got "
             f"an object of {type(query).__qualname__}."
         )
@@ -70,9 +70,9 @@ def check_state(state: object) -> None:
             check_state(part)
     elif type(state) is np.ndarray:
         if state.dtype.kind not in "biuf":
-            raise InputError(f"state must hold numbers; got an array of {state.dtype.kind!r}.")
+            raise QueryError(f"state must hold numbers; got an array of {state.dtype.kind!r}.")
     elif type(state) not in PLAIN:
-        raise InputError(
+        raise QueryError(
             f"state must be None, numbers or arrays of them; got {type(state).__qualname__}."
         )
 
@@ -83,7 +83,7 @@ def _check_fields(holder: Any) -> None:
     names = {field.name for field in fields(holder)}
     held = names | set(getattr(holder, "__dict__", ()))
     if any(not isinstance(getattr(kind, name, None), cached_property) for name in held - names):
-        raise InputError(f"query must hold the fields of {kind.__qualname__} alone; got more.")
+        raise QueryError(f"query must hold the fields of {kind.__qualname__} alone; got more.")
     for name in held:
         _check_part(name, getattr(holder, name))
 
@@ -93,13 +93,10 @@ def _check_part(name: str, part: object) -> None:
     if type(part) in (tuple, list):
         for each in part:  # type: ignore[attr-defined]
             _check_part(name, each)
-    elif name == "loss":
-        if part is not None:
-            check_known(part)
     elif is_registered(part, PARTS) or is_registered(part, SETS):
         _check_fields(part)
-    elif not (_is_plain(part) or _is_estimator(name, part)):
-        raise InputError(
+    elif not (is_known(part) or _is_plain(part) or _is_estimator(name, part)):
+        raise QueryError(
             f"query must hold registered losses, sets and parts only; {name!r} is an object of "
             f"{type(part).__qualname__}."
         )

@@ -69,6 +69,7 @@ class ArrayRows:
         feature_names: tuple[str, ...] | None = None,
         missing: Any = None,
     ) -> None:
+        resolve_threads()  # refuses a wrong setting before anything is spent
         matrix = to_matrix(features)
         self.n_rows, self.n_features = matrix.shape
         self.feature_names = column_names(features) if feature_names is None else feature_names

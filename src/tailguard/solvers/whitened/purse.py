@@ -38,7 +38,8 @@ class UnusableError(ArithmeticError):
 
 
 # What released numbers may raise in arithmetic, in linear algebra, and where a question is built
-# from them. Budgets are another matter: a BudgetError is none of these.
+# from them. A BudgetError is none of these, nor is a ReleaseError, which is all that is heard of
+# what goes wrong while records are read.
 BEYOND_FLOATS = (ArithmeticError, np.linalg.LinAlgError, InputError)
 
 
