@@ -6,7 +6,8 @@ exists, so that a crash costs budget and never privacy.
 
 Reference
 ---------
-Dong, Roth and Su 2022, Corollary 3.3 (adaptive composition of Gaussian mechanisms).
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (fully adaptive composition: prices may
+depend on answers; ``privacy/books.py`` has the proof).
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,9 @@ from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
 from tailguard.privacy.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.books import Books, MemoryBooks, Release
-from tailguard.privacy.calibration import COORDINATE_VARIATION, Calibration
+from tailguard.privacy.calibration import Calibration
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.scopes import scoped_event, scoped_release
@@ -88,7 +90,7 @@ class Gate:
         self._lock = Lock()
         self._reserved_coordinates = 0
         self._coordinates = 0
-        self._variation = 0.0
+        self._distance = EXACT
         self._partitions = Partitions(rows, source)
         self._scope = "" if ledger is None else f"{int(source.words(1)[0]):016x}"
 
@@ -137,13 +139,13 @@ class Gate:
         """Set the planned event aside, refusing one that costs more than the guarantee.
 
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
-        sampled from ideal noise, which counts towards delta.
+        sampled from ideal noise, which is charged.
         """
         with self._lock:
             coordinates += self._reserved_coordinates
             total = Composed((self._books.reserved, event))
-            variation = coordinates * COORDINATE_VARIATION
-            if not satisfies(total, self._guarantee, variation=variation):
+            distance = COORDINATE_DISTANCE.times(coordinates)
+            if not satisfies(total, self._guarantee, distance=distance):
                 raise BudgetError(
                     f"the plan must cost at most {self._guarantee.describe()}; it costs more."
                 )
@@ -291,7 +293,7 @@ class Gate:
     ) -> None:
         """Write down a release: of all records, of one block or every block, or of a sample."""
         drawn = {} if sample_rows is None else {"sample_rows": sample_rows, "of_rows": self.n_rows}
-        variation = make_mechanism(calibration.mechanism).total_variation(calibration)
+        distance = make_mechanism(calibration.mechanism).distance(calibration)
         n_answers = len(blocks) if blocks is not None and index is None else 1
         self._record(
             Release(
@@ -312,7 +314,7 @@ class Gate:
                 stage=stage,
             ),
             calibration.size * n_answers,
-            variation * n_answers,
+            distance.times(n_answers),
         )
 
     def _answer(self, query: Any, state: Any, calibration: Any, rows: Rows) -> FloatArray:
@@ -347,7 +349,7 @@ class Gate:
             "is shown."
         ) from cause
 
-    def _record(self, release: Release, size: int, variation: float) -> None:
+    def _record(self, release: Release, size: int, distance: Distance) -> None:
         """Write a release down, or refuse it: first for good, then in the gate's own books."""
         with self._lock:
             if self._coordinates + size > self._reserved_coordinates:
@@ -360,7 +362,7 @@ class Gate:
                 self._ledger.record(scoped_release(release, self._scope))
             self._books.record(release)
             self._coordinates += size
-            self._variation += variation
+            self._distance += distance
 
     def certificate(self, *, assumptions: tuple[str, ...] = ()) -> Certificate:
         """State what was promised, reserved, released and assumed."""
@@ -370,7 +372,7 @@ class Gate:
             n_rows=self.n_rows,
             assumptions_for_accuracy=assumptions,
             private=self._source.private,
-            sampler_total_variation=self._variation,
+            sampler_distance=self._distance,
         )
 
 

@@ -18,6 +18,7 @@ from tailguard.checks import InputError
 from tailguard.noise.registry import MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.distance import COORDINATE_DISTANCE, Distance
 from tailguard.privacy.events import Event
 
 FALSE_ALARM = 1e-6
@@ -111,9 +112,10 @@ def test_extreme_lattices_saturate_without_wrapping(mechanism):
     assert abs(released[1]) < 2**40
 
 
-def test_total_variation_is_negligible(mechanism):
-    calibration = calibrated(mechanism, size=10**4)
-    assert 0 <= mechanism.total_variation(calibration) <= 1e-21
+def test_the_distance_from_what_is_accounted_for_is_negligible(mechanism):
+    distance = mechanism.distance(calibrated(mechanism, size=10**4))
+    assert distance.within(COORDINATE_DISTANCE.times(10**4))
+    assert distance.within(Distance(1e-7, 1e-21))
 
 
 def test_foreign_calibrations_and_shapes_are_refused(mechanism):

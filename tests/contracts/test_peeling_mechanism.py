@@ -19,6 +19,7 @@ from tailguard.checks import InputError
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.peeling import PEELINGS
 from tailguard.privacy.releases import Release
 from tailguard.privacy.tally import tally_of
@@ -159,9 +160,9 @@ def test_releases_are_fresh_and_simulations_repeat(mechanism):
     assert first[0] != first[1]
 
 
-def test_total_variation_is_negligible(mechanism):
-    calibration = calibrated(mechanism, size=10**4, n_selected=10)
-    assert 0 <= mechanism.total_variation(calibration) <= 1e-23
+def test_the_distance_from_what_is_accounted_for_is_negligible(mechanism):
+    distance = mechanism.distance(calibrated(mechanism, size=10**4, n_selected=10))
+    assert distance.within(COORDINATE_DISTANCE.times(10))
 
 
 def test_foreign_calibrations_shapes_and_norms_are_refused(mechanism):

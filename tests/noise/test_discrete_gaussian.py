@@ -11,7 +11,12 @@ from support.statistics import (
     goodness_of_fit,
     smallest_sample,
 )
-from tailguard.noise.discrete_gaussian import WIDENING, discrete_gaussian, lattice_std
+from tailguard.noise.discrete_gaussian import (
+    WIDENING,
+    coordinate_distance,
+    discrete_gaussian,
+    lattice_std,
+)
 from tailguard.noise.gaussian_table import BASE_STD, LARGEST, gaussian_table
 from tailguard.noise.sources import SimulationSource
 
@@ -121,3 +126,36 @@ def test_scale_is_accepted_and_wrong_scales_are_rejected(levels):
     }
     assert verdicts[1.0].power >= 0.999
     assert [verdict.accepted for verdict in verdicts.values()] == [False, True, False]
+
+
+def log_ratio(value, levels):
+    """Logarithm of the discrete Gaussian's probability over the rounded one's, to 60 digits."""
+    with mpmath.workprec(260):
+        std = mpmath.sqrt(BASE_STD**2 * sum(WIDENING ** (2 * level) for level in range(levels)))
+        discrete = mpmath.exp(-(mpmath.mpf(value) ** 2) / (2 * std**2))
+        discrete /= mpmath.sqrt(2 * mpmath.pi) * std  # by Poisson summation, as above
+        edges = [(mpmath.mpf(value) + side) / (mpmath.sqrt(2) * std) for side in (-0.5, 0.5)]
+        rounded = (mpmath.erfc(edges[0]) - mpmath.erfc(edges[1])) / 2
+        return float(mpmath.log(discrete / rounded))
+
+
+@pytest.mark.parametrize("levels", [4, 5])
+def test_the_stated_distance_covers_every_number_that_can_be_drawn(levels):
+    stated = coordinate_distance(levels)
+    largest = LARGEST * (WIDENING**levels - 1) // (WIDENING - 1)
+    places = [0, 1, 1000, *(int(share * largest) for share in (0.03, 0.1, 0.5, 0.9)), largest]
+    ratios = [abs(log_ratio(place, levels)) for place in places]
+    assert max(ratios) <= stated.log_ratio
+    assert max(ratios) == ratios[-1] >= 0.99 * stated.log_ratio
+    assert largest < 11.4 * lattice_std(levels)
+
+
+@pytest.mark.parametrize(("levels", "variation"), [(3, 4.7e-12), (4, 4.6e-15), (5, 4.5e-18)])
+def test_in_total_variation_it_is_far_more_than_the_cut_of_the_table(levels, variation):
+    """What was charged before ratios were: three orders of magnitude and more too little."""
+    z = np.linspace(-8.0, 8.0, 4001)
+    exact = [abs(log_ratio(round(at * lattice_std(levels)), levels)) for at in z[::40]]
+    density = np.exp(-(z[::40] ** 2) / 2.0) / math.sqrt(2.0 * math.pi)
+    found = 0.5 * float(np.sum(density * exact)) * (z[40] - z[0])
+    assert found == pytest.approx(variation, rel=0.05)
+    assert found > 1000 * coordinate_distance(levels).variation

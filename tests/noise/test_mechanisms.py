@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from support.statistics import gdp_audit
+from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.mechanisms import Gaussian, Laplace
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.distance import EXACT
 
 # Runs per side that catch 1.3 times too little noise with 99.9 % at this false alarm.
 FALSE_ALARM, N_RUNS = 1e-6, 4500
@@ -47,14 +49,14 @@ def test_gdp_audit_accepts_the_mechanism_and_catches_the_mutant(mechanism, accep
     assert verdict.statistic > 0.8  # the pair is close to the worst
 
 
-def test_total_variation_counts_coordinates_and_levels():
-    calibration = Gaussian().calibrate(CLIPPED_SUM, 1.0)
-    assert Gaussian().total_variation(calibration) == 3 * 5 * 5e-27
-    coarse = Gaussian().calibrate(CLIPPED_SUM, 2e4)
-    assert Gaussian().total_variation(coarse) == 3 * 3 * 5e-27
+@pytest.mark.parametrize(("mu", "levels"), [(1.0, 5), (600.0, 4)])
+def test_the_distance_counts_coordinates_and_levels(mu, levels):
+    calibration = Gaussian().calibrate(CLIPPED_SUM, mu)
+    assert Gaussian().distance(calibration) == coordinate_distance(levels).times(3)
+    assert Gaussian().distance(calibration).variation == 3 * levels * 5e-27
 
 
 def test_laplace_is_exact():
     statistic = Sensitivity("l1", 1.0, 1.0, 4, largest_partial=1024, largest_total=1e4)
     calibration = Laplace().calibrate(statistic, 1.0)
-    assert Laplace().total_variation(calibration) == 0.0
+    assert Laplace().distance(calibration) == EXACT

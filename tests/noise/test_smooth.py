@@ -141,7 +141,8 @@ def test_foreign_calibrations_and_shapes_are_refused_without_a_word_about_values
 def test_what_it_costs_and_how_exact_it_is(mechanism):
     calibration = public(mechanism.name)
     assert mechanism.event(calibration) == calibration.event
-    assert 0.0 < mechanism.total_variation(calibration) < 1e-34
+    assert mechanism.distance(calibration).log_ratio == 0.0
+    assert 0.0 < mechanism.distance(calibration).variation < 1e-34
 
 
 def test_a_calibration_without_room_for_noise_is_refused(mechanism):

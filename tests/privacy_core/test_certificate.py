@@ -12,6 +12,7 @@ from dp_accounting.pld import privacy_loss_distribution as package
 from tailguard.checks import InputError
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
 from tailguard.privacy.gaussian import epsilon_of
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
@@ -44,7 +45,7 @@ def example():
         [gaussian(0.1, parameters={"clip_norm": 1.5}), gaussian(0.1), gaussian(0.1)],
         assumptions_for_accuracy=("finite fourth moments of the features",),
         unused_stages=("refinement: the first stage was already precise",),
-        sampler_total_variation=1e-22,
+        sampler_distance=Distance(1e-13, 1e-22),
     )
 
 
@@ -83,7 +84,7 @@ def test_every_promise_goes_round(guarantee):
     assert guarantee.describe() in words
     assert certificate.total.delta == guarantee.delta
     assert (certificate.total.epsilon is None) == (guarantee.delta is None)
-    assert ("up to that total variation" in words) == (guarantee.delta is None)
+    assert ("the promise holds up to these" in words) == (guarantee.delta is None)
 
 
 def test_a_stored_total_is_never_believed():
@@ -106,7 +107,7 @@ def test_the_page_says_what_an_officer_needs():
         "all of it counts as spent",
         "refinement: the first stage was already precise",
         "Dong, Roth and Su 2022",
-        "already inside delta",
+        "charged inside epsilon and delta",
         "gradient (gaussian, ClippedGradient)",
         "finite fourth moments",
     ):
@@ -207,17 +208,16 @@ def test_an_impossible_total_is_said_in_words():
 
 
 def test_the_sampler_is_inside_the_total():
+    distance = Distance(1e-3, 1e-9)
     ideal, sampled = (
-        certify(Gaussian(1.0), [], sampler_total_variation=variation) for variation in (0.0, 1e-9)
+        certify(Gaussian(1.0), [], sampler_distance=each) for each in (EXACT, distance)
     )
-    left = 1e-6 - (1 + math.exp(sampled.total.epsilon)) * 1e-9
-    assert sampled.total.epsilon > ideal.total.epsilon
-    assert sampled.total.epsilon == pytest.approx(epsilon_of(1.0, left), rel=1e-9)
+    epsilon, delta = distance.left_of(sampled.total.epsilon, 1e-6)
+    assert sampled.total.epsilon > ideal.total.epsilon + 2e-3
+    assert epsilon == pytest.approx(epsilon_of(1.0, delta), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "facts", [{"n_rows": 0}, {"mode": "public"}, {"sampler_total_variation": -1.0}]
-)
+@pytest.mark.parametrize("facts", [{"n_rows": 0}, {"mode": "public"}])
 def test_bad_facts_are_refused(facts):
     with pytest.raises(InputError):
         Certificate(**{"guarantee": PROMISE, "n_rows": 10, "planned": Gaussian(1.0), **facts})

@@ -22,7 +22,7 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
 )
 from tailguard.privacy.gaussian import epsilon_of
-from tailguard.privacy.totals import epsilon_with_variation, total_of
+from tailguard.privacy.totals import total_of
 
 EXAMPLE_A = Composed((Gaussian(1.0), Repeated(Laplace(0.1), 10), BoundedRange(0.3)))
 
@@ -76,21 +76,6 @@ def test_unknown_events_have_no_epsilon():
         smallest_epsilon(Event(), 1e-6)
     with pytest.raises(InputError, match="delta must be"):
         smallest_epsilon(Gaussian(1.0), 1.0)
-
-
-@pytest.mark.parametrize("variation", [0.0, 1e-20, 1e-10, 1e-9])
-def test_the_sampler_is_charged_to_delta(variation):
-    bound = epsilon_with_variation(Gaussian(1.0), 1e-6, variation)
-    left = 1e-6 - (1 + math.exp(bound.epsilon)) * variation
-    assert bound.epsilon == pytest.approx(epsilon_of(1.0, left), rel=1e-9)
-    assert bound.epsilon >= epsilon_of(1.0, left) * (1 - 1e-14)
-
-
-def test_a_sampler_that_is_too_far_off_costs_everything():
-    assert epsilon_with_variation(Gaussian(1.0), 1e-6, 1e-7).epsilon == math.inf
-    assert epsilon_with_variation(Gaussian(60.0), 1e-6, 1e-300).epsilon == math.inf
-    assert epsilon_with_variation(Laplace(1.0), 0.0, 1e-30).epsilon == math.inf
-    assert epsilon_with_variation(Laplace(1.0), 0.0, 0.0).epsilon == 1.0
 
 
 def test_totals_in_every_currency():

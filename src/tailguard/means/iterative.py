@@ -46,12 +46,12 @@ from tailguard.means.words import (
 from tailguard.papers import zhao2024
 from tailguard.papers.parameters import zhao2024 as printed
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
-from tailguard.privacy.calibration import COORDINATE_VARIATION
+from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Shuffled
 from tailguard.privacy.gaussian import epsilon_of
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.privacy.solve import calibrate, satisfies
-from tailguard.privacy.totals import epsilon_with_variation
+from tailguard.privacy.totals import epsilon_at_distance
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, centre_of, check_group_count
 from tailguard.queries.units import Units
@@ -289,10 +289,10 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
     rho = printed.printed_amplified_rho(n_groups=n_groups, epsilon=asked.epsilon, delta=asked.delta)
     budget = Budget(math.sqrt(2.0 * rho), pure=False)
     cost = Shuffled(budget.amount, n_groups)
-    variation = n_groups * task.n_features * COORDINATE_VARIATION
-    if satisfies(cost, asked, variation=variation):
+    distance = COORDINATE_DISTANCE.times(n_groups * task.n_features)
+    if satisfies(cost, asked, distance=distance):
         return budget, cost, asked
-    true = epsilon_with_variation(cost, asked.delta, variation).epsilon * (1.0 + BUDGET_MARGIN)
+    true = epsilon_at_distance(cost, asked.delta, distance).epsilon * (1.0 + BUDGET_MARGIN)
     if true == math.inf:
         raise InputError(
             "calibration must not be 'paper' here: the printed noise keeps no promise that can be "

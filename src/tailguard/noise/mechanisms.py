@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_choice
-from tailguard.noise.discrete_gaussian import CELL_VARIATION, discrete_gaussian
+from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
 from tailguard.noise.sources import Source
 from tailguard.privacy import events
 from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.distance import EXACT, Distance
 
 __all__ = ["Gaussian", "Laplace", "Mechanism"]
 
@@ -56,7 +57,7 @@ class Mechanism(Protocol):
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
         ...
 
-    def total_variation(self, calibration: Calibration) -> float:
+    def distance(self, calibration: Calibration) -> Distance:
         """Return how far the sampler is from the distribution that the event is about."""
         ...
 
@@ -67,7 +68,7 @@ class Gaussian:
     Guarantee
     ---------
     ``share``-GDP for replace-one neighbours whose lattice vectors differ by at most
-    ``charged / grid`` in the l2 norm, up to ``total_variation``.
+    ``charged / grid`` in the l2 norm, up to ``distance``.
 
     Edge cases
     ----------
@@ -106,9 +107,9 @@ class Gaussian:
         noise = discrete_gaussian(lattice.size, calibration.levels, source)
         return _add(lattice, noise)
 
-    def total_variation(self, calibration: Calibration) -> float:
-        """Return the cut of the table, once per coordinate and level."""
-        return calibration.sensitivity.size * calibration.levels * CELL_VARIATION
+    def distance(self, calibration: Calibration) -> Distance:
+        """Return how far the draws of all coordinates are from rounded Gaussians."""
+        return coordinate_distance(calibration.levels).times(calibration.sensitivity.size)
 
 
 class Laplace:
@@ -156,9 +157,9 @@ class Laplace:
         noise = discrete_laplace(lattice.size, log2_scale, source)
         return _add(lattice, noise)
 
-    def total_variation(self, calibration: Calibration) -> float:
-        """Return zero: the sampler is exact."""
-        return 0.0
+    def distance(self, calibration: Calibration) -> Distance:
+        """Return none: the sampler is exact."""
+        return EXACT
 
 
 def _check(lattice: IntArray, calibration: Calibration, name: str) -> None:

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_choice, check_integer
-from tailguard.noise.discrete_gaussian import CELL_VARIATION, discrete_gaussian
+from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
 from tailguard.noise.sources import Source
 from tailguard.privacy import peeling
 from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Event
 
 __all__ = ["PeeledGaussian", "PeeledLaplace", "PeelingCalibration", "select_by_laplace"]
@@ -121,7 +122,7 @@ class PeeledGaussian(_Peeling):
     Guarantee
     ---------
     ``share**2 / 2``-zCDP for replace-one neighbours whose lattice vectors differ by at most
-    ``charged / grid`` in every entry, up to ``total_variation``; the event says more.
+    ``charged / grid`` in every entry, up to ``distance``; the event says more.
 
     Edge cases
     ----------
@@ -154,11 +155,11 @@ class PeeledGaussian(_Peeling):
         each = gaussian_calibration(replace(sensitivity, norm="l2", size=1), share / factor)
         return _peeling(self.name, sensitivity, each, factor, n_selected, n_free)
 
-    def total_variation(self, calibration: Calibration) -> float:
-        """Return the cut of the table for each value, and the undecided pairs of keys."""
+    def distance(self, calibration: Calibration) -> Distance:
+        """Return how far each value's noise is off, and the undecided pairs of keys."""
         known = _known(calibration, self.name)
-        values = (known.n_selected + known.n_free) * known.levels * CELL_VARIATION
-        return float(values + known.sensitivity.size**2 * PAIR_VARIATION)
+        values = coordinate_distance(known.levels).times(known.n_selected + known.n_free)
+        return values + Distance(variation=known.sensitivity.size**2 * PAIR_VARIATION)
 
     def _select(
         self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source
@@ -208,10 +209,10 @@ class PeeledLaplace(_Peeling):
         each = laplace_calibration(replace(sensitivity, norm="l1", size=1), share / factor)
         return _peeling(self.name, sensitivity, each, factor, n_selected, n_free)
 
-    def total_variation(self, calibration: Calibration) -> float:
-        """Return zero: the sampler is exact."""
+    def distance(self, calibration: Calibration) -> Distance:
+        """Return none: the sampler is exact."""
         _known(calibration, self.name)
-        return 0.0
+        return EXACT
 
     def _select(
         self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError, check_choice
 from tailguard.noise.exact_normal import NORMAL_VARIATION, exact_normals, precisely
 from tailguard.noise.sources import Source
+from tailguard.privacy.distance import Distance
 from tailguard.privacy.events import Event
 from tailguard.privacy.smooth import SmoothCalibration
 
@@ -94,9 +95,9 @@ class SmoothMechanism(ABC):
             ]
         return np.array(steps, dtype=np.int64)
 
-    def total_variation(self, calibration: SmoothCalibration) -> float:
+    def distance(self, calibration: SmoothCalibration) -> Distance:
         """Return how far the noise is from the ideal."""
-        return calibration.size * NORMAL_VARIATION
+        return Distance(variation=NORMAL_VARIATION).times(calibration.size)
 
 
 def _round(steps: Decimal) -> int:

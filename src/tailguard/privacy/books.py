@@ -1,4 +1,29 @@
-"""The books: what is set aside before any record is read, and what was released against it."""
+"""The books: what is set aside before any record is read, and what was released against it.
+
+What is asked next, and at which price, may depend on all earlier answers; the books refuse a
+release that, with the earlier ones, is not covered by what was reserved (``Tally.covers``). That
+suffices: whoever asks, all answers together cost at most the reserved event, in the sense of
+dominating pairs and hence by every accountant.
+
+Proof, by induction on the number of releases, of which there are at most as many as coordinates
+were reserved. Let the Gaussian part of what is left be worth ``m``, and let the other leaves that
+are left be ``l_1 >= l_2 >= ...`` of each family. If the next release is Gaussian at ``a``, whatever
+its answer is, what follows is dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By
+adaptive composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are
+dominated by the product of the two, and the product of Gaussians at ``a`` and
+``sqrt(m**2 - a**2)`` is one at ``m``. If it is another leaf, let it stand for the smallest of its
+family that is as large: whatever the leaves covered with it, those left cover without it. Of
+blocks, a record meets those releases alone that read its own, and the costliest block is counted.
+So nothing has to be Gaussian: plans that mix Gaussian, pure and smooth releases keep the same rule.
+Where a leaf is known by its Renyi divergences alone, as zCDP is, these take the place of dominating
+pairs, order by order (Feldman and Zrnic 2021).
+
+Reference
+---------
+Rogers, Roth, Ullman and Vadhan 2016 (privacy filters); Smith and Thakurta 2022, and Koskela,
+Tobaben and Honkela 2023 (fully adaptive composition of Gaussian differential privacy); Zhu, Dong
+and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergences).
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

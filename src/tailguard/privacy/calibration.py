@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 __all__ = [
-    "COORDINATE_VARIATION",
     "LARGEST_RECORDS_SHARE",
     "LARGEST_SHARE",
     "SMALLEST_SHARE",
     "Calibration",
     "Sensitivity",
 ]
-
-COORDINATE_VARIATION = 3e-26
-"""How far sampled noise may be from the ideal, in total variation, per released coordinate."""
 
 SMALLEST_SHARE = 2.0**-24
 """Gaussian mu of a release, over the root of its size, that every lattice calibration grants.
@@ -26,7 +22,7 @@ Below it, rounding to the lattice may cost more than the statistic. Plans refuse
 so that no run stops where budget is already set aside.
 """
 
-LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44
+LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**12, 2.0**39
 """Gaussian mu of a release, and mu times records, that every sum and count fits a lattice with.
 
 Beyond either the noise is finer than chunk sums are exact. Plans refuse such a release, too.

@@ -15,9 +15,9 @@ from tailguard.checks import check_choice, check_integer
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate_html import certificate_html
 from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
+from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Event, Sampled, Shuffled, event_from_dict
 from tailguard.privacy.guarantees import Guarantee, Unprotected, guarantee_from_dict
-from tailguard.privacy.ranges import check_failure
 from tailguard.privacy.releases import Release
 from tailguard.privacy.spending import spent_event
 from tailguard.privacy.tally import tally_of
@@ -76,8 +76,8 @@ class Certificate:
         Planned stages that were skipped, in plain words.
     mode
         ``"private"``, ``"simulation: NOT PRIVATE"`` or ``"reproduction: NOT PRIVATE"``.
-    sampler_total_variation
-        Total variation between the sampled and the ideal noise, over all releases.
+    sampler_distance
+        How far the sampled noise is from the one that is accounted for, over all releases.
     version
         The version of tailguard that made the releases.
 
@@ -97,13 +97,12 @@ class Certificate:
     assumptions_for_accuracy: tuple[str, ...] = ()
     unused_stages: tuple[str, ...] = ()
     mode: Mode = "private"
-    sampler_total_variation: float = 0.0
+    sampler_distance: Distance = EXACT
     version: str = __version__
 
     def __post_init__(self) -> None:
         check_integer("n_rows", self.n_rows, minimum=1)
         check_choice("mode", self.mode, MODES)
-        check_failure("sampler_total_variation", self.sampler_total_variation)
 
     @classmethod
     def of(
@@ -115,7 +114,7 @@ class Certificate:
         private: bool,
         assumptions_for_accuracy: tuple[str, ...] = (),
         unused_stages: tuple[str, ...] = (),
-        sampler_total_variation: float = 0.0,
+        sampler_distance: Distance = EXACT,
     ) -> "Certificate":
         """Certify what the books say."""
         return cls(
@@ -126,7 +125,7 @@ class Certificate:
             assumptions_for_accuracy=tuple(assumptions_for_accuracy),
             unused_stages=tuple(unused_stages),
             mode=_mode(guarantee, private=private),
-            sampler_total_variation=sampler_total_variation,
+            sampler_distance=sampler_distance,
         )
 
     @cached_property
@@ -169,7 +168,8 @@ class Certificate:
             "unused": self.unused,
             "unused_stages": list(self.unused_stages),
             "composition": self._composition(),
-            "sampler_total_variation": self.sampler_total_variation,
+            "sampler_log_ratio": self.sampler_distance.log_ratio,
+            "sampler_total_variation": self.sampler_distance.variation,
             "sampler": self._sampler(),
             "planned": self.planned.to_dict(),
             "releases": [release.to_dict() for release in self.releases],
@@ -189,7 +189,7 @@ class Certificate:
             assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
             unused_stages=tuple(data["unused_stages"]),
             mode=data["mode"],
-            sampler_total_variation=data["sampler_total_variation"],
+            sampler_distance=Distance(data["sampler_log_ratio"], data["sampler_total_variation"]),
             version=data["version"],
         )
 
@@ -217,18 +217,20 @@ class Certificate:
 
     def _sampler(self) -> str:
         """Say how far the noise is from the ideal, and where that is charged."""
-        charged = "(1 + exp(epsilon)) times that is already inside delta"
+        charged = "both are charged inside epsilon and delta"
         if isinstance(self.guarantee, Unprotected):
             charged = "nothing is promised"
         elif self.guarantee.delta is None:
-            charged = "the promise holds up to that total variation"
+            charged = "the promise holds up to these"
+        distance = self.sampler_distance
         return (
-            f"noise within total variation {self.sampler_total_variation:.3g} of ideal; {charged}"
+            f"probabilities of noise within a factor exp({distance.log_ratio:.3g}) of ideal, but "
+            f"for an event of probability {distance.variation:.3g}; {charged}"
         )
 
     def _total(self, event: Event) -> Total:
         """Add an event up at the promised delta."""
-        return total_of(event, self.guarantee.delta, variation=self.sampler_total_variation)
+        return total_of(event, self.guarantee.delta, distance=self.sampler_distance)
 
 
 def _mode(guarantee: Guarantee, *, private: bool) -> Mode:

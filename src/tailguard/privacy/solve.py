@@ -9,10 +9,11 @@ from tailguard.checks import InputError
 from tailguard.privacy.accountants.gdp import GdpAccountant
 from tailguard.privacy.accountants.smallest import smallest_epsilon
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
+from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until
-from tailguard.privacy.totals import epsilon_with_variation
+from tailguard.privacy.totals import epsilon_at_distance
 
 __all__ = ["calibrate", "satisfies", "spent_share"]
 
@@ -68,11 +69,11 @@ def _(guarantee: Unprotected, event: Event) -> float:
     return 0.0  # nothing is promised
 
 
-def satisfies(event: Event, guarantee: Guarantee, *, variation: float = 0.0) -> bool:
+def satisfies(event: Event, guarantee: Guarantee, *, distance: Distance = EXACT) -> bool:
     """Tell whether the event costs at most the guarantee, as far as any accountant can prove.
 
-    Outputs within total ``variation`` of the event's own are charged to the delta of an
-    (epsilon, delta) promise; other promises are kept up to that distance.
+    The ``distance`` of what is sampled from the event's own law is charged to an (epsilon, delta)
+    promise; other promises are kept up to that distance.
 
     Examples
     --------
@@ -82,8 +83,8 @@ def satisfies(event: Event, guarantee: Guarantee, *, variation: float = 0.0) -> 
     >>> satisfies(Repeated(Gaussian(mu=0.1), 6), ApproxDP(epsilon=1.0, delta=1e-6))
     False
     """
-    if variation and isinstance(guarantee, ApproxDP):
-        bound = epsilon_with_variation(event, guarantee.delta, variation)
+    if distance and isinstance(guarantee, ApproxDP):
+        bound = epsilon_at_distance(event, guarantee.delta, distance)
         return bound.epsilon <= guarantee.epsilon
     return spent_share(guarantee, event) <= 1.0
 

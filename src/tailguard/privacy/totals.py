@@ -1,16 +1,16 @@
-"""What an event costs in every currency, with the sampler's imperfection charged to delta."""
+"""What an event costs in every currency, with the sampler's imperfection charged."""
 
 import math
 from dataclasses import asdict, dataclass
 
 from tailguard.privacy.accountants.smallest import EpsilonBound, smallest_epsilon, total_mu
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
+from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Event, Unbounded
-from tailguard.privacy.ranges import check_failure
 from tailguard.privacy.roots import up
 from tailguard.privacy.tally import tally_of
 
-__all__ = ["Total", "epsilon_with_variation", "total_of"]
+__all__ = ["Total", "epsilon_at_distance", "total_of"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Total:
         }
 
 
-def total_of(event: Event, delta: float | None, *, variation: float = 0.0) -> Total:
+def total_of(event: Event, delta: float | None, *, distance: Distance = EXACT) -> Total:
     """Add an event up in every currency.
 
     Examples
@@ -65,31 +65,30 @@ def total_of(event: Event, delta: float | None, *, variation: float = 0.0) -> To
     rho = None if rho is None or zcdp.compose(event).failure else rho
     if delta is None:
         return Total(None, None, mu, rho, "zcdp" if mu is None else "gdp")
-    bound = epsilon_with_variation(event, delta, variation)
+    bound = epsilon_at_distance(event, delta, distance)
     return Total(bound.epsilon, delta, mu, rho, bound.accountant)
 
 
-def epsilon_with_variation(event: Event, delta: float, variation: float) -> EpsilonBound:
-    """Return the smallest epsilon when outputs are within ``variation`` of the event's own.
+def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> EpsilonBound:
+    """Return the smallest epsilon when what is sampled is that far from the event's own law.
 
-    *Guarantee.* A mechanism within total variation t of an (epsilon, delta - (1 + exp(epsilon)) t)
-    one is (epsilon, delta)-DP; what is returned meets that.
+    *Guarantee.* What is returned meets ``Distance.left_of``.
 
     *Reference.* Canonne, Kamath and Steinke 2020, Section 5 (samplers that are nearly exact).
 
     Examples
     --------
     >>> from tailguard.privacy.events import Gaussian
-    >>> round(epsilon_with_variation(Gaussian(mu=1.0), 1e-6, variation=1e-10).epsilon, 6)
+    >>> round(epsilon_at_distance(Gaussian(mu=1.0), 1e-6, Distance(1e-9, 1e-10)).epsilon, 6)
     4.889386
     """
-    check_failure("variation", variation)
     bound = smallest_epsilon(event, delta)
-    while variation and bound.epsilon < math.inf:
+    while distance and bound.epsilon < math.inf:
         # Charge at a slightly larger epsilon, so that the loop ends as soon as that suffices.
         charged_at = up(bound.epsilon)
-        left = delta - (1.0 + math.exp(min(charged_at, 700.0))) * variation
-        bound = smallest_epsilon(event, left) if left > 0 else EpsilonBound(math.inf, "none")
+        _, left = distance.left_of(charged_at, delta)
+        found = smallest_epsilon(event, left) if left > 0 else EpsilonBound(math.inf, "none")
+        bound = EpsilonBound(found.epsilon + 2.0 * distance.log_ratio, found.accountant)
         if bound.epsilon <= charged_at:
             break
     return bound

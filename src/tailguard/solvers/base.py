@@ -19,11 +19,11 @@ from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.privacy.calibration import (
-    COORDINATE_VARIATION,
     LARGEST_RECORDS_SHARE,
     LARGEST_SHARE,
     SMALLEST_SHARE,
 )
+from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import (
     Composed,
     Event,
@@ -47,8 +47,7 @@ BUDGET_MARGIN = 1e-9
 def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
     """Return what a plan may promise of ideal noise, releasing at most that many coordinates.
 
-    The distance of sampled from ideal noise is taken off delta: a release within total variation
-    ``t`` of an (epsilon, delta - (1 + exp(epsilon)) t) one is (epsilon, delta)-DP.
+    The distance of sampled from ideal noise is taken off epsilon and delta.
 
     Examples
     --------
@@ -60,18 +59,20 @@ def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
     """
     if not isinstance(guarantee, ApproxDP):
         return guarantee
-    lost = (1.0 + math.exp(min(guarantee.epsilon, 700.0))) * coordinates * COORDINATE_VARIATION
-    if lost >= guarantee.delta / 2.0:
-        wanted = (
-            f"delta must be above {2.0 * lost:.3g} at epsilon = {guarantee.epsilon:g}"
-            if lost < 0.5
-            else "epsilon must be smaller"
-        )
-        raise InputError(
-            f"{wanted} for {coordinates} released numbers, whose noise is sampled and not ideal; "
-            f"got {guarantee.describe()}; guarantee=tg.GDP(mu) states a promise beyond that."
-        )
-    return ApproxDP(guarantee.epsilon, guarantee.delta - lost)
+    distance = COORDINATE_DISTANCE.times(coordinates)
+    epsilon, delta = distance.left_of(guarantee.epsilon, guarantee.delta)
+    if epsilon >= guarantee.epsilon / 2.0 and delta >= guarantee.delta / 2.0:
+        return ApproxDP(epsilon, delta)
+    least = 2.0 * distance.variation * (1.0 + math.exp(min(guarantee.epsilon, 700.0)))
+    wanted = f"delta must be above {least:.3g} at epsilon = {guarantee.epsilon:g}"
+    if least >= 1.0:
+        wanted = "epsilon must be smaller"
+    if epsilon < guarantee.epsilon / 2.0:
+        wanted = f"epsilon must be above {4.0 * distance.log_ratio:.3g}"
+    raise InputError(
+        f"{wanted} for {coordinates} released numbers, whose noise is sampled and not ideal; "
+        f"got {guarantee.describe()}; guarantee=tg.GDP(mu) states a promise beyond that."
+    )
 
 
 def usable_mu(guarantee: Guarantee, coordinates: int) -> float:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError
 from tailguard.privacy.amplification.grouped import grouped_shuffle
-from tailguard.privacy.calibration import COORDINATE_VARIATION
+from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.totals import epsilon_with_variation
+from tailguard.privacy.totals import epsilon_at_distance
 from tailguard.solvers.base import BUDGET_MARGIN, Plan
 
 __all__ = ["BatchNoise", "as_it_is_worth", "batch_noise", "printed_batch_noise"]
@@ -86,6 +86,6 @@ def as_it_is_worth(plan: Plan) -> Plan:
     4.377
     """
     assert isinstance(plan.guarantee, ApproxDP)
-    delta, variation = plan.guarantee.delta, plan.coordinates * COORDINATE_VARIATION
-    epsilon = epsilon_with_variation(plan.event, delta, variation).epsilon
+    delta, distance = plan.guarantee.delta, COORDINATE_DISTANCE.times(plan.coordinates)
+    epsilon = epsilon_at_distance(plan.event, delta, distance).epsilon
     return replace(plan, guarantee=ApproxDP(epsilon * (1.0 + BUDGET_MARGIN), delta))

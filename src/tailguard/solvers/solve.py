@@ -2,7 +2,8 @@
 
 Reference
 ---------
-Dong, Roth and Su 2022, Corollary 3.3: the reserved event bounds whatever the run asks adaptively.
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: the reserved event bounds whatever the
+run asks adaptively (``privacy/books.py`` has the proof).
 """
 
 from dataclasses import dataclass

@@ -7,7 +7,8 @@ useless is skipped. The page ``docs/default-method.md`` says what is released pe
 Reference
 ---------
 Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-estimators); Wang 2018
-(noised second moments); Dong, Roth and Su 2022, Corollary 3.3 (adaptive Gaussian composition).
+(noised second moments); Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (fully adaptive
+Gaussian composition).
 """
 
 import math

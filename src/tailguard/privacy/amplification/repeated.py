@@ -12,9 +12,10 @@ Feldman, McMillan and Talwar 2021, Theorem 3.8; Zhu, Dong and Wang 2022, Theorem
 from tailguard.checks import check_open_unit
 from tailguard.privacy.accountants.smallest import smallest_epsilon
 from tailguard.privacy.amplification.clones import failure_variation
+from tailguard.privacy.distance import Distance
 from tailguard.privacy.events import Approximate, Pure, Repeated, ShuffledPure
 from tailguard.privacy.ranges import check_failure
-from tailguard.privacy.totals import epsilon_with_variation
+from tailguard.privacy.totals import epsilon_at_distance
 
 __all__ = ["repeated_clones_epsilon"]
 
@@ -43,6 +44,6 @@ def repeated_clones_epsilon(
     unit = Approximate(unit_epsilon, unit_delta) if unit_delta else Pure(unit_epsilon)
     variation = min(times * failure_variation(n_units, unit_epsilon, unit_delta), 0.5)
     return min(
-        epsilon_with_variation(event, delta, variation).epsilon,
+        epsilon_at_distance(event, delta, Distance(variation=variation)).epsilon,
         smallest_epsilon(Repeated(unit, times), delta).epsilon,
     )

@@ -5,8 +5,9 @@ the first of them asks. What such a stage costs is charged in full, as if it rea
 
 Reference
 ---------
-Dong, Roth and Su 2022, Corollary 3.3: shares may move between releases on released evidence as long
-as the sum of squares stays within what was reserved. McSherry 2009, Theorem 4: blocks of records.
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: shares may move between releases on
+released evidence as long as the sum of squares stays within what was reserved (``privacy/books.py``
+has the proof). McSherry 2009, Theorem 4: blocks of records.
 """
 
 import math

@@ -6,7 +6,7 @@ sense. What they reach on tasks that nobody chose them on is in ``docs/accuracy.
 
 Reference
 ---------
-Dong, Roth and Su 2022, Corollary 3.3: any shares keep the guarantee.
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: any shares keep the guarantee.
 """
 
 import math

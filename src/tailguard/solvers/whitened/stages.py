@@ -2,8 +2,8 @@
 
 Reference
 ---------
-Dong, Roth and Su 2022, Corollary 3.3: stages that are adaptively chosen cost the root of the sum of
-their squares, however that sum is shared out.
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: stages whose prices are chosen on the
+way cost the root of the sum of their squares, however that sum is shared out.
 """
 
 import math

@@ -1,0 +1,81 @@
+"""How far sampled noise is from the law that is accounted for, and what that costs.
+
+The books account for a Gaussian that is rounded to the lattice, which is mu-GDP exactly; what is
+sampled is a discrete Gaussian from a table. Two numbers say how far apart the laws of all releases
+are: but for an event of probability ``variation``, the probability of every outcome lies within a
+factor ``exp(log_ratio)`` of the one that is accounted for, in both directions. Both numbers add up
+over releases, however later ones depend on earlier ones, since the law of a transcript is a product
+of conditional laws.
+
+Let the accounted law be (e, d)-DP, and let ``r`` and ``v`` be the two numbers. For neighbours and
+any set of outcomes, sampled probabilities ``S, S'`` and accounted ones ``Q, Q'`` meet
+``S <= exp(r) Q + v <= exp(r) (exp(e) Q' + d) + v <= exp(e + 2 r) (S' + v) + exp(r) d + v``. So what
+is sampled is ``(e + 2 r, exp(r) d + (1 + exp(e + 2 r)) v)``-DP.
+
+Reference
+---------
+Canonne, Kamath and Steinke 2020, Section 5 (samplers that are nearly exact); Micciancio and Walter
+2017, Lemma 2 (closeness in the relative sense, which loses less than total variation does).
+"""
+
+import math
+from dataclasses import dataclass
+
+from tailguard.privacy.ranges import check_failure
+
+__all__ = ["COORDINATE_DISTANCE", "EXACT", "Distance"]
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far sampled noise is from the law that is accounted for.
+
+    Attributes
+    ----------
+    log_ratio
+        Probabilities lie within a factor ``exp(log_ratio)``, both ways.
+    variation
+        But for an event of this probability.
+
+    Examples
+    --------
+    >>> Distance(1e-12, 1e-26).times(3) + Distance(0.0, 1e-26)
+    Distance(log_ratio=3e-12, variation=4e-26)
+    """
+
+    log_ratio: float = 0.0
+    variation: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_failure("log_ratio", self.log_ratio)
+        check_failure("variation", self.variation)
+
+    def __add__(self, other: "Distance") -> "Distance":
+        return Distance(self.log_ratio + other.log_ratio, self.variation + other.variation)
+
+    def times(self, times: int) -> "Distance":
+        """Return the distance of so many together."""
+        return Distance(times * self.log_ratio, times * self.variation)
+
+    def within(self, other: "Distance") -> bool:
+        """Whether this is at most the other one, in both numbers."""
+        return self.log_ratio <= other.log_ratio and self.variation <= other.variation
+
+    def left_of(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """Return what the accounted law may cost where what is sampled may cost (epsilon, delta).
+
+        Nothing is left where either number is not positive.
+        """
+        failed = (1.0 + math.exp(min(epsilon, 700.0))) * self.variation
+        return epsilon - 2.0 * self.log_ratio, (delta - failed) * math.exp(-self.log_ratio)
+
+    def __bool__(self) -> bool:
+        return self != EXACT
+
+
+EXACT = Distance()
+
+# Of the coarser of the two lattices of ``noise.lattice``, four table draws a coordinate; a test
+# holds it against what the sampler states.
+COORDINATE_DISTANCE = Distance(log_ratio=1.3e-12, variation=3e-26)
+"""How far sampled noise may be from what is accounted for, per released coordinate."""
