@@ -12,6 +12,7 @@ Examples
 from tailguard import baselines, datasets, losses, papers, sets, solvers
 from tailguard.checks import (
     BudgetError,
+    BudgetWarning,
     InputError,
     QueryError,
     ReleaseError,
@@ -40,6 +41,7 @@ __all__ = [
     "ZCDP",
     "ApproxDP",
     "BudgetError",
+    "BudgetWarning",
     "Certificate",
     "HuberRegression",
     "InputError",

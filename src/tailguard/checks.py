@@ -4,14 +4,17 @@ One clear sentence names the parameter, what was given and what is allowed. Only
 ever named: options, shapes and dtypes, never the values of records.
 """
 
+import inspect
 import math
 import sys
+import warnings
 from collections.abc import Collection, Mapping
 from numbers import Integral, Real
 from typing import TypeVar
 
 __all__ = [
     "BudgetError",
+    "BudgetWarning",
     "InputError",
     "QueryError",
     "ReleaseError",
@@ -25,10 +28,15 @@ __all__ = [
     "check_open_unit",
     "check_positive",
     "is_registered",
+    "warn_before_spending",
 ]
 
 
 T = TypeVar("T")
+
+
+class BudgetWarning(UserWarning):
+    """Public numbers say that a budget will buy little, or promises little."""
 
 
 class TailguardError(ValueError):
@@ -193,3 +201,20 @@ def is_registered(value: object, registry: Mapping[str, str]) -> bool:
     kind = type(value)
     named = f"{kind.__module__}:{kind.__qualname__}" in registry.values()
     return named and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+
+
+def warn_before_spending(*sentences: str) -> None:
+    """Warn of what public numbers predict, before any budget is spent.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn_before_spending("delta is at least 1 / n.")
+    >>> str(caught[0].message)
+    'delta is at least 1 / n.'
+    """
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("tailguard."):
+        frame, level = frame.f_back, level + 1  # to the first line that is not of this library
+    for sentence in sentences:
+        warnings.warn(sentence, BudgetWarning, stacklevel=level)

@@ -74,6 +74,7 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
             assert stage.purpose in plan.explain()
 
 
+@pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
 @every_solver
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 20.0])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12, 1e-17, 1e-18])

@@ -36,6 +36,7 @@ def test_the_smallest_number_of_records_is_the_one_in_the_quickstart(n_features,
     assert 0.85 < stated / 2 / max(needed) < (1.25 if n_features == 1 else 1.15)
 
 
+@pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
 @pytest.mark.parametrize(("share", "told"), [(0.15, False), (2.0, True)])
 def test_far_below_it_the_answer_is_a_constant(share, told):
     """A column of millions predicts well only when its scale was bought."""

@@ -7,14 +7,16 @@ stderr depends on the values of records.
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, NoReturn
+from warnings import catch_warnings, simplefilter
 
 import typer
 from typer.main import get_command
 
-from tailguard.checks import TailguardError
+from tailguard.checks import BudgetWarning, TailguardError
 from tailguard.cli import certificate, demo, fit, mean, plan, predict, reproduce
 from tailguard.version import __version__
 
@@ -84,6 +86,19 @@ def run(arguments: Sequence[str]) -> int:
     tailguard ...
     True
     """
+    with catch_warnings():
+        simplefilter("always", BudgetWarning)
+        warnings.showwarning = _say_warning
+        return _run(arguments)
+
+
+def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as one sentence on one line."""
+    typer.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run one command; whatever goes wrong becomes one sentence and an exit code."""
     try:
         # What comes back is the code of typer.Exit, 130 after an interruption among them, or None.
         code = get_command(app).main(

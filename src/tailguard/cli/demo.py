@@ -57,7 +57,7 @@ def demo(
 
     Examples
     --------
-    >>> demo(rows=200)  # doctest: +ELLIPSIS
+    >>> demo(rows=2000)  # doctest: +ELLIPSIS
     <BLANKLINE>
     The data
     ...

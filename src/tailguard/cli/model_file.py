@@ -37,7 +37,7 @@ class ModelFile:
     --------
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    >>> model = model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    >>> model = model.fit([[0.0], [1.0]] * 500, [0.0, 1.0] * 500)
     >>> ModelFile("linear", model, Design(("age",)), target="cost").to_dict()["feature_names"]
     ['age']
     """

@@ -31,7 +31,7 @@ def coefficient_table(
     --------
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    >>> model = model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    >>> model = model.fit([[0.0], [1.0]] * 500, [0.0, 1.0] * 500)
     >>> coefficient_table(["age"], model).row_count
     2
     """
@@ -86,7 +86,7 @@ def print_findings(console: Console, model: Any) -> None:
     --------
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    >>> print_findings(Console(), model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50))
+    >>> print_findings(Console(), model.fit([[0.0], [1.0]] * 500, [0.0, 1.0] * 500))
     ... # doctest: +ELLIPSIS
     privacy noise: ...
     decided on released numbers: ...

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_boolean, check_choice
+from tailguard.checks import InputError, check_boolean, check_choice, warn_before_spending
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode, Task
 from tailguard.means.choice import Choice, choose
+from tailguard.means.private_units import too_few_records
 from tailguard.moments import Moment
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
 from tailguard.tables import column_names, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
@@ -174,6 +175,7 @@ def mean(
         choice = choose(method, task, **options)
         plan = choice.plan
         gate = Gate.over(matrix, guarantee=plan.guarantee, ledger=ledger, random_state=random_state)
+        warn_before_spending(*too_few_records(plan), *weak_promise(plan.guarantee, n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         answer = choice.method.run(plan, gate)
     return MeanResult(

@@ -33,7 +33,7 @@ from tailguard.solvers.private_units import (
     SPREAD_STEPS,
 )
 
-__all__ = ["Bought", "PrivateUnits", "affords_tail", "affords_units"]
+__all__ = ["Bought", "PrivateUnits", "affords_tail", "affords_units", "too_few_records"]
 
 FloatArray = NDArray[np.float64]
 Magnitude = Literal["norm", "entries"]
@@ -168,6 +168,32 @@ def affords_units(plan: MeanPlan) -> bool:
     counted = CountBelow(tuple(range(task.n_features)))
     noise_std = plan.stage("spread").noise_std(counted, task.n_rows, task.n_features)
     return task.n_rows / 4.0 > (SEEN + 1.0) * noise_std
+
+
+def too_few_records(plan: MeanPlan) -> tuple[str, ...]:
+    """Say from public numbers alone that no scale can be expected to be seen.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.means.registry import make_method
+    >>> tasks = [Task(n_rows, 4, tg.GDP(0.5)) for n_rows in (100, 2_000)]
+    >>> [len(too_few_records(make_method("clipped").plan(task))) for task in tasks]
+    [1, 0]
+    """
+    task = plan.task
+    if all(stage.name != "spread" for stage in plan.stages):
+        return ()
+    counted = CountBelow(tuple(range(task.n_features)))
+    noise_std = plan.stage("spread").noise_std(counted, task.n_rows, task.n_features)
+    fewest = math.ceil(4.0 * SEEN * noise_std)  # of half of the pairs, half must be seen
+    if task.n_rows >= fewest:
+        return ()
+    return (
+        f"n = {task.n_rows} is below the {fewest} records that scales of {task.n_features} columns "
+        "need at this budget, so columns are read in their raw units: the mean is little better "
+        "than a guess unless these are near 1, or a moment is stated",
+    )
 
 
 def affords_tail(plan: MeanPlan) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "Unprotected",
     "guarantee_from_dict",
     "resolve_guarantee",
+    "weak_promise",
 ]
 
 # Promises beyond either end say nothing that anyone could want, and their noise leaves the floats.
@@ -287,3 +288,23 @@ def resolve_guarantee(
     if epsilon is None:
         raise InputError(f"epsilon is missing beside delta={delta!r}: pass epsilon=.")
     return ApproxDP(epsilon, delta)
+
+
+def weak_promise(guarantee: Guarantee, n_rows: int) -> tuple[str, ...]:
+    """Say where a promise is too weak to mean much, from public numbers.
+
+    *Reference.* Dwork and Roth 2014, Section 2.3: with ``delta`` of ``1 / n`` a mechanism that
+    publishes one record in full keeps the promise.
+
+    Examples
+    --------
+    >>> weak_promise(ApproxDP(1.0, 1e-6), 1000), len(weak_promise(ApproxDP(1.0, 0.01), 1000))
+    ((), 1)
+    """
+    delta = guarantee.delta or 0.0
+    if delta * n_rows < 1.0:
+        return ()
+    return (
+        f"delta should be far below 1 / n = {1.0 / n_rows:.3g}; got {delta:g}, at which publishing "
+        "a whole record would keep the promise.",
+    )

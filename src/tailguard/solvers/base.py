@@ -245,6 +245,7 @@ class Plan:
     settings: Mapping[str, float | int | str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # what ``explain`` says of the settings beside their values
+    warnings: tuple[str, ...] = ()  # what a user is warned of before anything is spent
 
     def __post_init__(self) -> None:
         """Refuse shares that no lattice carries, before any budget is set aside."""
@@ -313,6 +314,7 @@ class Plan:
             lines.append(f"  {share}{stage.name}: {stage.purpose} ({stage.releases})")
         lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
         lines += [f"  {remark}" for remark in self.remarks]
+        lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 

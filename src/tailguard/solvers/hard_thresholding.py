@@ -163,6 +163,7 @@ class HardThresholding:
                 "noise": form,
             },
             assumptions=ASSUMPTIONS,
+            warnings=units.warnings(bought),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

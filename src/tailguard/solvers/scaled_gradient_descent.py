@@ -133,7 +133,8 @@ class ScaledGradientDescent:
                 "radius": self.radius,
                 "iterate": self.iterate,
             },
-            assumptions=(*ASSUMPTIONS, *too_few_records(problem, bought[0])),
+            assumptions=ASSUMPTIONS,
+            warnings=too_few_records(problem, bought[0]),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

@@ -89,6 +89,19 @@ class SharedUnits:
             for name, words, query, times in wanted
         )
 
+    def warnings(self, stages: tuple[Stage, ...]) -> tuple[str, ...]:
+        """Say from public numbers alone that no scale can be expected to be seen."""
+        smallest = min((stage.mu for stage in stages), default=math.inf)
+        # Half of the pairs, which are half of the records, must be seen.
+        fewest = math.ceil(4.0 * SEEN / smallest)
+        if self.problem.n_rows >= fewest:
+            return ()
+        return (
+            f"n = {self.problem.n_rows} is below the {fewest} records that scales need at this "
+            "budget, so columns are read in their raw units: accuracy holds only where these are "
+            "near 1",
+        )
+
     def buy(self, gate: Gate, stages: tuple[Stage, ...]) -> Units:
         """Run the searches that are among the stages, and complete the stated units."""
         planned = {stage.name: stage for stage in stages}

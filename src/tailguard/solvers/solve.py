@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.checks import warn_before_spending
 from tailguard.gate import Gate
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.guarantees import Guarantee, Unprotected
+from tailguard.privacy.guarantees import Guarantee, Unprotected, weak_promise
 from tailguard.solvers.base import Plan, Problem, Solution, Solver, require
 from tailguard.solvers.registry import solver_for
 from tailguard.solvers.reproduction import promises_nothing
@@ -69,8 +70,8 @@ def solve(
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> X, y = np.eye(4), np.ones(4)
-    >>> problem = Problem(tg.losses.Squared(), n_rows=4, n_features=4)
+    >>> X, y = np.tile(np.eye(4), (100, 1)), np.ones(400)
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
     >>> gate = Gate.over(X, y, guarantee=tg.GDP(1.0), loss=problem.loss, random_state=0)
     >>> solve(problem, gate, guarantee=tg.GDP(1.0)).solution.coef.shape
     (4,)
@@ -84,6 +85,7 @@ def solve(
     )
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
         plan = chosen.plan(problem, guarantee)
+        warn_before_spending(*plan.warnings, *weak_promise(guarantee, problem.n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         solution = chosen.run(plan, gate)
     return Solved(solution, gate.certificate(assumptions=plan.assumptions))

@@ -25,8 +25,15 @@ from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.begin import begin, constant_alone, go_on_alone
 from tailguard.solvers.whitened.calibration import calibrate
+from tailguard.solvers.whitened.constant import (
+    CONSTANT_ALONE,
+    constant_plan,
+    constant_solution,
+    fit_constant,
+)
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.looking import look_at_rows, prepare
+from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
 from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
 from tailguard.solvers.whitened.purse import BEYOND_FLOATS, Purse
 from tailguard.solvers.whitened.shares import shares_for
@@ -90,6 +97,9 @@ class WhitenedNewton:
             "solver 'whitened-newton' must be given no constraint, since it works in units of its "
             "own; use solver='noisy-gradient-descent'.",
         )
+        chosen = self.shares is None
+        if chosen and scales_hide(problem, guarantee, bulk=WHOLE):
+            return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
         logistic = target_units(problem) == "none"
         require(logistic or not shares.even, "shares must have even=False but for a logistic loss.")
@@ -101,6 +111,9 @@ class WhitenedNewton:
         )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
+        warnings: tuple[str, ...] = ()
+        if chosen and scales_hide(problem, guarantee):
+            warnings = (warning(problem, guarantee, constant=False),)
         return Plan(
             solver="whitened-newton",
             problem=problem,
@@ -109,6 +122,7 @@ class WhitenedNewton:
             settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
             assumptions=assumptions(problem, mu),
             remarks=(meaning(problem),),
+            warnings=warnings,
         )
 
     def shares_of(self, problem: Problem, guarantee: Guarantee) -> Shares:
@@ -119,6 +133,8 @@ class WhitenedNewton:
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers."""
+        if CONSTANT_ALONE in plan.settings:
+            return fit_constant(plan, gate)
         problem, purse = plan.problem, Purse(plan, gate)
         shares = self.shares_of(problem, plan.guarantee)
         units = Units.raw(problem.n_features, intercept=problem.intercept)
@@ -126,12 +142,12 @@ class WhitenedNewton:
             units, seen = find_units(purse, problem, spare_place=shares.spare_place)
             hopeless = target_units(problem) == "location-scale" and not seen[problem.n_features]
             if hopeless or not (problem.intercept or seen[: problem.n_features].any()):
-                return _constant_alone(plan, units, NO_SCALE)
+                return constant_solution(plan, units.target_center, NO_SCALE)
             fit = begin(purse, problem, shares, units, seen)
         except BEYOND_FLOATS:
             # Of billions of records that are nearly all void a second look at sizes would ask for
             # less than a lattice carries; nothing else is known to lead here.
-            return _constant_alone(plan, units, BEYOND)
+            return constant_solution(plan, units.target_center, BEYOND)
         try:
             if not _rounds(fit):
                 constant_alone(fit)
@@ -154,15 +170,6 @@ def _rounds(fit: Fit) -> bool:
             step(fit, sharing=count - number if phase == last else 0)
     fit.settle()
     return True
-
-
-def _constant_alone(plan: Plan, units: Units, note: str) -> Solution:
-    """Return the constant fit: the target's centre as far as it is known."""
-    size = plan.problem.n_features
-    constant = units.target_center if plan.problem.intercept else 0.0
-    unknown = np.full(size, np.nan)
-    none, trace = np.zeros(size), np.zeros((0, plan.problem.size))
-    return Solution(none, constant, plan, unknown, math.nan, trace, coef_std=unknown, notes=(note,))
 
 
 def _solution(fit: Fit, plan: Plan) -> Solution:

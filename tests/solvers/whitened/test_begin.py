@@ -11,6 +11,7 @@ from tailguard.solvers import whitened_newton
 from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened import looking
 from tailguard.solvers.whitened.begin import constant_alone
+from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 N_ROWS = 1_000
@@ -40,13 +41,14 @@ def alone(loss, mean, mu, seed, *, exposed=False):
         assert (fit.weights[:-1] == 0.0).all()
 
     problem = Problem(loss, N_ROWS, 3, intercept=True, has_offset=exposed)
-    plan = WhitenedNewton().plan(problem, tg.GDP(mu))
+    solver = WhitenedNewton(shares=shares_for(problem, mu))
+    plan = solver.plan(problem, tg.GDP(mu))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(whitened_newton, "constant_alone", spied)
         patch.setattr(looking, "look_at_rows", lambda fit: False)
-        WhitenedNewton().run(plan, gate)
+        solver.run(plan, gate)
     return constants, gate, plan
 
 

@@ -30,7 +30,7 @@ from tailguard.solvers.whitened.shares import ENOUGH_EVENTS, enough
 from tailguard.solvers.whitened.stages import LENGTH_BINS, SLOPE_BINS, Shares
 from tailguard.solvers.whitened.units import UNITS
 
-__all__ = ["begin", "constant_alone", "go_on_alone"]
+__all__ = ["begin", "best_constant", "constant_alone", "go_on_alone"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -182,9 +182,26 @@ def constant_alone(fit: Fit) -> None:
             _quantile(fit, level)
     if fit.curved and fit.problem.intercept and not fit.arrivals:
         fit.view = replace(fit.view, loss=fit.problem.scored)
-        questions = 2 if fit.log_link and fit.problem.has_offset else 1
-        _best_constant(fit, fit.purse.left() / math.sqrt(questions), AT_LAST)
+        best_constant(fit)
         fit.notes.append("the budget showed no rows: the fit is a constant, asked for once more")
+
+
+def best_constant(fit: Fit) -> None:
+    """Take the best constant of a likelihood, with all that is left of the budget.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> y = (np.arange(1000) < 800) * 1.0
+    >>> model = tg.LogisticRegression(guarantee=tg.GDP(0.02), random_state=0)
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     model = model.fit(np.ones((1000, 2)), y)  # only a constant
+    >>> bool(abs(model.intercept_ - math.log(4.0)) < 0.5)
+    True
+    """
+    questions = 2 if fit.log_link and fit.problem.has_offset else 1
+    _best_constant(fit, fit.purse.left() / math.sqrt(questions), AT_LAST)
 
 
 def _quantile(fit: Fit, level: float) -> None:

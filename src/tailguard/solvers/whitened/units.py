@@ -24,7 +24,7 @@ from tailguard.solvers.whitened.places import FINE_BINS, PLACE_BINS, REFINEMENTS
 from tailguard.solvers.whitened.purse import Purse
 from tailguard.solvers.whitened.sizes import SIZE_BINS, find_sizes, find_spreads, sizes_at
 
-__all__ = ["UNITS", "find_units", "units_stages"]
+__all__ = ["UNITS", "find_target", "find_units", "units_stages"]
 
 BoolArray = NDArray[np.bool_]
 
@@ -129,6 +129,37 @@ def find_units(
         found = _others(group, spare_place, shifted=_shifted(problem))
         whole.center[~is_target], whole.scale[~is_target] = found.center, found.scale
     return _units(columns, problem, whole), whole.seen
+
+
+def find_target(purse: Purse, problem: Problem) -> tuple[Units, bool]:
+    """Release what the target alone tells of units; say whether it was seen.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.solvers.base import Plan
+    >>> from tailguard.solvers.whitened.outlook import constant_stages
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
+    >>> plan = Plan("example", problem, tg.GDP(9.0), constant_stages(problem, 9.0))
+    >>> y = np.random.default_rng(0).normal(50.0, 1.0, 400)
+    >>> gate = Gate.over(y[:, None], y, guarantee=tg.GDP(9.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> bool(abs(find_target(Purse(plan, gate), problem)[0].target_center - 50.0) < 1.0)
+    True
+    """
+    columns = Columns.of(problem)
+    whole = Found.nothing(len(columns.indices))
+    if not columns.target:
+        return _units(columns, problem, whole), True
+    group = Group(purse, (problem.n_features,), TARGET)
+    found = find_sizes(group)
+    if found.seen.any() and _shifted(problem, target=True):
+        found.zeros[:] = False  # the centre of the target is the fit
+        find_places(group, found, group.mu("place"), group.mu("place"), "place")
+    place = columns.indices.index(problem.n_features)
+    whole.center[place], whole.scale[place] = found.center[0], found.scale[0]
+    return _units(columns, problem, whole), bool(found.seen.any())
 
 
 def _shifted(problem: Problem, *, target: bool = False) -> bool:

@@ -1,0 +1,193 @@
+"""What a fit can be, as public numbers alone predict it: coefficients, a constant, or nothing.
+
+A scale is told from a histogram of octaves, in which a typical column has ``SIZE_BULK`` of its
+records in one window. Where that is predicted to hide in the noise a user is warned, and the fit
+goes on, since some columns may be seen. Where even a column with all its records in one window
+would hide, no coefficient can be fitted, and the whole budget goes to the best constant. Where the
+constant would hide as well, a fit would be noise and is refused. All of it is said before anything
+is spent.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from tailguard.checks import InputError
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.solvers.base import Problem, Stage, usable_mu
+from tailguard.solvers.limits import centre_fraction
+from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.law import standing_out
+from tailguard.solvers.whitened.places import FINE_BINS, REFINEMENTS
+from tailguard.solvers.whitened.shares import SIZE_BULK, shares_for
+from tailguard.solvers.whitened.sizes import SIZE_BINS
+from tailguard.solvers.whitened.stages import stages_before, stages_for
+
+__all__ = [
+    "WHOLE",
+    "constant_hides",
+    "constant_stages",
+    "planned_mu",
+    "refusal",
+    "scales_hide",
+    "warning",
+]
+
+# The mean of outcomes is told from noise where this many of its standard deviations fit into one.
+CONSTANT_SEEN = 4.0
+WHOLE = 1.0  # the largest bulk that a column can have
+# What is said to be enough is found by doublings, then to this part of it; it is a prediction.
+FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
+
+
+def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
+    """Return what a fit of coefficients may spend.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> planned_mu(Problem(tg.losses.Squared(), 1000, 3, intercept=True), tg.GDP(0.5)) < 0.5
+    True
+    """
+    shares = shares_for(problem, guarantee.gaussian_mu())
+    coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
+    return usable_mu(guarantee, coordinates)
+
+
+def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_BULK) -> bool:
+    """Whether columns, or the target, with such a bulk are predicted to hide in the noise.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problems = [Problem(tg.losses.Squared(), n, 3, intercept=True) for n in (100, 1000)]
+    >>> [scales_hide(problem, tg.GDP(0.24)) for problem in problems]
+    [True, False]
+    """
+    mu = planned_mu(problem, guarantee)
+    stages = stages_before(problem, shares_for(problem, guarantee.gaussian_mu()), mu)
+    spent = {stage.name: stage.total_mu for stage in stages}
+    residual = target_units(problem) == "location-scale"  # others go on without the target's scale
+    target = spent["target size"] if residual else math.inf
+    columns = math.hypot(spent["size"], spent.get("size again", 0.0))
+    return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
+
+
+def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
+    """Plan the constant with the whole budget.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), 100, 3, intercept=True)
+    >>> [stage.name for stage in constant_stages(problem, 0.5)]
+    ['target size', 'target place']
+    """
+    size = ("target size", "a private size for the target", 1, SIZE_BINS.count)
+    centre = ("target place", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
+    constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
+    asked = {"location-scale": [size, centre], "scale": [size, constant], "none": [constant]}
+    chosen = asked[target_units(problem)]
+    each = mu / math.sqrt(sum(times for _, _, times, _ in chosen))
+    return tuple(Stage(name, why, each, times, count) for name, why, times, count in chosen)
+
+
+def constant_hides(problem: Problem, mu: float) -> bool:
+    """Whether not even a constant is predicted to be seen with the whole budget.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problems = [Problem(tg.losses.Squared(), n, 3, intercept=True) for n in (50, 500)]
+    >>> [constant_hides(problem, 0.24) for problem in problems]
+    [True, False]
+    """
+    if not problem.intercept:
+        return True
+    each = constant_stages(problem, mu)[0].mu
+    if target_units(problem) == "none":
+        return problem.n_rows * each < CONSTANT_SEEN
+    return _hides(problem, each, 1, WHOLE) or _is_quantile(problem)
+
+
+def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
+    """Say what will be fitted in spite of the noise, and what would do; public numbers only.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
+    >>> warning(problem, tg.ApproxDP(1.0, 1e-6), constant=True)[-46:]
+    'about 330 records, or epsilon = 1.7, would do.'
+    """
+    words = "only a constant is fitted" if constant else "little more than a constant is expected"
+    columns = "every column" if constant else "typical columns"
+    return (
+        f"{words}: at {guarantee.describe()} the scale of {columns} is predicted to hide in the "
+        f"noise of {problem.n_rows} records; {_enough(problem, guarantee)}"
+    )
+
+
+def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
+    """Return the refusal of a fit that would be noise."""
+    return InputError(
+        f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
+        f"hide all that {problem.n_rows} records tell, the best constant included, and nothing was "
+        f"spent; {_enough(problem, guarantee)}"
+    )
+
+
+def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
+    """Whether a bulk of the records is predicted not to stand out of histograms at this mu."""
+    needed = standing_out(columns) * math.sqrt(2.0 * columns)
+    return bulk * problem.n_rows * mu < needed
+
+
+def _is_quantile(problem: Problem) -> bool:
+    """Whether the best constant is no centre, which takes a fit of its own."""
+    residual = target_units(problem) == "location-scale"
+    return residual and problem.scored is not None and centre_fraction(problem.scored) != 0.5
+
+
+def _enough(problem: Problem, guarantee: Guarantee) -> str:
+    """Say how many records would do, and which epsilon."""
+
+    def rows_hide(n_rows: float) -> bool:
+        return scales_hide(replace(problem, n_rows=int(n_rows)), guarantee)
+
+    n_rows = _least(rows_hide, problem.n_rows)
+    words = f"about {_rounded(n_rows)} records"
+    if isinstance(guarantee, ApproxDP):
+        delta = guarantee.delta
+        epsilon = _least(lambda e: scales_hide(problem, ApproxDP(e, delta)), guarantee.epsilon)
+        if epsilon < LARGEST_EPSILON:
+            words += f", or epsilon = {_rounded(epsilon)},"
+    return f"{words} would do."
+
+
+def _least(hides: Callable[[float], bool], start: float) -> float:
+    """Return about the least number above ``start`` at which nothing hides; infinity if none."""
+    low, high = start, 2.0 * start
+    try:
+        for _ in range(FINDS):
+            if not hides(high):
+                break
+            low, high = high, 2.0 * high
+        else:
+            return math.inf
+        while high > ACCURACY * low:
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if hides(middle) else (low, middle)
+    except InputError:  # a budget that no plan takes
+        return math.inf
+    return high
+
+
+def _rounded(number: float) -> str:
+    """Two digits, rounded up."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return f"{math.ceil(number / unit - 1e-9) * unit:,.10g}"

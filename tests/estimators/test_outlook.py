@@ -1,0 +1,171 @@
+"""What public numbers say is impossible is said before anything is spent."""
+
+import re
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.privacy.books import MemoryBooks
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.constant import CONSTANT_ALONE
+from tailguard.solvers.whitened.outlook import WHOLE, constant_hides, planned_mu, scales_hide
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+LOW = {"epsilon": 0.1, "delta": 1e-7}
+MODELS = {
+    "linear": tg.LinearRegression,
+    "huber": tg.HuberRegression,
+    "l4": tg.LpRegression,
+    "logistic": tg.LogisticRegression,
+    "poisson": tg.PoissonRegression,
+}
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def records(name, n_rows, seed=0):
+    """Three columns of no use, and targets whose best constant is known."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 3))
+    if name == "logistic":
+        return X, (rng.random(n_rows) < 0.8).astype(int), np.log(4.0)
+    if name == "poisson":
+        return X, rng.poisson(5.0, n_rows).astype(float), np.log(5.0)
+    return X, rng.normal(500.0, 20.0, n_rows), 500.0
+
+
+def warned(fit):
+    """What a call returns and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        returned = fit()
+    assert all(issubclass(each.category, tg.BudgetWarning) for each in caught)
+    assert all(each.filename == __file__ for each in caught)
+    return returned, [str(each.message) for each in caught]
+
+
+@every_model
+def test_where_nothing_can_be_seen_a_fit_is_refused_and_nothing_is_spent(name):
+    X, y, _ = records(name, 40)
+    ledger = MemoryBooks()
+    with pytest.raises(tg.InputError, match=r"nothing was spent; about [\d,]+ records") as refused:
+        MODELS[name](**LOW, ledger=ledger).fit(X, y)
+    assert ledger.releases == ()
+    assert "epsilon = 0.1" in str(refused.value)
+
+
+@every_model
+def test_where_no_scale_can_be_seen_the_budget_buys_the_best_constant(name):
+    found = []
+    for seed in range(9):
+        X, y, constant = records(name, 900, seed)
+        model, (warning,) = warned(partial(MODELS[name](**LOW, random_state=seed).fit, X, y))
+        assert warning.startswith("only a constant is fitted: at (epsilon, delta)")
+        assert not model.coef_.any()
+        assert np.isnan(model.conf_int()).all()
+        assert model.notes_[0].startswith("no scale was expected to be seen")
+        assert model.certificate_.unused.get("mu", 0.0) < 0.01 * model.certificate_.total.mu
+        found.append(model.intercept_)
+    assert CONSTANT_ALONE in model.plan_.settings
+    near = 0.4 if name == "poisson" else 0.2  # counts are cut at four of their scales
+    assert np.median(np.abs(np.array(found) - constant)) < near * constant
+
+
+@every_model
+def test_what_is_said_to_be_enough_is_enough(name):
+    X, y, _ = records(name, 700)
+    plan = warned(lambda: MODELS[name](**LOW, random_state=0).fit(X, y))[0].plan_
+    (text,) = plan.warnings
+    n_rows = int(re.search(r"about ([\d,]+) records", text)[1].replace(",", ""))
+    epsilon = float(re.search(r"or epsilon = ([\d.]+),", text)[1])
+    for enough in (
+        (Problem(plan.problem.loss, n_rows, 3, intercept=True), plan.guarantee),
+        (plan.problem, tg.ApproxDP(epsilon, 1e-7)),
+    ):
+        assert WhitenedNewton().plan(*enough).warnings == ()
+    fewer = Problem(plan.problem.loss, int(0.8 * n_rows), 3, intercept=True)
+    assert WhitenedNewton().plan(fewer, plan.guarantee).warnings != ()
+
+
+@every_model
+def test_warnings_follow_public_numbers_alone(name):
+    X, y, _ = records(name, 700)
+    hostile = np.where(np.arange(700)[:, None] % 2 == 0, np.nan, 1e300 * X)
+    told = [
+        warned(lambda data=data: MODELS[name](**LOW, random_state=0).fit(data, y))[1]
+        for data in (X, hostile, np.zeros_like(X))
+    ]
+    assert told[0] == told[1] == told[2]
+
+
+def test_between_both_a_fit_goes_on_and_warns():
+    loss = tg.losses.Squared()
+    guarantee = tg.ApproxDP(**LOW)
+    kinds = []
+    for n_rows in (100, 900, 2000, 10_000):
+        problem = Problem(loss, n_rows, 3, intercept=True)
+        hidden = scales_hide(problem, guarantee, bulk=WHOLE), scales_hide(problem, guarantee)
+        kinds.append((*hidden, constant_hides(problem, planned_mu(problem, guarantee))))
+    assert kinds == [
+        (True, True, True),
+        (True, True, False),
+        (False, True, False),
+        (False, False, False),
+    ]
+    X, y, _ = records("linear", 2000)
+    model, (warning,) = warned(lambda: tg.LinearRegression(**LOW, random_state=0).fit(X, y))
+    assert warning.startswith("little more than a constant is expected")
+    assert len(model.plan_.stages) > 5
+    assert f"warning: {warning}" in model.explain()
+
+
+def test_without_an_intercept_there_is_no_constant_to_fit():
+    X, y, _ = records("linear", 600)
+    with pytest.raises(tg.InputError, match="nothing was spent"):
+        tg.LinearRegression(**LOW, fit_intercept=False).fit(X, y)
+
+
+def test_the_best_constant_of_a_quantile_is_no_centre():
+    X, y, _ = records("linear", 600)
+    with pytest.raises(tg.InputError, match="nothing was spent"):
+        tg.QuantileRegression(level=0.9, **LOW).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y: tg.mean(X, **LOW),
+        lambda X, y: tg.SparseLinearRegression(n_nonzero=1, **LOW).fit(X, y),
+        lambda X, y: tg.LinearRegression(solver="scaled-gradient-descent", **LOW).fit(X, y),
+    ],
+    ids=["mean", "sparse", "scaled"],
+)
+def test_other_methods_that_buy_scales_warn_too(fit):
+    X, y, _ = records("linear", 300)
+    _, told = warned(lambda: fit(X, y))
+    (fewest,) = {int(number) for text in told for number in re.findall(r"below the (\d+)", text)}
+    assert 300 < fewest < 30_000
+    X, y, _ = records("linear", fewest)
+    assert warned(lambda: fit(X, y))[1] == []
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y, **privacy: tg.mean(X, **privacy),
+        lambda X, y, **privacy: tg.LinearRegression(**privacy).fit(X, y),
+        lambda X, y, **privacy: tg.minimize(
+            tg.losses.Squared(), X, y, constraint=tg.sets.L2Ball(1.0), **privacy
+        ),
+    ],
+    ids=["mean", "estimator", "minimize"],
+)
+def test_a_delta_of_one_over_n_is_warned_of(fit):
+    X, y, _ = records("linear", 2000)
+    assert warned(lambda: fit(X, y, epsilon=5.0, delta=4.9e-4))[1] == []
+    assert warned(lambda: fit(X, y, epsilon=5.0, delta=5e-4))[1] == [
+        "delta should be far below 1 / n = 0.0005; got 0.0005, at which publishing a whole record "
+        "would keep the promise."
+    ]
