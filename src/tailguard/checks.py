@@ -21,6 +21,7 @@ __all__ = [
     "check_methods",
     "check_open_unit",
     "check_positive",
+    "check_version",
 ]
 
 
@@ -168,3 +169,23 @@ def check_methods(name: str, value: T, methods: Collection[str], wanted: str) ->
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
         raise InputError(f"{name} must be {wanted}; got {value!r}.")
     return value
+
+
+def check_version(name: str, version: object, *, newest: int) -> int:
+    """Return the version of a stored format, refusing one that this tailguard does not read.
+
+    Examples
+    --------
+    >>> check_version("schema", 2, newest=1)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: schema must have format version 1; got version 2, which a newer \
+tailguard wrote.
+    """
+    allowed = "format version 1" if newest == 1 else f"a format version from 1 to {newest}"
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise InputError(f"{name} must have {allowed}; got {version!r}.")
+    if version > newest:
+        raise InputError(
+            f"{name} must have {allowed}; got version {version}, which a newer tailguard wrote."
+        )
+    return version

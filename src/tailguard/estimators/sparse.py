@@ -49,6 +49,9 @@ class SparseLinearRegression(_Sparse, LinearRegression):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
@@ -113,6 +116,9 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
