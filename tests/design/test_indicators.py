@@ -13,13 +13,14 @@ from tailguard.schema.levels import check_levels, indicator_names
 MISSING = [None, "", np.nan, float("nan"), pd.NA, pd.NaT, object(), [1], {"a": 1}, date(2024, 1, 1)]
 
 
-class Hostile:
-    """A cell whose own code raises wherever it is run."""
+def speak(*_):
+    raise RuntimeError("a record spoke")
 
-    def speak(self, *_):
-        raise RuntimeError("a record spoke")
 
-    __eq__ = __ne__ = __hash__ = __str__ = __float__ = __bool__ = __len__ = speak
+QUESTIONS = {f"__{name}__": speak for name in ("eq", "ne", "hash", "str", "float", "bool", "len")}
+Talking = type("Talking", (type,), {"__hash__": speak, "__eq__": speak})
+Hostile = Talking("Hostile", (), QUESTIONS)  # a cell and a type whose code raises if it is run
+Float = type("Float", (float,), QUESTIONS)
 
 
 def test_each_level_has_its_column_and_strangers_share_the_last():
@@ -27,7 +28,9 @@ def test_each_level_has_its_column_and_strangers_share_the_last():
     np.testing.assert_array_equal(coded, [[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 1]])
 
 
-@pytest.mark.parametrize("cell", [*MISSING, Hostile()], ids=lambda cell: type(cell).__name__)
+@pytest.mark.parametrize(
+    "cell", [*MISSING, Hostile(), Float(1.0)], ids=lambda cell: type(cell).__name__
+)
 def test_a_missing_cell_is_nan_throughout_and_changes_no_other(cell):
     coded = indicators(["b", cell, "a"], ("a", "b"))
     assert np.isnan(coded[1]).all()
@@ -46,7 +49,7 @@ def test_a_level_that_is_a_number_is_found_however_it_is_written(cell):
     np.testing.assert_array_equal(indicators([cell], levels), [[1, 0, 0]])
 
 
-@pytest.mark.parametrize("cell", [2.5, "2b", np.inf, "inf", "nan", 2**70])
+@pytest.mark.parametrize("cell", [2.5, "2b", np.inf, "inf", "nan", 2**70, 10**400])
 def test_another_number_is_another_level(cell):
     np.testing.assert_array_equal(indicators([cell], ("1", "2")), [[0, 1]])
 

@@ -17,8 +17,11 @@ __all__ = ["indicators"]
 
 FloatArray = NDArray[np.float64]
 
-# No code of another type is run: it would have come with a record.
-NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+# By identity, as the code of any other type, even its hash, would have come with a record.
+NUMPY = (kind for kind in set(np.sctypeDict.values()) if np.dtype(kind).kind in "biuf")
+NUMBERS = {id(kind) for kind in (bool, int, float, *NUMPY)}
+TEXTS = {id(kind) for kind in (str, np.str_)}
+BYTES = {id(kind) for kind in (bytes, np.bytes_)}
 
 
 def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
@@ -53,10 +56,12 @@ def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
 
 def _readings(cell: Any) -> tuple[str | None, float | None]:
     """Return what a cell is as text and as a number, None where it is none."""
-    if isinstance(cell, bytes):
-        cell = cell.decode(errors="replace")
-    if isinstance(cell, str):
-        return str(cell), level_number(str(cell))
-    if not isinstance(cell, NUMBERS) or math.isnan(cell):
-        return None, None
-    return None, float(cell)
+    kind = id(type(cell))
+    if kind in TEXTS or kind in BYTES:
+        text = str(cell) if kind in TEXTS else cell.decode(errors="replace")
+        return text, level_number(text)
+    try:
+        number = float(cell) if kind in NUMBERS else math.nan
+    except OverflowError:  # a whole number beyond the floats
+        number = math.inf
+    return None, None if math.isnan(number) else number

@@ -6,7 +6,7 @@ nothing is said about them. Every record of the file counts, a blank line too.
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -183,7 +183,7 @@ def _csv_records(path: Path) -> Iterator[Iterator[list[str]]]:
         yield csv_records(stream)
 
 
-def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[list[str]]:
+def _csv_rows(path: Path, names: Sequence[str]) -> Generator[list[str]]:
     """Yield the wanted cells of each record; empty text where there is none."""
     with _csv_records(path) as records:
         header = next(records)
