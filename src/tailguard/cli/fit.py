@@ -83,7 +83,12 @@ def fit(
     >>> from pathlib import Path
     >>> _ = Path("claims.csv").write_text("age,cost" + 100 * "\n30,2.5" + 100 * "\n60,1.5")
     >>> fit(
-    ...     Path("claims.csv"), target="cost", epsilon=1.0, delta=1e-6, out=Path("model.json")
+    ...     Path("claims.csv"),
+    ...     target="cost",
+    ...     features="age",
+    ...     epsilon=1.0,
+    ...     delta=1e-6,
+    ...     out=Path("model.json"),
     ... )  # doctest: +ELLIPSIS
     LinearRegression ...
     """

@@ -91,7 +91,7 @@ def mean(
     --------
     >>> from pathlib import Path
     >>> _ = Path("claims.csv").write_text("cost" + 500 * "\n2.5\n1.5")
-    >>> mean(Path("claims.csv"), epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
+    >>> mean(Path("claims.csv"), columns="cost", epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
     private mean (...), n = 1000, mode: private
     ...
     """

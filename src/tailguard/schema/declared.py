@@ -29,8 +29,8 @@ def listing(columns: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> listing(["age", "power"]), listing([f"x{j}" for j in range(99)])[-15:]
-    ('age, power', '11 and 87 more')
+    >>> listing(["age", "power"]), listing([f"x{j}" for j in range(99)])[-16:]
+    ('age, power', ' x11 and 87 more')
     """
     shown = ", ".join(columns[:MOST_LISTED])
     left = len(columns) - MOST_LISTED
