@@ -55,6 +55,8 @@ class LinearRegression(PrivateRegression):
         What was promised, spent, released and assumed.
     plan_
         What was planned before any record was read.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----

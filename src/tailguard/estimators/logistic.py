@@ -60,6 +60,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         What was promised, spent, released and assumed; what was planned.
     classes_
         The declared labels as an array.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----

@@ -49,6 +49,8 @@ class LpRegression(PrivateRegression):
         What was decided on released numbers.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----

@@ -70,6 +70,8 @@ class SparseLinearRegression(_Sparse, LinearRegression):
         Predicted standard deviation of the privacy noise of each; NaN for columns not kept.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----
@@ -135,6 +137,8 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
         What was promised, spent, released and assumed; what was planned.
     classes_
         The declared labels as an array.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----
