@@ -99,15 +99,15 @@ def test_what_is_undeclared_is_said_in_the_same_words_for_every_file(
         drop = ["--drop", "nothing"] if file is parquet_file else []
         answer = call(command, file, *options, *drop, *PRIVACY)
         assert (answer.code, answer.err) == (0, "")
-        said.append(flat(answer.out).replace(str(file), "FILE").split(" begins.")[0])
+        said.append(flat(answer.out).replace(str(file), "FILE").split(" begins).")[0])
     assert said[0] == said[1]
     names = "age, power, region, years, claims, ill" + (", cost" if command == "mean" else "")
     last, taken = ("cost", "--columns") if command == "mean" else ("ill", "--features")
     assert said[0] == (
-        f"{SAID} {names}, so they are read as numbers and a row with any other cell there is void; "
-        f"--categorical {last}=A,B declares levels, --drop {last} leaves a column out, {taken} "
-        "age,power,region takes these columns alone, and --schema takes all of it from a file, "
-        "which 'tailguard schema FILE --out schema.json'"
+        f"{SAID} {names}, so they are read as numbers, and a row with any other cell there is "
+        f"void; where that is wrong, declare levels (--categorical {last}=A,B), leave columns out "
+        f"(--drop {last}), choose them ({taken} age,power) or declare all in a file (--schema "
+        "schema.json, which 'tailguard schema FILE --out schema.json'"
     )
 
 

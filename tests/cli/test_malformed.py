@@ -58,6 +58,8 @@ CALLS = {
     "no feature": "fit {csv} {linear} --features ,",
     "no column left": "fit {folder}/target.csv --target b {privacy} --out {out}",
     "date column of Parquet": "fit {types} {linear} --features age,day",
+    "date column of Parquet by default": "fit {types} {linear} --drop kind",
+    "means of a date column of Parquet": "mean {types} {privacy}",
     "dictionary of Parquet": "fit {types} {linear} --features age,kind",
     "levels of a date column": "fit {types} {linear} --categorical day=a --features day",
     "drop of an unknown column": "fit {csv} {linear} --drop colour",

@@ -13,7 +13,7 @@ from tailguard.schema.schema import Schema
 __all__ = ["declared_schema", "settled_for", "undeclared_sentence"]
 
 # An example names so many columns.
-SHOWN = 3
+SHOWN = 2
 
 
 def declared_schema(
@@ -78,19 +78,16 @@ def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--fea
     --------
     >>> print(undeclared_sentence(("age", "region"), Path("claims.csv")))
     ... # doctest: +ELLIPSIS
-    Nothing is declared of age, region, so they are read as numbers and a row with any other cell...
+    Nothing is declared of age, region, so they are read as numbers, and a row with any other ...
     """
-    name = names[-1]
-    examples = {
-        "declares levels": f"--categorical {shlex.quote(f'{name}=A,B')}",
-        "leaves a column out": f"--drop {shlex.quote(name)}",
-        "takes these columns alone": f"{option} {shlex.quote(','.join(names[:SHOWN]))}",
-    }
-    listed = ", ".join(f"{typed} {effect}" for effect, typed in examples.items())
+    name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:SHOWN]))
+    levels = shlex.quote(f"{names[-1]}=A,B")
+    begin = f"tailguard schema {shlex.quote(str(path))} --out schema.json"
     return (
-        f"Nothing is declared of {listing(names)}, so they are read as numbers and a row with any "
-        f"other cell there is void; {listed}, and --schema takes all of it from a file, which "
-        f"'tailguard schema {shlex.quote(str(path))} --out schema.json' begins."
+        f"Nothing is declared of {listing(names)}, so they are read as numbers, and a row with any "
+        f"other cell there is void; where that is wrong, declare levels (--categorical {levels}), "
+        f"leave columns out (--drop {name}), choose them ({option} {some}) or declare all in a "
+        f"file (--schema schema.json, which '{begin}' begins)."
     )
 
 

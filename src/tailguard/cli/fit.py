@@ -113,8 +113,10 @@ def fit(
         "--power": power,
         "--threshold": threshold,
     }
+    settled = settled_for(declared, columns)
+    columns.check_types(settled.numeric)
     parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
-    parameters |= {"schema": settled_for(declared, columns), "random_state": random_state}
+    parameters |= {"schema": settled, "random_state": random_state}
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own_options))
     destination(out)
     console = Console()

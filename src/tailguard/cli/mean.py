@@ -105,6 +105,7 @@ def mean(
         schema, columns=columns, categorical=categorical, drop=drop, missing=missing
     )
     settled = declared.settled(table.names, table.where)
+    table.check_types(settled.numeric)
     if groups is not None and method not in {"clamped", "truncated", "iterative"}:
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."

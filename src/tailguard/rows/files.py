@@ -20,7 +20,14 @@ from tailguard.quiet import SharedSetting
 from tailguard.schema.declared import check_columns
 
 from .csv_records import csv_records
-from .parquet import parquet_cells, parquet_names, parquet_numbers, parquet_rows, text_number
+from .parquet import (
+    check_number_types,
+    parquet_cells,
+    parquet_names,
+    parquet_numbers,
+    parquet_rows,
+    text_number,
+)
 
 __all__ = ["FileColumns", "column_names", "read_cells", "read_columns"]
 
@@ -39,6 +46,11 @@ class FileColumns:
         self.path = Path(path)
         self.where = str(path)
         self.names = column_names(path)
+
+    def check_types(self, numeric: Sequence[str]) -> None:
+        """Refuse a Parquet file in which one of these columns has a type that is no number."""
+        if _is_parquet(self.path):
+            check_number_types(self.path, numeric)
 
     def check_rows(self, fewest: int) -> None:
         """Refuse a file with fewer records; it is not read any further than that."""

@@ -18,7 +18,14 @@ from tailguard.tables import to_matrix, type_word
 
 from .labels import arrow_cells
 
-__all__ = ["parquet_cells", "parquet_names", "parquet_numbers", "parquet_rows", "text_number"]
+__all__ = [
+    "check_number_types",
+    "parquet_cells",
+    "parquet_names",
+    "parquet_numbers",
+    "parquet_rows",
+    "text_number",
+]
 
 
 def text_number(cell: str | None) -> float:
@@ -75,11 +82,40 @@ def parquet_numbers(path: Path, names: Sequence[str]) -> FloatArray:
     array([[ 7.5, 41. ],
            [ nan,  nan]])
     """
+    check_number_types(path, names)
     table = _table(path, names)
     for place, name in enumerate(names):
         column = _readable(table.column(place), f"Column {name!r} of {path}")
         table = table.set_column(place, name, column)
     return to_matrix(table, str(path)).astype(np.float64) if names else np.empty((len(table), 0))
+
+
+def check_number_types(path: Path, names: Sequence[str]) -> None:
+    """Refuse columns whose types were chosen and are no numbers; no cell is read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> kinds = pa.array(["a", "b"]).dictionary_encode()
+    >>> pq.write_table(pa.table({"kind": kinds}), "kinds.parquet")
+    >>> check_number_types(Path("kinds.parquet"), ["kind"])
+    Traceback (most recent call last):
+    tailguard.checks.InputError: Column 'kind' of kinds.parquet must hold numbers, and its type is \
+dictionary: declare its levels as categorical, or drop it.
+    """
+    schema = _opened(path).schema_arrow
+    from pyarrow import types  # noqa: PLC0415 (an extra)
+
+    plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
+    for name in names:
+        kind = schema.field(name).type
+        if not any(fits(kind) for fits in (*plain, types.is_null, _is_text)):
+            levels = types.is_dictionary(kind)
+            remedy = "declare its levels as categorical" if levels else "write it as numbers"
+            raise InputError(
+                f"Column {name!r} of {path} must hold numbers, and its type is {type_word(kind)}: "
+                f"{remedy}, or drop it."
+            )
 
 
 def parquet_cells(path: Path, names: Sequence[str]) -> list[list[Any]]:
@@ -100,19 +136,19 @@ def parquet_cells(path: Path, names: Sequence[str]) -> list[list[Any]]:
 
 
 def _readable(column: Any, where: str) -> Any:
-    """Return a column as one of numbers, if its type may be read so."""
+    """Return a column as one of numbers."""
     import pyarrow as pa  # noqa: PLC0415 (an extra)
 
-    column, types = _typed(column), pa.types
-    kind = column.type
-    if types.is_string(kind) or types.is_large_string(kind):
+    column = _typed(column)
+    if _is_text(column.type):
         return pa.array(map(text_number, arrow_cells(column, where, floats=True)), pa.float64())
-    if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)):
-        levels = "declare its levels as categorical, or " if types.is_dictionary(kind) else ""
-        raise InputError(
-            f"{where} must hold numbers, and its type is {type_word(kind)}: {levels}drop it."
-        )
     return column
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types  # noqa: PLC0415 (an extra)
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _typed(column: Any) -> Any:
