@@ -59,6 +59,7 @@ CALLS = {
     "no column left": "fit {folder}/target.csv --target b {privacy} --out {out}",
     "date column of Parquet": "fit {types} {linear} --features age,day",
     "date column of Parquet by default": "fit {types} {linear} --drop kind",
+    "date target of Parquet": "fit {types} --target day --drop kind {privacy} --out {out}",
     "means of a date column of Parquet": "mean {types} {privacy}",
     "dictionary of Parquet": "fit {types} {linear} --features age,kind",
     "levels of a date column": "fit {types} {linear} --categorical day=a --features day",

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.rows.files import _csv_rows, column_names, read_cells, read_columns
+from tailguard.rows.files import FileColumns, _csv_rows, column_names, read_cells, read_columns
 
 NAN = np.nan
 CSV = """age,name,cost
@@ -222,6 +222,29 @@ def test_the_limit_of_csv_comes_back_when_the_last_reader_is_gone(tmp_path):
     assert csv.field_size_limit() > limit
     second.close()
     assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_of_too_few_records_is_refused_by_their_number(tmp_path, kind):
+    place = tmp_path / f"rows.{kind}"
+    if kind == "csv":
+        place.write_text('a,b\n1,"2\n3"\n\n')
+    else:
+        pq.write_table(pa.table({"a": [1, None], "b": ["2\n3", None]}), place)
+    FileColumns(place).check_rows(2)
+    with pytest.raises(InputError, match="must have at least 3 records; got 2"):
+        FileColumns(place).check_rows(3)
+
+
+def test_types_are_checked_without_reading_a_cell(tmp_path, monkeypatch):
+    place = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": [1.0], "day": pa.array([0], pa.date32())}), place)
+    monkeypatch.setattr(pq.ParquetFile, "read", None)
+    FileColumns(place).check_types(["a"])
+    with pytest.raises(
+        InputError, match=r"Column 'day' .* its type is date32: write it as numbers"
+    ):
+        FileColumns(place).check_types(["a", "day"])
 
 
 TEXT_LIKE = {

@@ -4,13 +4,16 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+from rich.console import Console
+
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
+from tailguard.cli.printing import print_wrapped
 from tailguard.rows.files import FileColumns
 from tailguard.schema.declared import check_columns, listing
 from tailguard.schema.schema import Schema
 
-__all__ = ["declared_schema", "settled_for", "undeclared_sentence"]
+__all__ = ["declared_schema", "settled_for", "tell_undeclared", "undeclared_sentence"]
 
 # An example names so many columns.
 SHOWN = 2
@@ -67,6 +70,20 @@ def settled_for(schema: Schema, columns: FileColumns) -> Schema:
     others = [name for name in (schema.target, schema.exposure) if name is not None]
     check_columns(others, columns.names, columns.where)
     return schema.settled(columns.names, columns.where)
+
+
+def tell_undeclared(
+    console: Console, schema: Schema, columns: FileColumns, option: str = "--features"
+) -> None:
+    r"""Print which columns are read as numbers since nothing was declared of them, if any are.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
+    >>> tell_undeclared(Console(), Schema(target="cost", drop=["age"]), FileColumns("ages.csv"))
+    """
+    if undeclared := schema.undeclared(columns.names):
+        print_wrapped(console, undeclared_sentence(undeclared, columns.path, option))
 
 
 def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--features") -> str:

@@ -8,10 +8,10 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.cli import options
 from tailguard.cli.arguments import destination
-from tailguard.cli.declarations import declared_schema, settled_for, undeclared_sentence
+from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
-from tailguard.cli.printing import coefficient_table, print_findings, print_plain, print_wrapped
+from tailguard.cli.printing import coefficient_table, print_findings, print_plain
 from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "fit"]
@@ -114,17 +114,22 @@ def fit(
         "--threshold": threshold,
     }
     settled = settled_for(declared, columns)
-    columns.check_types(settled.numeric)
+    columns.check_types([*settled.numeric, *_numbers_beside(settled)])
     parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
     parameters |= {"schema": settled, "random_state": random_state}
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own_options))
     destination(out)
     console = Console()
-    if undeclared := declared.undeclared(columns.names):
-        print_wrapped(console, undeclared_sentence(undeclared, file))
+    tell_undeclared(console, declared, columns)
     fitted.estimator.fit(columns)
     fitted.save(out)
     _report(console, fitted, out)
+
+
+def _numbers_beside(schema: tg.Schema) -> list[str]:
+    """Return which columns beside the features are read as numbers."""
+    labels = any(isinstance(label, str) for label in schema.classes or ())
+    return [name for name in (None if labels else schema.target, schema.exposure) if name]
 
 
 def _report(console: Console, fitted: ModelFile, out: Path) -> None:

@@ -13,7 +13,7 @@ import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, options_of, write_text
-from tailguard.cli.declarations import declared_schema, undeclared_sentence
+from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.means.registry import make_method
 from tailguard.rows.files import FileColumns
@@ -115,8 +115,7 @@ def mean(
     if method != "auto":
         make_method(method, **chosen)  # an unknown name, before the file is read
     console = Console()
-    if undeclared := declared.undeclared(table.names):
-        print_wrapped(console, undeclared_sentence(undeclared, file, "--columns"))
+    tell_undeclared(console, declared, table, "--columns")
     result = tg.mean(
         table,
         schema=settled,

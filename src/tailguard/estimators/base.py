@@ -73,7 +73,7 @@ class PrivateLinearModel(BaseEstimator):
         """Return the set of allowed weights, in the user's units; None leaves it to the solver."""
         return None
 
-    def _declared(self) -> Schema | None:
+    def _given_schema(self) -> Schema | None:
         """Return the schema, with what the parameters declare beside it; None if there is none."""
         if self.schema is None:
             return None
@@ -88,7 +88,7 @@ class PrivateLinearModel(BaseEstimator):
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
         loss = self._loss()
-        schema, features = self._declared(), X
+        schema, features = self._given_schema(), X
         missing: Mapping[Any, float] | None = self.missing
         if schema is not None:
             columns = columns_of(X)

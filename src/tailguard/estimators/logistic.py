@@ -96,7 +96,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
             One of the two declared labels per row; None takes the column of X that the schema
             declares.
         """
-        schema = self._declared()
+        schema = self._given_schema()
         classes = self.classes if schema is None else schema.classes
         try:
             declared = (0, 1) if classes is None else tuple(classes)

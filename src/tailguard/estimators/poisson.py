@@ -95,7 +95,7 @@ class PoissonRegression(PrivateRegression):
             How long each record was observed, one positive number per row; None takes the column
             of X that the schema declares, if it does.
         """
-        schema = self._declared()
+        schema = self._given_schema()
         if exposure is None and schema is not None and schema.exposure is not None:
             exposure = columns_of(X).numbers([schema.exposure])[:, 0]
         return self._fit(X, y, exposure=exposure)
