@@ -94,7 +94,7 @@ class PrivateLinearModel(BaseEstimator):
             columns = columns_of(X)
             schema = schema.settled(columns.names, columns.where)
             if y is None and schema.target is not None:
-                y = columns.target(schema.target, classes)
+                y = columns.target(schema.target, schema.classes)
             missing, features = schema.constants, design_matrix(columns, schema)
         _check_target(self, y)
         gate = Gate.over(
