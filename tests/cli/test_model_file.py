@@ -96,7 +96,7 @@ def test_a_model_without_intervals_goes_round(tmp_path):
         {"coef_noise_std": []},
         {"intercept": "zero"},
         {"certificate": {}},
-        {"certificate": {"tailguard_certificate": 2}},
+        {"certificate": {CERTIFICATE: 99}},
         {"coef_std": [0.1, 0.2]},
         {"coef_std": "0"},
         {"intercept_std": "0"},
@@ -115,15 +115,16 @@ def test_a_changed_file_is_refused(change, written, tmp_path):
 def test_the_version_is_a_whole_number_and_a_newer_one_is_named(written, tmp_path):
     content = written.to_dict()
     assert content[KEY] == VERSION == 2
-    assert content["schema"]["tailguard_schema"] == content["certificate"][CERTIFICATE] == 1
+    assert content["schema"]["tailguard_schema"] == 1
+    assert content["certificate"][CERTIFICATE] >= 1
     path = tmp_path / "model.json"
     newer = {
         "MODEL must have a format version from 1 to 2; got version 3, which": {KEY: 3},
         "schema must have format version 1; got version 4, which a newer tailguard wrote": {
             "schema": content["schema"] | {"tailguard_schema": 4}
         },
-        "certificate must have format version 1; got version 5, which a newer tailguard wrote": {
-            "certificate": content["certificate"] | {CERTIFICATE: 5}
+        "certificate must have .*; got version 99, which a newer tailguard wrote": {
+            "certificate": content["certificate"] | {CERTIFICATE: 99}
         },
     }
     for words, change in newer.items():

@@ -12,7 +12,7 @@ from dp_accounting.pld import privacy_loss_distribution as package
 
 from tailguard.checks import InputError
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate import KEY, VERSION, Certificate
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
 from tailguard.privacy.gaussian import epsilon_of
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
@@ -272,26 +272,26 @@ def test_mixture_totals_agree_with_an_independent_recomputation():
 def test_json_goes_round_and_carries_the_version_of_its_format():
     certificate = example()
     assert Certificate.from_json(certificate.to_json()) == certificate
-    assert json.loads(certificate.to_json())["tailguard_certificate"] == 1
+    assert json.loads(certificate.to_json())[KEY] == VERSION
 
 
 def test_a_certificate_from_before_versions_were_written_loads():
     text = (FORMATS / "certificate-0.json").read_text()
     stored, read = json.loads(text), Certificate.from_json(text)
-    assert "tailguard_certificate" not in stored
+    assert KEY not in stored
     again = read.to_dict()
     for fact in ("guarantee", "n_rows", "planned", "releases", "mode", "assumptions_for_accuracy"):
         assert again[fact] == stored[fact]
-    assert again["tailguard_certificate"] == 1
+    assert again[KEY] == VERSION
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"tailguard_certificate": 2}, "version 2, which a newer tailguard wrote"),
-        ({"tailguard_certificate": 0}, "must have format version 1; got 0"),
-        ({"tailguard_certificate": "1"}, "must have format version 1; got '1'"),
-        ({"tailguard_certificate": None}, "must have format version 1; got None"),
+        ({KEY: VERSION + 1}, f"got version {VERSION + 1}, which a newer tailguard wrote"),
+        ({KEY: 0}, "; got 0."),
+        ({KEY: "1"}, "; got '1'."),
+        ({KEY: None}, "; got None."),
         ({"releases": None}, "certificate must hold what to_dict wrote"),
         ({"releases": [{"what": 1}]}, "certificate must hold what to_dict wrote"),
         ({"planned": {"kind": "unheard of"}}, "kind must be one of"),

@@ -100,8 +100,8 @@ def check_number_types(path: Path, names: Sequence[str]) -> None:
     >>> pq.write_table(pa.table({"kind": kinds}), "kinds.parquet")
     >>> check_number_types(Path("kinds.parquet"), ["kind"])
     Traceback (most recent call last):
-    tailguard.checks.InputError: Column 'kind' of kinds.parquet must hold numbers, and its type is \
-dictionary: declare its levels as categorical, or drop it.
+    tailguard.checks.InputError: Column 'kind' of kinds.parquet must hold real numbers, integers \
+or booleans; got dictionary: declare its levels in a schema, or drop it.
     """
     schema = _opened(path).schema_arrow
     from pyarrow import types  # noqa: PLC0415 (an extra)
@@ -111,10 +111,10 @@ dictionary: declare its levels as categorical, or drop it.
         kind = schema.field(name).type
         if not any(fits(kind) for fits in (*plain, types.is_null, _is_text)):
             levels = types.is_dictionary(kind)
-            remedy = "declare its levels as categorical" if levels else "write it as numbers"
+            remedy = "declare its levels in a schema" if levels else "give it as numbers"
             raise InputError(
-                f"Column {name!r} of {path} must hold numbers, and its type is {type_word(kind)}: "
-                f"{remedy}, or drop it."
+                f"Column {name!r} of {path} must hold real numbers, integers or booleans; got "
+                f"{type_word(kind)}: {remedy}, or drop it."
             )
 
 
