@@ -34,6 +34,7 @@ from tailguard.moments import Moment
 from tailguard.planning import plan
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+from tailguard.schema.schema import Schema
 from tailguard.version import __version__
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "QuantileRegression",
     "QueryError",
     "ReleaseError",
+    "Schema",
     "SparseLinearRegression",
     "SparseLogisticRegression",
     "TailguardError",

@@ -27,6 +27,7 @@ __all__ = [
     "check_methods",
     "check_open_unit",
     "check_positive",
+    "check_version",
     "is_registered",
     "warn_before_spending",
 ]
@@ -218,3 +219,23 @@ def warn_before_spending(*sentences: str) -> None:
         frame, level = frame.f_back, level + 1  # to the first line that is not of this library
     for sentence in sentences:
         warnings.warn(sentence, BudgetWarning, stacklevel=level)
+
+
+def check_version(name: str, version: object, *, newest: int) -> int:
+    """Return the version of a stored format, refusing one that this tailguard does not read.
+
+    Examples
+    --------
+    >>> check_version("schema", 2, newest=1)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: schema must have format version 1; got version 2, which a newer \
+tailguard wrote.
+    """
+    allowed = "format version 1" if newest == 1 else f"a format version from 1 to {newest}"
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise InputError(f"{name} must have {allowed}; got {version!r}.")
+    if version > newest:
+        raise InputError(
+            f"{name} must have {allowed}; got version {version}, which a newer tailguard wrote."
+        )
+    return version

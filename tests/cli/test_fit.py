@@ -94,7 +94,7 @@ def test_all_other_columns_are_features_by_default(parquet_file, tmp_path, call)
     out = tmp_path / "model.json"
     options = ["--target", "claims", "--exposure", "years", "--model", "poisson"]
     assert call("fit", small, *options, *PRIVACY, "--out", out).code == 0
-    assert json.loads(out.read_text())["columns"] == ["age"]
+    assert json.loads(out.read_text())["schema"]["features"] == ["age"]
 
 
 def test_bad_cells_are_void_and_nothing_is_said(tmp_path, call):
@@ -127,7 +127,7 @@ def test_no_record_makes_a_fit_speak(record, tmp_path, call):
 def test_a_declared_level_gets_its_coefficient(model_file):
     written = json.loads(model_file.read_text())
     assert written["feature_names"] == ["age", "region=south", "region=other"]
-    assert written["categorical"] == {"region": ["north", "south"]}
+    assert written["schema"]["categorical"] == {"region": ["north", "south"]}
 
 
 def test_text_labels_are_the_declared_classes(csv_file, columns, tmp_path, call):
@@ -159,7 +159,7 @@ def test_constants_stand_for_missing_cells_in_fits_and_predictions(tmp_path, cal
         assert fitted.code == 0, fitted.err
         written.append(json.loads(out.read_text()))
     assert written[0]["coef"] == written[1]["coef"]
-    assert written[1]["missing"] == {"age": 40.0, "income": 0.0}
+    assert written[1]["schema"]["missing"] == {"age": 40.0, "income": 0.0}
     predictions = [call("predict", out, path).out for path in (whole, file)]
     assert predictions[0] == predictions[1]
 
@@ -173,5 +173,5 @@ def test_a_missing_cell_needs_a_constant_and_a_numeric_feature(declared, csv_fil
     out = tmp_path / "model.json"
     answer = call("fit", csv_file, *options, *PRIVACY, "--missing", declared, "--out", out)
     assert answer.code == 2
-    assert "--missing must" in answer.err
+    assert "missing must" in answer.err
     assert not out.exists()

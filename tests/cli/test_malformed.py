@@ -4,8 +4,11 @@ import json
 import re
 import subprocess
 import sys
+from datetime import date
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 CALLS = {
     # calling
@@ -24,14 +27,14 @@ CALLS = {
     "epsilon infinite": "fit {csv} --target cost --epsilon inf --delta 1e-6 --out {out}",
     "epsilon tiny": "fit {csv} --target cost --epsilon 1e-300 --delta 1e-300 --out {out}",
     "epsilon huge": "fit {csv} --target cost --epsilon 1e308 --delta 1e-6 --out {out}",
-    "epsilon beyond the sampler": "fit {csv} --target cost --epsilon 1000 --delta 1e-6 --out {out}",
+    "epsilon beyond the sampler": "fit {csv} {declared} --epsilon 1000 --delta 1e-6 --out {out}",
     "epsilon not a number": "fit {csv} --target cost --epsilon much --delta 1e-6 --out {out}",
     "epsilon nan": "fit {csv} --target cost --epsilon nan --delta 1e-6 --out {out}",
     "delta missing": "fit {csv} --target cost --epsilon 1 --out {out}",
     "delta above 1": "fit {csv} --target cost --epsilon 1 --delta 2 --out {out}",
     "delta zero": "fit {csv} --target cost --epsilon 1 --delta 0 --out {out}",
     "seed not whole": "fit {csv} {linear} --random-state 1.5",
-    "seed negative": "fit {csv} {linear} --random-state -1",
+    "seed negative": "fit {csv} {linear} --features age --random-state -1",
     # files
     "missing file": "fit {folder}/nowhere.csv {linear}",
     "directory as file": "fit {folder} {linear}",
@@ -54,10 +57,31 @@ CALLS = {
     "an empty feature": "fit {csv} {linear} --features age,,power",
     "no feature": "fit {csv} {linear} --features ,",
     "no column left": "fit {folder}/target.csv --target b {privacy} --out {out}",
-    "text column of Parquet": "fit {parquet} {linear} --features age,region",
-    "text columns of Parquet by default": "fit {parquet} {linear}",
-    "text target of Parquet": "fit {parquet} --target ill {privacy} --out {out} --features age",
-    "null column of Parquet": "fit {parquet} {linear} --features age,nothing",
+    "date column of Parquet": "fit {types} {linear} --features age,day",
+    "date column of Parquet by default": "fit {types} {linear} --drop kind",
+    "date target of Parquet": "fit {types} --target day --drop kind {privacy} --out {out}",
+    "means of a date column of Parquet": "mean {types} {privacy}",
+    "dictionary of Parquet": "fit {types} {linear} --features age,kind",
+    "levels of a date column": "fit {types} {linear} --categorical day=a --features day",
+    "drop of an unknown column": "fit {csv} {linear} --drop colour",
+    "drop of a feature": "fit {csv} {linear} --features age,power --drop age",
+    "drop of the target": "fit {csv} {linear} --drop cost",
+    "drop of everything": "fit {csv} {linear} --drop age,power,region,years,claims,ill",
+    "no target in the schema": "fit {csv} --schema {folder}/schema.json {privacy} --out {out}",
+    "target twice": "fit {csv} {linear} --schema {folder}/target.json",
+    "features twice": "fit {csv} {linear} --schema {folder}/schema.json --features age",
+    "schema that is no JSON": "fit {csv} {linear} --schema {csv}",
+    "schema of another kind": "fit {csv} {linear} --schema {folder}/list.json",
+    "schema that is a model": "fit {csv} {linear} --schema {model}",
+    "schema of a newer format": "fit {csv} {linear} --schema {folder}/newer-schema.json",
+    "schema with an unknown key": "fit {csv} {linear} --schema {folder}/odd-schema.json",
+    "schema with a column twice": "fit {csv} {linear} --schema {folder}/twice.json",
+    "schema of another table": "fit {csv} {linear} --schema {folder}/other.json",
+    "missing schema": "fit {csv} {linear} --schema {folder}/nowhere.json",
+    "classes in the schema of a line": "fit {csv} {linear} --schema {folder}/classes.json",
+    "begun into no directory": "schema {csv} --out {folder}/no/schema.json",
+    "begun for an unknown column": "schema {csv} --categorical colour=a --out {out}",
+    "begun without out": "schema {csv}",
     "categorical of an unknown column": "fit {csv} {linear} --categorical colour=red,blue",
     "categorical of the target": "fit {csv} {linear} --categorical cost=1,2",
     "categorical without levels": "fit {csv} {linear} --categorical region",
@@ -79,8 +103,8 @@ CALLS = {
     "keep nothing": "fit {csv} {linear} --model sparse-linear --features age --keep 0",
     "keep without a sparse model": "fit {csv} {linear} --keep 5",
     "power below 2": "fit {csv} {linear} --model lp --features age --power 1",
-    "power above 16": "fit {csv} {linear} --model lp --power 900",
-    "threshold above all floats' squares": "fit {csv} {linear} --model huber --threshold 1e300",
+    "power above 16": "fit {csv} {linear} --features age --model lp --power 900",
+    "threshold above all floats' squares": "fit {csv} {linear} {huber} --threshold 1e300",
     "power not a number": "fit {csv} {linear} --model lp --power four",
     # writing
     "out in no directory": "fit {csv} --target cost {privacy} --out {folder}/no/model.json",
@@ -91,7 +115,8 @@ CALLS = {
     "model is no JSON": "predict {csv} {csv}",
     "model is other JSON": "certificate {folder}/list.json",
     "model of a thousand brackets": "certificate {folder}/deep.json",
-    "model of another format": "certificate {folder}/newer.json",
+    "model of a newer format": "certificate {folder}/newer.json",
+    "model of format 0": "certificate {folder}/old.json",
     "model with a coefficient too few": "predict {folder}/short.json {csv}",
     "model without certificate": "certificate {folder}/bare.json",
     "rows lack a column": "predict {model} {folder}/one.csv",
@@ -114,6 +139,8 @@ CALLS = {
     "mean without delta": "mean {csv} --columns cost --epsilon 1",
     "mean with delta and pure": "mean {csv} --columns cost {privacy} --pure",
     "mean of an unknown column": "mean {csv} --columns price {privacy}",
+    "mean of a dropped column": "mean {csv} --columns cost --drop cost {privacy}",
+    "mean of levels that are not chosen": "mean {csv} {cost} --categorical region=north,south",
     "mean of a column twice": "mean {csv} --columns cost,cost {privacy}",
     "mean by an unknown method": "mean {csv} --columns cost {privacy} --method average",
     "mean with half a moment": "mean {csv} --columns cost {privacy} --moment-order 2",
@@ -124,7 +151,7 @@ CALLS = {
     "mean with no groups": "mean {csv} {cost} --groups 0 --method clamped",
     "mean with an unknown calibration": "mean {csv} {cost} --calibration loose",
     "mean with paper noise and no moment": "mean {csv} {cost} --calibration paper --method soft",
-    "pure mean with Gaussian noise": "mean {csv} --epsilon 1 --pure --method clipped",
+    "pure mean with Gaussian noise": "mean {csv} --columns cost {pure} --method clipped",
     "mean into no directory": "mean {csv} {cost} --out {folder}/no/mean.json",
     "mean of a header": "mean {folder}/header.csv {privacy}",
     # demonstration
@@ -146,11 +173,25 @@ def folder(tmp_path_factory, model_file):
         **{"text.parquet": "a,b\n1,2\n", "empty.parquet": ""},
     }
     model = json.loads(model_file.read_text())
-    content["newer.json"] = json.dumps(model | {"format": "tailguard-model-99"})
+    for name, declared in {
+        "schema": {"features": ["age", "power"]},
+        "target": {"target": "cost"},
+        "newer-schema": {"tailguard_schema": 2},
+        "odd-schema": {"columns": ["age"]},
+        "twice": {"features": ["age"], "drop": ["age"]},
+        "other": {"features": ["height"]},
+        "classes": {"features": ["age"], "classes": ["no", "yes"]},
+    }.items():
+        content[f"{name}.json"] = json.dumps({"tailguard_schema": 1} | declared)
+    content["newer.json"] = json.dumps(model | {"tailguard_model": 99})
     content["short.json"] = json.dumps(model | {"coef": model["coef"][1:]})
     content["bare.json"] = json.dumps(model | {"certificate": {}})
+    content["old.json"] = json.dumps(model | {"tailguard_model": 0})
     for name, text in content.items():
         (path / name).write_text(text)
+    columns = {"age": [30.0, 40.0], "cost": [1.0, 2.0], "day": [date(2024, 1, 1)] * 2}
+    columns["kind"] = pa.array(["a", "b"]).dictionary_encode()
+    parquet.write_table(pa.table(columns), path / "types.parquet")
     return path
 
 
@@ -168,9 +209,13 @@ def arguments_of(folder, csv_file, parquet_file, model_file, tmp_path):
             sizes="--rows 1000 --columns 3",
             moment="--moment-bound 1",
             out=out,
+            pure="--epsilon 1 --pure",
             cost=f"--columns cost {privacy}",
             second="--moment-order 2 --moment-bound 9",
+            types=folder / "types.parquet",
             linear=f"--target cost {fitting}",
+            huber="--model huber --features age",
+            declared="--target cost --features age",
             counts=f"--target claims --model poisson {fitting}",
             label=f"--target ill --model logistic --features age {fitting}",
         ).split(" ")

@@ -2,20 +2,27 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tailguard as tg
-from tailguard.cli.design import Design
-from tailguard.cli.model_file import ModelFile, load_model
+from tailguard.cli.model_file import KEY, VERSION, ModelFile, load_model
+from tailguard.privacy.certificate import KEY as CERTIFICATE
+from tailguard.rows.files import FileColumns
+
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
+
+SCHEMA = tg.Schema(features=["age"], target="cost")
+FEW = pd.DataFrame({"age": [0.0, 1.0] * 50, "cost": [0.0, 1.0] * 50})
 
 
 @pytest.fixture(scope="module")
 def written():
-    model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
-    return ModelFile("linear", model, Design(("age",)), target="cost")
+    model = tg.LinearRegression(schema=SCHEMA, epsilon=1.0, delta=1e-6, random_state=0)
+    return ModelFile("linear", model.fit(FEW))
 
 
 def test_a_round_trip_loses_nothing(written, tmp_path):
@@ -24,7 +31,7 @@ def test_a_round_trip_loses_nothing(written, tmp_path):
     again = load_model(path)
     assert again.to_dict() == written.to_dict()
     assert again.estimator.get_params() == written.estimator.get_params()
-    rows = np.array([[0.25], [0.5]])
+    rows = pd.DataFrame({"age": [0.25, 0.5]})
     np.testing.assert_array_equal(again.estimator.predict(rows), written.estimator.predict(rows))
     assert again.estimator.summary() == written.estimator.summary()
 
@@ -38,10 +45,10 @@ def test_numbers_that_are_not_finite_are_null(written, tmp_path, monkeypatch):
 
 def test_intervals_and_notes_are_kept(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((5_000, 1))
-    model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
-    model.fit(X, X[:, 0] + rng.standard_normal(5_000))
-    ModelFile("linear", model, Design(("age",)), target="cost").save(tmp_path / "model.json")
+    age = rng.standard_normal(5_000)
+    table = pd.DataFrame({"age": age, "cost": age + rng.standard_normal(5_000)})
+    model = tg.LinearRegression(schema=SCHEMA, guarantee=tg.GDP(1.0), random_state=0).fit(table)
+    ModelFile("linear", model).save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json").estimator
     assert np.isfinite(model.conf_int()).all()
     np.testing.assert_array_equal(again.conf_int(), model.conf_int())
@@ -61,9 +68,10 @@ def test_a_file_from_before_intervals_and_notes_were_kept_loads(written, tmp_pat
 
 
 def test_a_model_without_intervals_goes_round(tmp_path):
-    model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
-    model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
-    content = ModelFile("sparse-linear", model, Design(("age",)), target="cost").to_dict()
+    model = tg.SparseLinearRegression(
+        n_nonzero=1, schema=SCHEMA, guarantee=tg.GDP(9.0), random_state=0
+    )
+    content = ModelFile("sparse-linear", model.fit(FEW)).to_dict()
     assert content["coef_std"] is None
     assert ModelFile.from_dict(content).to_dict() == content
 
@@ -71,18 +79,24 @@ def test_a_model_without_intervals_goes_round(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "tailguard-model-2"},
+        {KEY: None},
         {"model": "forest"},
         {"parameters": {"bounds": 3}},
         {"parameters": None},
-        {"columns": ["age", "km"]},
-        {"categorical": {"age": []}},
+        {"schema": None},
+        {"schema": {}},
+        {"schema": {"features": ["age"], "categorical": {"age": []}}},
+        {"schema": {"features": ["age", "km"]}},
+        {"schema": {"features": ["age"], "columns": ["age"]}},
+        {"schema": {"tailguard_schema": 2, "features": ["age"]}},
+        {"classes": ["no", "yes"]},
         {"feature_names": ["km"]},
         {"coef": ["0"]},
         {"coef": 1.0},
         {"coef_noise_std": []},
         {"intercept": "zero"},
         {"certificate": {}},
+        {"certificate": {CERTIFICATE: 99}},
         {"coef_std": [0.1, 0.2]},
         {"coef_std": "0"},
         {"intercept_std": "0"},
@@ -94,5 +108,59 @@ def test_a_model_without_intervals_goes_round(tmp_path):
 def test_a_changed_file_is_refused(change, written, tmp_path):
     path = tmp_path / "model.json"
     path.write_text(json.dumps(written.to_dict() | change))
-    with pytest.raises(tg.InputError, match="MODEL must be a file of format tailguard-model-1"):
+    with pytest.raises(tg.InputError, match="MODEL must be a file that 'tailguard fit' wrote; got"):
         load_model(path)
+
+
+def test_the_version_is_a_whole_number_and_a_newer_one_is_named(written, tmp_path):
+    content = written.to_dict()
+    assert content[KEY] == VERSION == 2
+    assert content["schema"]["tailguard_schema"] == 1
+    assert content["certificate"][CERTIFICATE] >= 1
+    path = tmp_path / "model.json"
+    newer = {
+        "MODEL must have a format version from 1 to 2; got version 3, which": {KEY: 3},
+        "schema must have format version 1; got version 4, which a newer tailguard wrote": {
+            "schema": content["schema"] | {"tailguard_schema": 4}
+        },
+        "certificate must have .*; got version 99, which a newer tailguard wrote": {
+            "certificate": content["certificate"] | {CERTIFICATE: 99}
+        },
+    }
+    for words, change in newer.items():
+        path.write_text(json.dumps(content | change))
+        with pytest.raises(tg.InputError, match=words):
+            load_model(path)
+
+
+ROWS = "age,region,power,years\n40,north,50,1\n?,south,60,2\n50,moon,,0.5\n60,,55,1\n"
+# What these files predicted for ROWS when they were written.
+STORED = {
+    "model-1-linear.json": [955.1997097428078, 1484.9027905882094, 1145.790104265745, np.nan],
+    "model-1-logistic.json": [0.21036074543917857, np.nan, 0.5898218798244952, 0.8858678182942211],
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_stored_file_of_version_1_predicts_what_it_did(name, tmp_path):
+    (tmp_path / "rows.csv").write_text(ROWS)
+    loaded = load_model(FORMATS / name)
+    columns = FileColumns(tmp_path / "rows.csv")
+    labels = hasattr(loaded.estimator, "classes_")
+    predicted = (
+        loaded.estimator.predict_proba(columns)[:, 1]
+        if labels
+        else loaded.estimator.predict(columns)
+    )
+    np.testing.assert_array_equal(predicted, STORED[name])
+    assert loaded.estimator.schema_.target == ("ill" if labels else "cost")
+    assert loaded.estimator.certificate_.n_rows == 600
+    assert ModelFile.from_dict(loaded.to_dict()).to_dict() == loaded.to_dict()
+
+
+def test_a_file_of_version_1_that_does_not_fit_together_says_why(tmp_path):
+    content = json.loads((FORMATS / "model-1-linear.json").read_text())
+    content["categorical"] = {"region": ["1", "1.0"]}
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(tg.InputError, match="The levels of 'region' must be different"):
+        load_model(tmp_path / "model.json")

@@ -11,6 +11,7 @@ LEVELS = {
     **{"ledger": 3, "report": 3, "rows": 4, "queries": 5, "gate": 6, "solvers": 7, "papers": 8},
     **{"tables": 2, "planning": 10, "estimators": 10, "datasets": 10, "cli": 12, "audit": 12},
     **{"quiet": 1, "missing": 2, "moments": 2, "means": 9, "baselines": 10, "reproduce": 11},
+    **{"schema": 2, "design": 5},
     **{"__main__": 13},
 }
 LEANS_ONLY_ON = {"datasets": {"checks"}}

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from dp_accounting.pld import privacy_loss_distribution as package
 
 from tailguard.checks import InputError
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate import KEY, VERSION, Certificate
 from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
 from tailguard.privacy.gaussian import epsilon_of
@@ -20,6 +21,7 @@ from tailguard.privacy.releases import Release
 from tailguard.version import __version__
 
 PROMISE = ApproxDP(5.0, 1e-6)
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
 
 
 def gaussian(mu, **changes):
@@ -265,3 +267,48 @@ def test_mixture_totals_agree_with_an_independent_recomputation():
         theirs = losses.get_epsilon_for_delta(1e-6)
         assert certificate.spent.epsilon == pytest.approx(theirs, rel=1e-3)
         assert certificate.spent.accountant == "pld"
+
+
+def test_json_goes_round_and_carries_the_version_of_its_format():
+    certificate = example()
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    assert json.loads(certificate.to_json())[KEY] == VERSION
+
+
+def test_a_certificate_from_before_versions_were_written_loads():
+    text = (FORMATS / "certificate-0.json").read_text()
+    stored, read = json.loads(text), Certificate.from_json(text)
+    assert KEY not in stored
+    again = read.to_dict()
+    for fact in ("guarantee", "n_rows", "planned", "releases", "mode", "assumptions_for_accuracy"):
+        assert again[fact] == stored[fact]
+    assert again[KEY] == VERSION
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({KEY: VERSION + 1}, f"got version {VERSION + 1}, which a newer tailguard wrote"),
+        ({KEY: 0}, "; got 0."),
+        ({KEY: "1"}, "; got '1'."),
+        ({KEY: None}, "; got None."),
+        ({"releases": None}, "certificate must hold what to_dict wrote"),
+        ({"releases": [{"what": 1}]}, "certificate must hold what to_dict wrote"),
+        ({"planned": {"kind": "unheard of"}}, "kind must be one of"),
+        ({"guarantee": []}, "certificate must hold what to_dict wrote"),
+        ({"n_rows": 0}, "n_rows must be"),
+        ({"mode": "safe"}, "mode must be one of"),
+    ],
+    ids=str,
+)
+def test_what_is_no_certificate_is_one_sentence(change, words):
+    text = json.dumps(json.loads(example().to_json()) | change)
+    with pytest.raises(InputError) as caught:
+        Certificate.from_json(text)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "3", "null", "{", "[" * 100_000])
+def test_other_json_is_no_certificate(text):
+    with pytest.raises(InputError, match="certificate must"):
+        Certificate.from_json(text)

@@ -2,6 +2,7 @@
 
 import builtins
 import csv
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.rows.files import _csv_rows, column_names, read_columns, read_texts
+from tailguard.rows.files import FileColumns, _csv_rows, column_names, read_cells, read_columns
 
 NAN = np.nan
 CSV = """age,name,cost
@@ -48,10 +49,10 @@ def test_csv_numbers_are_read_and_everything_else_is_nan(csv_file):
 
 
 def test_csv_texts_are_read(csv_file):
-    names, ages = read_texts(csv_file, ["name", "age"])
+    names, ages = read_cells(csv_file, ["name", "age"])
     assert names == [" Ann", None, "Bob, Jr", None, None, "5", "inf"]
     assert ages == ["41", "x", None, None, "3", "4", "nan"]
-    assert read_texts(csv_file, []) == []
+    assert read_cells(csv_file, []) == []
 
 
 def test_csv_bytes_that_are_no_text_concern_their_cell_only(tmp_path):
@@ -67,14 +68,55 @@ def test_parquet_columns_are_read(parquet_file):
     matrix = read_columns(parquet_file, ["yes", "age"])
     assert matrix.dtype == np.float64
     np.testing.assert_array_equal(matrix, expected)
-    assert read_texts(parquet_file, ["name", "age"]) == [["Ann", None], ["41", None]]
+    assert read_cells(parquet_file, ["name", "age"]) == [["Ann", None], [41, None]]
     assert read_columns(parquet_file, []).shape == (2, 0)
 
 
-@pytest.mark.parametrize(("column", "kind"), [("name", "string"), ("none", "null")])
-def test_a_parquet_column_of_another_type_is_refused(parquet_file, column, kind):
-    with pytest.raises(InputError, match=f"Column '{column}' .* got {kind}"):
-        read_columns(parquet_file, ["age", column])
+NO_NUMBERS = {
+    "dictionary": pa.array(["a", "b"]).dictionary_encode(),
+    "timestamp": pa.array([0, 1], pa.timestamp("ns")),
+    "date32": pa.array([0, 1], pa.date32()),
+    "list": pa.array([[1.0], None]),
+    "struct": pa.array([{"a": 1.0}, None]),
+}
+
+
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_a_parquet_column_whose_type_was_chosen_otherwise_is_refused_as_numbers(tmp_path, kind):
+    place = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({"age": pa.array([1.0, 2.0]), kind: NO_NUMBERS[kind]}), place)
+    with pytest.raises(InputError) as caught:
+        read_columns(place, ["age", kind])
+    assert str(caught.value).startswith(f"Column {kind!r} of {place} must hold real numbers")
+    assert f"; got {kind}: " in str(caught.value)
+    assert ("declare its levels in a schema" in str(caught.value)) == (kind == "dictionary")
+
+
+MAYBE_NUMBERS = {
+    "text": pa.array(["1.5", "two", None]),
+    "large text": pa.array(["1.5", "two", None], pa.large_string()),
+    "nulls": pa.nulls(3),
+    "decimals": pa.array([Decimal("1.50"), None, None]),
+}
+
+
+@pytest.mark.parametrize("kind", MAYBE_NUMBERS)
+def test_a_parquet_type_that_one_cell_may_have_made_is_read_cell_by_cell(tmp_path, kind):
+    """A writer that infers types writes numbers as text if one cell of the column is no number."""
+    place, column = tmp_path / "odd.parquet", MAYBE_NUMBERS[kind]
+    pq.write_table(pa.table({"a": column}), place)
+    expected = [[NAN if kind == "nulls" else 1.5], [NAN], [NAN]]
+    np.testing.assert_array_equal(read_columns(place, ["a"]), expected)
+
+
+def test_text_of_parquet_is_read_as_that_of_csv_is(tmp_path):
+    cells = ["1", " 2 ", "1e3", "-inf", "nan", "1_000", "0x10", "1,5", "", "\x00", "9" * 400]
+    pq.write_table(pa.table({"a": cells}), tmp_path / "a.parquet")
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["a"], *([cell] for cell in cells)])
+    read = [read_columns(tmp_path / name, ["a"]) for name in ("a.csv", "a.parquet")]
+    np.testing.assert_array_equal(*read)
+    assert np.isfinite(read[0]).sum() == 4
 
 
 def test_a_missing_file_is_refused(tmp_path):
@@ -84,7 +126,7 @@ def test_a_missing_file_is_refused(tmp_path):
                 read(tmp_path / name)
 
 
-@pytest.mark.parametrize("read", [read_columns, read_texts])
+@pytest.mark.parametrize("read", [read_columns, read_cells])
 def test_an_unknown_column_is_refused(csv_file, parquet_file, read):
     for place in (csv_file, parquet_file):
         with pytest.raises(InputError, match="must have a column 'height'; its columns are"):
@@ -164,7 +206,7 @@ def test_a_cell_of_any_length_stays_one_cell_of_one_record(tmp_path):
     place.write_text(f'a,b\n1,2\n"{cell}",3\n4,5\n')
     read = read_columns(place, ["a", "b"])
     np.testing.assert_array_equal(read, [[1, 2], [NAN, 3], [4, 5]])
-    assert read_texts(place, ["a"]) == [["1", cell, "4"]]
+    assert read_cells(place, ["a"]) == [["1", cell, "4"]]
     assert csv.field_size_limit() == limit
 
 
@@ -180,12 +222,35 @@ def test_the_limit_of_csv_comes_back_when_the_last_reader_is_gone(tmp_path):
     assert csv.field_size_limit() == limit
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_of_too_few_records_is_refused_by_their_number(tmp_path, kind):
+    place = tmp_path / f"rows.{kind}"
+    if kind == "csv":
+        place.write_text('a,b\n1,"2\n3"\n\n')
+    else:
+        pq.write_table(pa.table({"a": [1, None], "b": ["2\n3", None]}), place)
+    FileColumns(place).check_rows(2)
+    with pytest.raises(InputError, match="must have at least 3 records; got 2"):
+        FileColumns(place).check_rows(3)
+
+
+def test_types_are_checked_without_reading_a_cell(tmp_path, monkeypatch):
+    place = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": [1.0], "day": pa.array([0], pa.date32())}), place)
+    monkeypatch.setattr(pq.ParquetFile, "read", None)
+    FileColumns(place).check_types(["a"])
+    with pytest.raises(InputError, match=r"Column 'day' .*; got date32: "):
+        FileColumns(place).check_types(["a", "day"])
+
+
 TEXT_LIKE = {
     "text": (pa.array(["x", None]), ["x", None]),
     "large text": (pa.array(["x", None], pa.large_string()), ["x", None]),
     "dictionary": (pa.array(["x", None]).dictionary_encode(), ["x", None]),
-    "integers": (pa.array([1, None], pa.uint8()), ["1", None]),
-    "booleans": (pa.array([True, None]), ["True", None]),
+    "integers": (pa.array([1, None], pa.uint8()), [1, None]),
+    "floats": (pa.array([1.0, None]), [1.0, None]),
+    "booleans": (pa.array([True, None]), [True, None]),
+    "nulls": (pa.nulls(2), [None, None]),
 }
 
 
@@ -193,7 +258,7 @@ TEXT_LIKE = {
 def test_parquet_columns_of_labels_are_read(tmp_path, kind):
     column, expected = TEXT_LIKE[kind]
     pq.write_table(pa.table({"a": column}), tmp_path / "labels.parquet")
-    assert read_texts(tmp_path / "labels.parquet", ["a"]) == [expected]
+    assert read_cells(tmp_path / "labels.parquet", ["a"]) == [expected]
 
 
 @pytest.mark.parametrize("value", [1, 2**31 - 1])
@@ -202,17 +267,16 @@ def test_a_parquet_column_that_may_not_become_text_is_refused_by_its_type(tmp_pa
     columns = {
         "date32": pa.array([0, value], pa.date32()),
         "timestamp": pa.array([0, value], pa.timestamp("ns")),
-        "decimal128": pa.array([0, value], pa.decimal128(38, 2)),
         "binary": pa.array([b"a", b"\xff"]),
         "list": pa.array([[1], None]),
-        "double": pa.array([0.0, value]),
     }
     pq.write_table(pa.table(columns), place)
     for name in columns:
         with pytest.raises(InputError) as caught:
-            read_texts(place, [name])
+            read_cells(place, [name])
         assert str(caught.value) == (
-            f"Column '{name}' of {place} must hold text, integers or booleans; got {name}."
+            f"Column '{name}' of {place} must hold text, integers, real numbers or booleans; got "
+            f"{name}."
         )
 
 
@@ -221,4 +285,4 @@ def test_parquet_text_that_cannot_be_decoded_concerns_its_cell_only(tmp_path):
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff")])
     for column in (broken, broken.dictionary_encode()):
         pq.write_table(pa.table({"a": column}), tmp_path / "odd.parquet")
-        assert read_texts(tmp_path / "odd.parquet", ["a"]) == [["a", "\ufffd"]]
+        assert read_cells(tmp_path / "odd.parquet", ["a"]) == [["a", "\ufffd"]]

@@ -17,7 +17,7 @@ import typer
 from typer.main import get_command
 
 from tailguard.checks import BudgetWarning, TailguardError
-from tailguard.cli import certificate, demo, fit, mean, plan, predict, reproduce
+from tailguard.cli import certificate, demo, fit, mean, plan, predict, reproduce, schema
 from tailguard.version import __version__
 
 __all__ = ["app", "main", "run"]
@@ -55,6 +55,7 @@ app = typer.Typer(
 app.command(help=demo.HELP)(demo.demo)
 app.command(help=fit.HELP)(fit.fit)
 app.command(help=predict.HELP)(predict.predict)
+app.command(help=schema.HELP)(schema.schema)
 app.command(help=mean.HELP)(mean.mean)
 app.command(help=plan.HELP)(plan.plan)
 app.command(help=certificate.HELP)(certificate.certificate)

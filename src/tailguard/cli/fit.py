@@ -6,14 +6,13 @@ from typing import Any
 from rich.console import Console
 
 import tailguard as tg
-from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import constants_of, destination, labels_of, levels_of, names_of
-from tailguard.cli.design import declare_design
+from tailguard.cli.arguments import destination
+from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
 from tailguard.cli.printing import coefficient_table, print_findings, print_plain
-from tailguard.rows.files import column_names, read_columns, read_texts
+from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "fit"]
 
@@ -43,11 +42,12 @@ of the same rows spends again; what was spent adds up.
 [bold]What a cell may hold[/bold]
 
 The header is public, the cells are not. A column is numeric unless it is
-declared categorical. A row with an empty or unreadable cell is void: it
-counts as a row, contributes nothing, and nothing is said about it; with
---missing age=40 such a cell of age counts as 40 instead, in predictions too.
-So declare or leave out a CSV column of words, or else every row is void. In a
-categorical column, values that were not declared share the level 'other'.
+declared categorical, in CSV and Parquet alike. A row with an empty or
+unreadable cell is void: it counts as a row, contributes nothing, and nothing
+is said about it; with --missing age=40 such a cell of age counts as 40
+instead, in predictions too. In a categorical column, values that were not
+declared share the level 'other'. A column of words or dates that is neither
+declared categorical nor dropped makes every row void.
 """
 # The private spread of a column is measured on pairs of rows.
 FEWEST_ROWS = 2
@@ -56,14 +56,16 @@ FEWEST_ROWS = 2
 def fit(
     file: options.File,
     *,
-    target: options.Target,
+    target: options.Target = None,
     epsilon: options.Epsilon,
     delta: options.Delta,
     out: options.Out,
     model: options.Model = "linear",
     features: options.Features = None,
     categorical: options.Categorical = None,
+    drop: options.Drop = None,
     missing: options.Missing = None,
+    schema: options.SchemaPath = None,
     exposure: options.Exposure = None,
     classes: options.Classes = None,
     threshold: options.Threshold = None,
@@ -81,60 +83,62 @@ def fit(
     >>> from pathlib import Path
     >>> _ = Path("claims.csv").write_text("age,cost" + 100 * "\n30,2.5" + 100 * "\n60,1.5")
     >>> fit(
-    ...     Path("claims.csv"), target="cost", epsilon=1.0, delta=1e-6, out=Path("model.json")
+    ...     Path("claims.csv"),
+    ...     target="cost",
+    ...     features="age",
+    ...     epsilon=1.0,
+    ...     delta=1e-6,
+    ...     out=Path("model.json"),
     ... )  # doctest: +ELLIPSIS
     LinearRegression ...
     """
     tg.ApproxDP(epsilon, delta)
-    labels = None if classes is None else labels_of(classes)
-    shared = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
-    estimator = make_estimator(
-        model,
-        {**shared, "random_state": random_state},
-        own_options={
-            "--classes": labels,
-            "--exposure": exposure,
-            "--keep": keep,
-            "--level": level,
-            "--power": power,
-            "--threshold": threshold,
-        },
+    columns = FileColumns(file)
+    columns.check_rows(FEWEST_ROWS)
+    declared = declared_schema(
+        schema,
+        features=features,
+        categorical=categorical,
+        drop=drop,
+        missing=missing,
+        target=target,
+        exposure=exposure,
+        classes=classes,
     )
-    design = declare_design(
-        column_names(file),
-        features=None if features is None else names_of("--features", features),
-        categorical=levels_of(categorical or []),
-        reserved={"--target": target} | ({} if exposure is None else {"--exposure": exposure}),
-    )
-    constants = constants_of(missing or [])
-    if constants:
-        estimator.set_params(missing=design.constants(constants))
+    own_options = {
+        "--classes": declared.classes,
+        "--exposure": exposure,
+        "--keep": keep,
+        "--level": level,
+        "--power": power,
+        "--threshold": threshold,
+    }
+    settled = settled_for(declared, columns)
+    columns.check_types([*settled.numeric, *_numbers_beside(settled)])
+    parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
+    parameters |= {"schema": settled, "random_state": random_state}
+    fitted = ModelFile(model, make_estimator(model, parameters, own_options=own_options))
     destination(out)
-    matrix = design.read(file)
-    if len(matrix) < FEWEST_ROWS:
-        raise InputError(f"FILE must have at least {FEWEST_ROWS} rows; got {len(matrix)}.")
-    observed = {} if exposure is None else {"exposure": read_columns(file, [exposure])[:, 0]}
-    estimator.fit(matrix, _read_target(file, target, labels), **observed)
-    fitted = ModelFile(model, estimator, design, target, exposure)
-    fitted.save(out)
-    _report(fitted, out)
-
-
-def _read_target(file: Path, target: str, labels: tuple[Any, ...] | None) -> Any:
-    """Read numbers, or cells of text where the declared labels are text."""
-    if labels is not None and isinstance(labels[0], str):
-        return read_texts(file, [target])[0]
-    return read_columns(file, [target])[:, 0]
-
-
-def _report(fitted: ModelFile, out: Path) -> None:
-    estimator, certificate = fitted.estimator, fitted.estimator.certificate_
     console = Console()
+    tell_undeclared(console, declared, columns)
+    fitted.estimator.fit(columns)
+    fitted.save(out)
+    _report(console, fitted, out)
+
+
+def _numbers_beside(schema: tg.Schema) -> list[str]:
+    """Return which columns beside the features are read as numbers."""
+    labels = any(isinstance(label, str) for label in schema.classes or ())
+    return [name for name in (None if labels else schema.target, schema.exposure) if name]
+
+
+def _report(console: Console, fitted: ModelFile, out: Path) -> None:
+    estimator, certificate = fitted.estimator, fitted.estimator.certificate_
     print_plain(
         console,
         f"{type(estimator).__name__} on {certificate.n_rows} rows, mode: {certificate.mode}\n"
         f"{certificate.guarantee.describe()}",
     )
-    console.print(coefficient_table(fitted.design.feature_names, estimator))
+    console.print(coefficient_table(estimator.schema_.coefficient_names, estimator))
     print_findings(console, estimator)
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")

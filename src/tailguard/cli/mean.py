@@ -12,10 +12,11 @@ from rich.table import Table
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, names_of, options_of, write_text
+from tailguard.cli.arguments import destination, options_of, write_text
+from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.means.registry import make_method
-from tailguard.rows.files import column_names, read_columns
+from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "mean"]
 
@@ -50,8 +51,10 @@ Options by method, which must not come from the same file:
   iterative  clip_norm, n_groups, centre, level, proof
 
 A row with an empty or unreadable cell is void: it counts as a row,
-contributes nothing, and nothing is said about it. Every further mean of the
-same rows spends again.
+contributes nothing, and nothing is said about it; with --missing age=40 such
+a cell of age counts as 40 instead. Of a categorical column the means are the
+shares of its levels but the first. Every further mean of the same rows spends
+again.
 """
 NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling error and the "
@@ -66,6 +69,10 @@ def mean(
     delta: options.OptionalDelta = None,
     pure: options.Pure = False,
     columns: options.Columns = None,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    missing: options.Missing = None,
+    schema: options.SchemaPath = None,
     method: options.MeanMethod = "auto",
     moment_order: options.MomentOrder = None,
     moment_bound: options.MomentBound = None,
@@ -84,7 +91,7 @@ def mean(
     --------
     >>> from pathlib import Path
     >>> _ = Path("claims.csv").write_text("cost" + 500 * "\n2.5\n1.5")
-    >>> mean(Path("claims.csv"), epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
+    >>> mean(Path("claims.csv"), columns="cost", epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
     private mean (...), n = 1000, mode: private
     ...
     """
@@ -92,7 +99,13 @@ def mean(
     moment = _moment(moment_order, moment_bound, moment_kind)
     if out is not None:
         destination(out)
-    names = column_names(file) if columns is None else names_of("--columns", columns)
+    table = FileColumns(file)
+    table.check_rows(1)
+    declared = declared_schema(
+        schema, columns=columns, categorical=categorical, drop=drop, missing=missing
+    )
+    settled = declared.settled(table.names, table.where)
+    table.check_types(settled.numeric)
     if groups is not None and method not in {"clamped", "truncated", "iterative"}:
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."
@@ -101,8 +114,11 @@ def mean(
     chosen: dict[str, Any] = options_of([*of_groups, *(option or [])])
     if method != "auto":
         make_method(method, **chosen)  # an unknown name, before the file is read
+    console = Console()
+    tell_undeclared(console, declared, table, "--columns")
     result = tg.mean(
-        read_columns(file, names),
+        table,
+        schema=settled,
         guarantee=guarantee,
         method=method,
         moment=moment,
@@ -112,8 +128,8 @@ def mean(
         **chosen,
     )
     if out is not None:
-        write_text(out, json.dumps(_plain(result, names), indent=2) + "\n")
-    _report(result, names, explain=explain)
+        write_text(out, json.dumps(_plain(result), indent=2) + "\n")
+    _report(console, result, explain=explain)
 
 
 def _guarantee(epsilon: float, delta: float | None, *, pure: bool) -> Any:
@@ -134,21 +150,20 @@ def _moment(order: float | None, bound: float | None, kind: str) -> tg.Moment | 
     return tg.Moment(order, bound, kind=kind)  # type: ignore[arg-type]
 
 
-def _plain(result: tg.MeanResult, names: Any) -> dict[str, Any]:
+def _plain(result: tg.MeanResult) -> dict[str, Any]:
     """Return the result as plain data; JSON knows no NaN."""
-    rows = zip(names, result.rows(), strict=True)
     return {
         "method": result.method,
         "means": {
             name: {"mean": value, "privacy_noise": noise if isfinite(noise) else None}
-            for name, (_, value, noise) in rows
+            for name, value, noise in result.rows()
         },
         "certificate": result.certificate.to_dict(),
     }
 
 
-def _report(result: tg.MeanResult, names: Any, *, explain: bool) -> None:
-    console, certificate = Console(), result.certificate
+def _report(console: Console, result: tg.MeanResult, *, explain: bool) -> None:
+    certificate = result.certificate
     print_plain(
         console,
         f"private mean ({result.method}), n = {certificate.n_rows}, mode: {certificate.mode}\n"
@@ -158,7 +173,7 @@ def _report(result: tg.MeanResult, names: Any, *, explain: bool) -> None:
     table.add_column("", no_wrap=True)
     table.add_column("mean", justify="right")
     table.add_column("privacy noise", justify="right")
-    for name, (_, value, noise) in zip(names, result.rows(), strict=True):
+    for name, value, noise in result.rows():
         table.add_row(escape(name), f"{value:.6g}", f"{noise:.2g}")
     console.print(table)
     print_wrapped(console, NOTE)

@@ -6,6 +6,7 @@ allows. A number that is not finite is written as ``null``.
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,61 +14,56 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_finite
+from tailguard.checks import InputError, check_finite, check_version
 from tailguard.cli.arguments import write_text
-from tailguard.cli.design import Design
 from tailguard.cli.models import MODELS
-from tailguard.missing import Fill
 from tailguard.privacy.certificate import Certificate
+from tailguard.schema.declared import labels
+from tailguard.schema.schema import Schema
 from tailguard.version import __version__
 
-__all__ = ["FORMAT", "ModelFile", "load_model"]
+__all__ = ["KEY", "VERSION", "ModelFile", "load_model"]
 
-FORMAT = "tailguard-model-1"
-"""Name and version of the format; a change of meaning takes a new number."""
+KEY = "tailguard_model"
+"""The key that says what the file is; its value is the version of the format."""
+VERSION = 2
+"""A change of meaning takes a new number; version 1 had no schema."""
 # Parameters that have their own place in the file, or none.
-NOT_WRITTEN = ("classes", "guarantee", "ledger", "missing")
+NOT_WRITTEN = ("classes", "guarantee", "ledger", "missing", "schema")
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A fitted estimator, and the columns of a file that it was fitted on.
+    """An estimator that is fitted on a table by its schema, and its name on the command line.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> import tailguard as tg
-    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    >>> model = model.fit([[0.0], [1.0]] * 500, [0.0, 1.0] * 500)
-    >>> ModelFile("linear", model, Design(("age",)), target="cost").to_dict()["feature_names"]
+    >>> table = pd.DataFrame({"age": [0.0, 1.0] * 500, "cost": [0.0, 1.0] * 500})
+    >>> model = tg.LinearRegression(schema={"target": "cost"}, epsilon=1.0, delta=1e-6)
+    >>> ModelFile("linear", model.fit(table)).to_dict()["feature_names"]
     ['age']
     """
 
     model: str
     estimator: Any
-    design: Design
-    target: str
-    exposure: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the file's content as plain data."""
         estimator = self.estimator
         parameters = estimator.get_params(deep=False)
-        names = self.design.feature_names
-        fill = Fill.of(parameters["missing"], len(names), names)
+        classes = getattr(estimator, "classes_", None)
         return {
-            "format": FORMAT,
+            KEY: VERSION,
             "tailguard_version": __version__,
             "model": self.model,
             "parameters": {
                 name: value for name, value in parameters.items() if name not in NOT_WRITTEN
             },
-            "columns": list(self.design.columns),
-            "categorical": {name: list(levels) for name, levels in self.design.categorical.items()},
-            "target": self.target,
-            "exposure": self.exposure,
-            "missing": {names[place]: constant for place, constant in fill.constants.items()},
-            "classes": list(parameters["classes"]) if "classes" in parameters else None,
-            "feature_names": list(names),
+            "schema": estimator.schema_.to_dict(),
+            "classes": None if classes is None else classes.tolist(),
+            "feature_names": list(estimator.schema_.coefficient_names),
             "coef": _plain(estimator.coef_),
             "intercept": _plain([estimator.intercept_])[0],
             "coef_noise_std": _plain(estimator.coef_noise_std_),
@@ -85,37 +81,26 @@ class ModelFile:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "ModelFile":
         """Restore a fitted estimator; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
-        _require(content["format"] == FORMAT)
-        parameters = dict(content["parameters"])
-        if content["classes"] is not None:
-            parameters["classes"] = tuple(content["classes"])
-        estimator = MODELS[content["model"]](**parameters)
-        design = Design(
-            tuple(content["columns"]),
-            {name: tuple(levels) for name, levels in content["categorical"].items()},
-        )
-        names = list(design.feature_names)
-        constants = {name: check_finite(name, value) for name, value in content["missing"].items()}
-        estimator.missing = design.constants(constants) or None
+        version = check_version("MODEL", _version(content), newest=VERSION)
+        schema = _schema_of_version_1(content) if version == 1 else content["schema"]
+        estimator = MODELS[content["model"]](**content["parameters"], schema=Schema.of(schema))
+        _restore_columns(estimator, content)
         estimator.coef_ = _numbers(content["coef"])
         estimator.coef_noise_std_ = _numbers(content["coef_noise_std"])
-        _require(content["feature_names"] == names)
-        _require(len(names) == estimator.coef_.size == estimator.coef_noise_std_.size)
-        estimator.n_features_in_ = len(names)
+        n_coefficients = len(content["feature_names"])
+        _require(n_coefficients == estimator.coef_.size == estimator.coef_noise_std_.size)
         estimator.intercept_ = float(_numbers([content["intercept"]])[0])
         estimator.intercept_noise_std_ = float(_numbers([content["intercept_noise_std"]])[0])
         # Files of before these were kept have none.
         stds = content.get("coef_std")
         estimator.coef_std_ = None if stds is None else _numbers(stds)
-        _require(stds is None or len(names) == estimator.coef_std_.size)
+        _require(stds is None or n_coefficients == estimator.coef_std_.size)
         estimator.intercept_std_ = float(_numbers([content.get("intercept_std")])[0])
         notes = content.get("notes", [])
         _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))
         estimator.notes_ = tuple(notes)
         estimator.certificate_ = Certificate.from_dict(content["certificate"])
-        if content["classes"] is not None:
-            estimator.classes_ = np.array(parameters["classes"])
-        return cls(content["model"], estimator, design, str(content["target"]), content["exposure"])
+        return cls(content["model"], estimator)
 
 
 def load_model(path: Path) -> ModelFile:
@@ -124,17 +109,42 @@ def load_model(path: Path) -> ModelFile:
     Examples
     --------
     >>> _ = Path("model.json").write_text("{}")
-    >>> load_model(Path("model.json"))  # doctest: +ELLIPSIS
+    >>> load_model(Path("model.json"))
     Traceback (most recent call last):
-    tailguard.checks.InputError: MODEL must be a file of format tailguard-model-1, as ...
+    tailguard.checks.InputError: MODEL must be a file that 'tailguard fit' wrote; got 'model.json'.
     """
+    wanted = f"MODEL must be a file that 'tailguard fit' wrote; got {str(path)!r}"
     try:
         return ModelFile.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except InputError as error:
+        raise InputError(f"{wanted}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError(
-            f"MODEL must be a file of format {FORMAT}, as 'tailguard fit' writes it; "
-            f"got {str(path)!r}."
-        ) from None
+        raise InputError(f"{wanted}.") from None
+
+
+def _version(content: dict[str, Any]) -> Any:
+    """Return the version of the format, which version 1 wrote as the end of a name."""
+    if KEY in content:
+        return content[KEY]
+    named = re.fullmatch(r"tailguard-model-(\d+)", content["format"])
+    return int(named[1]) if named else None
+
+
+def _schema_of_version_1(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what version 1 said of the columns, as a schema says it."""
+    names = ("categorical", "missing", "target", "exposure", "classes")
+    return {"features": content["columns"]} | {name: content[name] for name in names}
+
+
+def _restore_columns(estimator: Any, content: dict[str, Any]) -> None:
+    """Give an estimator what a fit keeps of its columns."""
+    schema = estimator.schema
+    _require(bool(schema.features) and [*schema.coefficient_names] == content["feature_names"])
+    estimator._keep_columns(None, schema)
+    _require(hasattr(estimator, "classes") == (content["classes"] is not None))
+    if content["classes"] is not None:
+        estimator.classes_ = np.array(labels(content["classes"]))
+        _require(len(estimator.classes_) == 2)
 
 
 def _plain(values: Iterable[float]) -> list[float | None]:

@@ -21,7 +21,7 @@ MODELS: dict[str, Any] = {
 
 # Option -> the models it belongs to, and the estimator's parameter that it sets, if any.
 OWN_OPTIONS: dict[str, tuple[tuple[str, ...], str | None]] = {
-    "--classes": (("logistic", "sparse-logistic"), "classes"),
+    "--classes": (("logistic", "sparse-logistic"), None),
     "--exposure": (("poisson",), None),
     "--keep": (("sparse-linear", "sparse-logistic"), "n_nonzero"),
     "--level": (("quantile",), "level"),

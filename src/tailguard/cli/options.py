@@ -15,6 +15,7 @@ __all__ = [
     "Classes",
     "Columns",
     "Delta",
+    "Drop",
     "Epsilon",
     "Explain",
     "Exposure",
@@ -37,6 +38,7 @@ __all__ = [
     "Power",
     "Pure",
     "RandomState",
+    "SchemaPath",
     "Target",
     "Threshold",
     "UnsafeReproduction",
@@ -89,14 +91,30 @@ RandomState: TypeAlias = Annotated[
     ),
 ]
 
+SchemaPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="PATH",
+        exists=True,
+        dir_okay=False,
+        help="What is declared of the columns (JSON), as 'tailguard schema' begins it.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Target: TypeAlias = Annotated[
-    str, typer.Option(metavar="COLUMN", help="The column to predict.", rich_help_panel=COLUMNS)
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column to predict, unless the schema names it.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Features: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,C",
-        help="The feature columns; all but target and exposure by default.",
+        help="The feature columns; all that have no other place by default.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -107,6 +125,10 @@ Categorical: TypeAlias = Annotated[
         help="The levels of a categorical feature, the baseline first; may be repeated.",
         rich_help_panel=COLUMNS,
     ),
+]
+Drop: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,C", help="Columns that are left out.", rich_help_panel=COLUMNS),
 ]
 Exposure: TypeAlias = Annotated[
     str | None,

@@ -13,7 +13,7 @@ from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.model_file import ModelFile, load_model
-from tailguard.rows.files import read_columns
+from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "predict"]
 
@@ -65,25 +65,25 @@ def predict(
         raise InputError(f"--exposure belongs to a poisson model; got a {fitted.model} one.")
     if out is not None:
         destination(out)
-    features = fitted.design.read(file)
-    observed = {} if exposure is None else {"exposure": read_columns(file, [exposure])[:, 0]}
-    text = _csv_text(_predicted_columns(fitted, features, observed))
+    columns = FileColumns(file)
+    observed = {} if exposure is None else {"exposure": columns.numbers([exposure])[:, 0]}
+    predicted = _predicted_columns(fitted, columns, observed)
     if out is None:
-        typer.echo(text, nl=False)
+        typer.echo(_csv_text(predicted), nl=False)
     else:
-        write_text(out, text)
-        typer.echo(f"Wrote {len(features)} predictions to {out}.")
+        write_text(out, _csv_text(predicted))
+        typer.echo(f"Wrote {len(predicted['prediction'])} predictions to {out}.")
 
 
 def _predicted_columns(
-    fitted: ModelFile, features: FloatArray, observed: dict[str, FloatArray]
+    fitted: ModelFile, columns: FileColumns, observed: dict[str, FloatArray]
 ) -> dict[str, list[Any]]:
     """Return header -> cells; None where there is nothing to predict from."""
     estimator = fitted.estimator
-    predictions = estimator.predict(features, **observed)
-    if fitted.model != "logistic":
+    predictions = estimator.predict(columns, **observed)
+    if not hasattr(estimator, "predict_proba"):
         return {"prediction": _blanked(predictions, np.isfinite(predictions))}
-    chances = estimator.predict_proba(features)[:, 1]
+    chances = estimator.predict_proba(columns)[:, 1]
     known = np.isfinite(chances)
     return {
         "prediction": _blanked(predictions, known),

@@ -63,7 +63,8 @@ def print_wrapped(console: Console, text: str) -> None:
     >>> print_wrapped(Console(), "delta = [1e-6]")
     delta = [1e-6]
     """
-    print_plain(console, fill(text, min(console.width, WIDTH)))
+    width = min(console.width, WIDTH)
+    print_plain(console, fill(text, width, break_on_hyphens=False, break_long_words=False))
 
 
 def print_note(console: Console) -> None:

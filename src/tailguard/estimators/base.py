@@ -14,6 +14,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.checks import InputError, check_boolean, check_open_unit
+from tailguard.design.columns import columns_of
+from tailguard.design.matrix import design_matrix
 from tailguard.estimators.summary import summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -21,6 +23,7 @@ from tailguard.missing import Fill
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.base import Plan, Problem, Solver
 from tailguard.solvers.solve import solve
@@ -53,6 +56,7 @@ class PrivateLinearModel(BaseEstimator):
     guarantee: Guarantee | None = None
     fit_intercept: bool = True
     missing: Mapping[str | int, float] | None = None
+    schema: Declared | None = None
     solver: str | Solver = "auto"
     ledger: Books | None = None
     random_state: int | None = None
@@ -69,24 +73,42 @@ class PrivateLinearModel(BaseEstimator):
         """Return the set of allowed weights, in the user's units; None leaves it to the solver."""
         return None
 
+    def _given_schema(self) -> Schema | None:
+        """Return the schema, with what the parameters declare beside it; None if there is none."""
+        if self.schema is None:
+            return None
+        classes = getattr(self, "classes", None)
+        schema = Schema.of(self.schema).with_declared(missing=self.missing, classes=classes)
+        if schema.classes is not None and not hasattr(self, "classes"):
+            raise InputError(f"classes must not be declared for a {type(self).__name__}.")
+        return schema
+
     def _fit(self, X: Any, y: Any, *, exposure: Any = None, classes: Any = None) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
         loss = self._loss()
+        schema, features = self._given_schema(), X
+        missing: Mapping[Any, float] | None = self.missing
+        if schema is not None:
+            columns = columns_of(X)
+            schema = schema.settled(columns.names, columns.where)
+            if y is None and schema.target is not None:
+                y = columns.target(schema.target, schema.classes)
+            missing, features = schema.constants, design_matrix(columns, schema)
         _check_target(self, y)
         gate = Gate.over(
-            X,
+            features,
             y,
             guarantee=guarantee,
             exposure=exposure,
             loss=loss,
             classes=classes,
-            missing=self.missing,
+            missing=missing,
             ledger=self.ledger,
             random_state=self.random_state,
         )
-        validate_data(self, X, skip_check_array=True)
+        self._keep_columns(X, schema)
         problem = Problem(
             loss,
             n_rows=gate.n_rows,
@@ -107,10 +129,22 @@ class PrivateLinearModel(BaseEstimator):
         self.notes_: tuple[str, ...] = solved.solution.notes
         return self
 
+    def _keep_columns(self, X: Any, schema: Schema | None) -> None:
+        """Keep which columns were fitted, for predictions from other tables."""
+        self.schema_: Schema | None = schema
+        if schema is None:
+            validate_data(self, X, skip_check_array=True)
+        else:
+            self.feature_names_in_ = np.array(schema.features, dtype=object)
+            self.n_features_in_ = len(self.feature_names_in_)
+
     def _score_of(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        matrix = to_matrix(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        if self.schema_ is None:
+            matrix = to_matrix(X)
+            validate_data(self, X, skip_check_array=True, reset=False)
+        else:
+            matrix = design_matrix(X, self.schema_)
         matrix = self._fill().filled(matrix)
         with np.errstate(all="ignore"):
             score: FloatArray = matrix.astype(np.float64) @ self.coef_ + self.intercept_
@@ -118,9 +152,14 @@ class PrivateLinearModel(BaseEstimator):
 
     def _fill(self) -> Fill:
         """Return what stands for missing cells, by the columns that the model was fitted on."""
+        if self.schema_ is not None:
+            return Fill(self.schema_.constants)
         return Fill.of(self.missing, self.n_features_in_, self._names())
 
     def _names(self) -> tuple[str, ...] | None:
+        """Return the names of the coefficients, where the columns had names."""
+        if self.schema_ is not None:
+            return self.schema_.coefficient_names
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
@@ -181,7 +220,7 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     True
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit privately; see the class for the guarantee.
 
         Parameters
@@ -189,7 +228,7 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         X
             Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
         y
-            One number per row.
+            One number per row; None takes the column of X that the schema declares.
         """
         return self._fit(X, y)
 

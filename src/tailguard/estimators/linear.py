@@ -27,6 +27,9 @@ class LinearRegression(PrivateRegression):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     target
         ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
         ``"robust"``, which keeps the bias of clipping skewed residuals and gains variance.
@@ -52,6 +55,8 @@ class LinearRegression(PrivateRegression):
         What was promised, spent, released and assumed.
     plan_
         What was planned before any record was read.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----

@@ -35,6 +35,9 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
@@ -57,6 +60,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         What was promised, spent, released and assumed; what was planned.
     classes_
         The declared labels as an array.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----
@@ -75,12 +80,12 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     (2000, 2)
     """
 
-    classes: tuple[Any, Any] = (0, 1)
+    classes: tuple[Any, Any] | None = None
 
     def _loss(self) -> Loss:
         return Logistic()
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit privately.
 
         Parameters
@@ -88,10 +93,13 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         X
             Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
         y
-            One of the two declared labels per row.
+            One of the two declared labels per row; None takes the column of X that the schema
+            declares.
         """
+        schema = self._given_schema()
+        classes = self.classes if schema is None else schema.classes
         try:
-            declared = tuple(self.classes)
+            declared = (0, 1) if classes is None else tuple(classes)
         except TypeError:
             declared = ()
         if len(declared) != 2 or declared[0] == declared[1]:
@@ -100,7 +108,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
                 "targets 0, 1, 2 and so on, a constraint and solver='noisy-gradient-descent'."
             )
             raise InputError(
-                f"classes must be two different labels, such as (0, 1); got {self.classes!r}."
+                f"classes must be two different labels, such as (0, 1); got {classes!r}."
                 + (more if len(declared) > 2 else "")
             )
         self._fit(X, y, classes=declared)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_boolean, check_choice, warn_before_spending
+from tailguard.design.columns import columns_of
+from tailguard.design.matrix import design_matrix
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode, Task
 from tailguard.means.choice import Choice, choose
@@ -16,6 +18,7 @@ from tailguard.moments import Moment
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
+from tailguard.schema.schema import Declared, Schema
 from tailguard.tables import column_names, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
@@ -96,6 +99,7 @@ def mean(
     guarantee: Guarantee | None = None,
     method: str = "auto",
     moment: Moment | None = None,
+    schema: Declared | None = None,
     calibration: CalibrationMode = "tight",
     unsafe_reproduction: bool = False,
     ledger: Books | None = None,
@@ -120,6 +124,9 @@ def mean(
         What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
         column are bought first, and nothing need be known of the data; ``"auto"`` does so with a
         moment as well, or buys a histogram in its unit, where that is predicted to err less.
+    schema
+        What is declared of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file.
+        Means are those of the features; the mean of a level is the share of records that have it.
     calibration
         ``"tight"``: the least noise that is proved. ``"paper"``: the printed noise, for
         reproduction; the certificate then says what that noise is really worth.
@@ -166,7 +173,14 @@ def mean(
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {moment!r}.")
-    matrix, single = to_matrix_or_vector(X)
+    if schema is None:
+        matrix, single = to_matrix_or_vector(X)
+        names, constants = column_names(X), None
+    else:
+        columns = columns_of(X)
+        settled = Schema.of(schema).settled(columns.names, columns.where)
+        matrix, single = design_matrix(columns, settled), False
+        names, constants = settled.coefficient_names, settled.constants
     n_rows, n_features = matrix.shape
     if n_rows < 1 or n_features < 1:
         raise InputError(f"X must have at least one row and one column; got shape {matrix.shape}.")
@@ -174,7 +188,13 @@ def mean(
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
         choice = choose(method, task, **options)
         plan = choice.plan
-        gate = Gate.over(matrix, guarantee=plan.guarantee, ledger=ledger, random_state=random_state)
+        gate = Gate.over(
+            matrix,
+            guarantee=plan.guarantee,
+            missing=constants,
+            ledger=ledger,
+            random_state=random_state,
+        )
         warn_before_spending(*too_few_records(plan), *weak_promise(plan.guarantee, n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         answer = choice.method.run(plan, gate)
@@ -184,7 +204,7 @@ def mean(
         method=plan.method,
         certificate=gate.certificate(assumptions=plan.assumptions),
         choice=choice,
-        names=column_names(X),
+        names=names,
         found=answer.found,
     )
 

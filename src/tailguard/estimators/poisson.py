@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import d2_tweedie_score
 
+from tailguard.design.columns import columns_of
 from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
@@ -34,6 +35,9 @@ class PoissonRegression(PrivateRegression):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
@@ -54,6 +58,8 @@ class PoissonRegression(PrivateRegression):
         What was decided on released numbers.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----
@@ -78,7 +84,7 @@ class PoissonRegression(PrivateRegression):
     def _loss(self) -> Loss:
         return Poisson()
 
-    def fit(self, X: Any, y: Any, *, exposure: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, exposure: Any = None) -> Self:
         """Fit privately.
 
         Parameters
@@ -86,8 +92,12 @@ class PoissonRegression(PrivateRegression):
         X, y
             As for ``LinearRegression``; targets are counts, or any non-negative numbers.
         exposure
-            How long each record was observed, one positive number per row.
+            How long each record was observed, one positive number per row; None takes the column
+            of X that the schema declares, if it does.
         """
+        schema = self._given_schema()
+        if exposure is None and schema is not None and schema.exposure is not None:
+            exposure = columns_of(X).numbers([schema.exposure])[:, 0]
         return self._fit(X, y, exposure=exposure)
 
     def predict(self, X: Any, *, exposure: Any = None) -> FloatArray:

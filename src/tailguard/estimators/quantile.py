@@ -26,6 +26,9 @@ class QuantileRegression(PrivateRegression):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
@@ -46,6 +49,8 @@ class QuantileRegression(PrivateRegression):
         What was decided on released numbers.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----

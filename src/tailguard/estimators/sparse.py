@@ -49,6 +49,9 @@ class SparseLinearRegression(_Sparse, LinearRegression):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
@@ -67,6 +70,8 @@ class SparseLinearRegression(_Sparse, LinearRegression):
         Predicted standard deviation of the privacy noise of each; NaN for columns not kept.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----
@@ -113,6 +118,9 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
         None leaves a row with a missing cell void.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
@@ -129,6 +137,8 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
         What was promised, spent, released and assumed; what was planned.
     classes_
         The declared labels as an array.
+    schema_
+        The schema with its features named; None where none was given.
 
     Notes
     -----

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.missing import Fill
-
 __all__ = [
     "INTERVAL",
     "NOISE_NOTE",
@@ -37,9 +35,7 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     >>> [name for name, _, _ in coefficient_rows(model)]
     ['x0', '(intercept)']
     """
-    names = list(getattr(model, "feature_names_in_", [])) or [
-        f"x{column}" for column in range(model.n_features_in_)
-    ]
+    names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
     rows = list(zip(names, model.coef_, model.coef_noise_std_, strict=True))
     if model.fit_intercept:
         rows.append(("(intercept)", model.intercept_, model.intercept_noise_std_))
@@ -131,6 +127,6 @@ def summary_table(model: Any) -> str:
 
 def _declared(model: Any) -> list[str]:
     """Say which constants stand for missing cells, where some do."""
-    names = [name for name, _, _ in coefficient_rows(model)]
-    declared = Fill.of(model.missing, model.n_features_in_, tuple(names)).describe(tuple(names))
+    names = tuple(name for name, _, _ in coefficient_rows(model))
+    declared = model._fill().describe(names)
     return [f"missing cells are taken as: {declared}"] if declared else []

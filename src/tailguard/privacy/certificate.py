@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from tailguard.checks import check_choice, check_integer
+from tailguard.checks import InputError, check_choice, check_integer, check_version
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate_html import certificate_html
 from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
@@ -31,6 +31,10 @@ PRIVATE: Mode = "private"
 SIMULATION: Mode = "simulation: NOT PRIVATE"
 REPRODUCTION: Mode = "reproduction: NOT PRIVATE"
 MODES = (PRIVATE, SIMULATION, REPRODUCTION)
+
+KEY = "tailguard_certificate"
+"""The key that says what the record is; its value is the version of the format."""
+VERSION = 1
 
 ROUNDING_MARGIN = 1e-9
 
@@ -158,6 +162,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return facts and totals as plain data."""
         return {
+            KEY: VERSION,
             "mode": self.mode,
             "promise": self.guarantee.describe(),
             "guarantee": self.guarantee.to_dict(),
@@ -181,21 +186,39 @@ class Certificate:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
         """Read the facts back; totals are recomputed, never read."""
-        return cls(
-            guarantee_from_dict(data["guarantee"]),
-            data["n_rows"],
-            planned=event_from_dict(data["planned"]),
-            releases=tuple(Release(**release) for release in data["releases"]),
-            assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
-            unused_stages=tuple(data["unused_stages"]),
-            mode=data["mode"],
-            sampler_distance=Distance(data["sampler_log_ratio"], data["sampler_total_variation"]),
-            version=data["version"],
-        )
+        try:
+            # Certificates of before versions were written are of version 1.
+            check_version("certificate", data.get(KEY, VERSION), newest=VERSION)
+            return cls(
+                guarantee_from_dict(data["guarantee"]),
+                data["n_rows"],
+                planned=event_from_dict(data["planned"]),
+                releases=tuple(Release(**release) for release in data["releases"]),
+                assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
+                unused_stages=tuple(data["unused_stages"]),
+                mode=data["mode"],
+                sampler_distance=Distance(
+                    data.get("sampler_log_ratio", 0.0), data["sampler_total_variation"]
+                ),
+                version=data["version"],
+            )
+        except InputError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise InputError("certificate must hold what to_dict wrote; it does not.") from None
 
     def to_json(self) -> str:
-        """Return it as JSON; ``from_dict(json.loads(text))`` reads it back."""
+        """Return it as JSON, which ``from_json`` reads back."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Certificate":
+        """Read what ``to_json`` returns."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            raise InputError("certificate must be JSON, as to_json writes it.") from None
+        return cls.from_dict(data)
 
     def to_text(self) -> str:
         """Return it as a page of plain text."""

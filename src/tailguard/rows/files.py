@@ -1,16 +1,14 @@
 """Columns of CSV and Parquet files.
 
-A CSV cell that is no number, an empty one, and a cell missing at the end of a short line are NaN;
-nothing is said about them. Every line that the CSV reader finds is a record, a blank one too.
-
-Neighbouring files differ in one *parsed* record. An unbalanced quote or a bare carriage return
-joins or splits lines before there are records, so a file holding one is a file of other records.
+A cell that is no number, an empty one, and a cell missing at the end of a short line are NaN;
+nothing is said about them. Every record of the file counts, a blank line too.
 """
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,64 @@ import numpy as np
 from tailguard.checks import InputError
 from tailguard.kernels.block import FloatArray
 from tailguard.quiet import SharedSetting
-from tailguard.tables import to_matrix
+from tailguard.schema.declared import check_columns
 
-from .labels import arrow_cells
+from .csv_records import csv_records
+from .parquet import (
+    check_number_types,
+    parquet_cells,
+    parquet_names,
+    parquet_numbers,
+    parquet_rows,
+    text_number,
+)
 
-__all__ = ["column_names", "read_columns", "read_texts"]
+__all__ = ["FileColumns", "column_names", "read_cells", "read_columns"]
+
+
+class FileColumns:
+    r"""The columns of a file; nothing but the header is read before cells are asked for.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
+    >>> FileColumns("ages.csv").names
+    ('age', 'cost')
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.where = str(path)
+        self.names = column_names(path)
+
+    def check_types(self, numeric: Sequence[str]) -> None:
+        """Refuse a Parquet file in which one of these columns has a type that is no number."""
+        if _is_parquet(self.path):
+            check_number_types(self.path, numeric)
+
+    def check_rows(self, fewest: int) -> None:
+        """Refuse a file with fewer records; it is not read any further than that."""
+        if _is_parquet(self.path):
+            found = parquet_rows(self.path)
+        else:
+            with closing(_csv_rows(self.path, [])) as rows:
+                found = sum(1 for _ in islice(rows, fewest))
+        if found < fewest:
+            raise InputError(f"{self.where} must have at least {fewest} records; got {found}.")
+
+    def numbers(self, names: Sequence[str]) -> FloatArray:
+        """Return columns as a matrix of numbers."""
+        return read_columns(self.path, names)
+
+    def cells(self, names: Sequence[str]) -> list[list[Any]]:
+        """Return columns as lists of cells; those of a CSV file are text."""
+        return read_cells(self.path, names)
+
+    def target(self, name: str, classes: Sequence[Any] | None) -> Any:
+        """Return the target as numbers, or as text where the declared labels are text."""
+        if classes is not None and any(isinstance(label, str) for label in classes):
+            return np.array(self.cells([name])[0], dtype=object)
+        return self.numbers([name])[:, 0]
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
@@ -38,9 +89,9 @@ def column_names(path: str | Path) -> tuple[str, ...]:
     """
     path = _existing(path)
     if _is_parquet(path):
-        return _checked_names(path, _parquet_file(path).schema_arrow.names)
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        return _header(path, csv.reader(stream))
+        return _checked_names(path, parquet_names(path))
+    with _csv_records(path) as records:
+        return _header(path, records)
 
 
 def read_columns(path: str | Path, names: Sequence[str]) -> FloatArray:
@@ -54,40 +105,33 @@ def read_columns(path: str | Path, names: Sequence[str]) -> FloatArray:
     array([[ 7.5, 41. ],
            [ 3. ,  nan]])
     """
-    path = _existing(path)
+    path = _with_columns(path, names)
     if _is_parquet(path):
-        table = _parquet_table(path, names)
-        return to_matrix(table, str(path)).astype(np.float64) if names else _no_columns(table)
-    numbers = [[_number(cell) for cell in row] for row in _csv_rows(path, names)]
+        return parquet_numbers(path, names)
+    numbers = [[text_number(cell) for cell in row] for row in _csv_rows(path, names)]
     return np.array(numbers, dtype=np.float64).reshape(len(numbers), len(names))
 
 
-def read_texts(path: str | Path, names: Sequence[str]) -> list[list[str | None]]:
-    r"""Read columns as text, one list of cells per column; None where a cell is missing.
+def read_cells(path: str | Path, names: Sequence[str]) -> list[list[Any]]:
+    r"""Read columns as lists of cells, those of a CSV file as text; None where one is missing.
 
     Examples
     --------
     >>> place = Path("regions.csv")
     >>> _ = place.write_text("region\nnorth\nsouth\n")
-    >>> read_texts(place, ["region"])
+    >>> read_cells(place, ["region"])
     [['north', 'south']]
     """
-    path = _existing(path)
+    path = _with_columns(path, names)
     if _is_parquet(path):
-        columns = zip(names, _parquet_table(path, names).columns, strict=True)
-        return [_parquet_texts(column, f"Column {name!r} of {path}") for name, column in columns]
+        return parquet_cells(path, names)
     rows = list(_csv_rows(path, names))
     return [[row[j] or None for row in rows] for j in range(len(names))]
 
 
-def _parquet_texts(column: Any, where: str) -> list[str | None]:
-    cells = arrow_cells(column, where, floats=False)
-    return [None if cell is None else str(cell) for cell in cells]
-
-
 @contextmanager
 def _no_field_limit() -> Iterator[None]:
-    """Let a cell be of any length: after one beyond the limit, csv resumes inside its quotes."""
+    """Let a cell be of any length: csv would give up a line that has a long one."""
     limit = csv.field_size_limit()
     try:
         csv.field_size_limit(sys.maxsize)
@@ -110,23 +154,19 @@ def _existing(path: str | Path) -> Path:
     return path
 
 
+def _with_columns(path: str | Path, names: Sequence[str]) -> Path:
+    """Return the path of a file that has these columns."""
+    check_columns(names, column_names(path), str(path))
+    return Path(path)
+
+
 def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() in {".parquet", ".pq"}
 
 
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return np.nan
-
-
-def _header(path: Path, reader: Any) -> tuple[str, ...]:
-    try:
-        names: list[str] = next(reader, [])
-    except csv.Error:
-        names = []
-    if not names:
+def _header(path: Path, records: Iterator[list[str]]) -> tuple[str, ...]:
+    names = next(records, [""])
+    if names == [""]:
         raise InputError(f"{path} must start with a line of column names; it does not.")
     return _checked_names(path, names)
 
@@ -140,72 +180,29 @@ def _checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
                 f"give column {position} a name or leave it out."
             )
     if len(set(names)) < len(names):
-        raise InputError(f"{path} must have column names that differ; got {list(names)}.")
+        repeated = next(name for name in names if list(names).count(name) > 1)
+        raise InputError(f"{path} must have column names that differ; got {repeated!r} twice.")
     return tuple(names)
 
 
-def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Return where the wanted columns are."""
-    for name in names:
-        if name not in header:
-            raise InputError(f"{path} must have a column {name!r}; its columns are {list(header)}.")
-    return [header.index(name) for name in names]
+@contextmanager
+def _csv_records(path: Path) -> Iterator[Iterator[list[str]]]:
+    """Open a CSV file as records, the header first; all lines end as the first one does."""
+    options: Any = {"encoding": "utf-8-sig", "errors": "replace"}
+    with path.open(newline="", **options) as stream:
+        ends = "\r" if stream.readline().endswith("\r") else "\n"
+    with NO_FIELD_LIMIT, path.open(newline=ends, **options) as stream:
+        yield csv_records(stream)
 
 
-def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[list[str]]:
+def _csv_rows(path: Path, names: Sequence[str]) -> Generator[list[str]]:
     """Yield the wanted cells of each record; empty text where there is none."""
-    with NO_FIELD_LIMIT, path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        reader = csv.reader(stream)
-        places = _places(path, _header(path, reader), names)
+    with _csv_records(path) as records:
+        header = next(records)
+        places = [header.index(name) for name in names]
         n_rows = 0
-        for row in _records(reader):
+        for row in records:
             n_rows += 1
             yield [row[place] if place < len(row) else "" for place in places]
     if n_rows == 0:
         raise InputError(f"{path} must have records below its header; it has none.")
-
-
-def _records(reader: Any) -> Iterator[list[str]]:
-    """Yield every line below the header; a blank one, or one that cannot be split, is all blanks.
-
-    No line is skipped: what a record holds must not change the number of records.
-    """
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            row = [""]
-        yield row or [""]
-
-
-def _pyarrow_parquet() -> Any:
-    try:
-        import pyarrow.parquet  # noqa: PLC0415 (an extra)
-    except ImportError:
-        raise InputError(
-            "Reading Parquet needs pyarrow: install it with pip install 'tailguard[parquet]'."
-        ) from None
-    return pyarrow.parquet
-
-
-def _parquet_file(path: Path) -> Any:
-    parquet = _pyarrow_parquet()
-    try:
-        return parquet.ParquetFile(path)
-    except (ValueError, OSError):
-        raise InputError(f"{path} must be a Parquet file; it cannot be read as one.") from None
-
-
-def _parquet_table(path: Path, names: Sequence[str]) -> Any:
-    stored = _parquet_file(path)
-    _places(path, _checked_names(path, stored.schema_arrow.names), names)
-    table = stored.read(columns=list(names)).select(list(names))
-    if stored.metadata.num_rows == 0:
-        raise InputError(f"{path} must have records; it has none.")
-    return table
-
-
-def _no_columns(table: Any) -> FloatArray:
-    return np.empty((table.num_rows, 0))

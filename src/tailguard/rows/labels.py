@@ -15,7 +15,7 @@ from tailguard.kernels.block import FloatArray
 from tailguard.quiet import quietly
 from tailguard.tables import is_a, is_column, table_columns, type_word
 
-__all__ = ["arrow_cells", "encode_labels"]
+__all__ = ["arrow_cells", "column_cells", "encode_labels"]
 
 MISSING = object()  # equal to no label that anybody declares
 
@@ -39,7 +39,7 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
             f"{len(places)} are different."
         )
     with quietly():
-        return np.array([_place(label, places) for label in _cells(y)], dtype=np.float64)
+        return np.array([_place(label, places) for label in column_cells(y, "y")], dtype=np.float64)
 
 
 def arrow_cells(column: Any, where: str, *, floats: bool) -> list[Any]:
@@ -90,55 +90,61 @@ def _wrong_type(where: str, dtype: Any, *, floats: bool = True) -> InputError:
     return InputError(f"{where} must hold {allowed}; got {type_word(dtype)}.")
 
 
-def _cells(y: Any) -> list[Any]:
-    """Return the labels as Python objects, judging a column by its type."""
+def column_cells(y: Any, where: str) -> list[Any]:
+    """Return a column of labels as Python objects, judging it by its type.
+
+    Examples
+    --------
+    >>> column_cells(np.array(["no", "yes"]), "y")
+    ['no', 'yes']
+    """
     columns = table_columns(y)
     shape = getattr(y, "shape", (0,)) if columns is None else (len(y), len(columns))
     if len(shape) != 1 and shape[1:] != (1,):
-        raise InputError(f"y must be one column of labels; got shape {tuple(shape)}.")
+        raise InputError(f"{where} must be one column of labels; got shape {tuple(shape)}.")
     if columns is not None:
         y = columns[0][1]
     if is_a(y, "pyarrow", "Array") or is_a(y, "pyarrow", "ChunkedArray"):
-        return arrow_cells(y, "y", floats=True)
+        return arrow_cells(y, where, floats=True)
     if is_a(y, "polars", "Series"):
-        return _polars_cells(y)
+        return _polars_cells(y, where)
     if is_column(y):
-        return _pandas_cells(y)
+        return _pandas_cells(y, where)
     if not hasattr(y, "dtype") and not hasattr(y, "__array__"):
         return list(y)
-    return _array_cells(y)
+    return _array_cells(y, where)
 
 
-def _polars_cells(column: Any) -> list[Any]:
+def _polars_cells(column: Any, where: str) -> list[Any]:
     polars, dtype = sys.modules["polars"], column.dtype
     words = (polars.String, polars.Categorical, polars.Enum, polars.Boolean)
     if not (dtype in words or dtype.is_integer() or dtype.is_float()):
-        raise _wrong_type("y", dtype)
+        raise _wrong_type(where, dtype)
     return list(column.to_list())
 
 
-def _pandas_cells(column: Any) -> list[Any]:
+def _pandas_cells(column: Any, where: str) -> list[Any]:
     dtype, array = column.dtype, getattr(column, "array", column)
     if isinstance(dtype, np.dtype):
-        return _array_cells(column.to_numpy())
+        return _array_cells(column.to_numpy(), where)
     if is_a(dtype, "pandas", "CategoricalDtype"):
-        levels = _pandas_cells(dtype.categories)
+        levels = _pandas_cells(dtype.categories, where)
         return [MISSING if code < 0 else levels[code] for code in array.codes]
     text = is_a(dtype, "pandas", "StringDtype")
     if is_a(dtype, "pandas", "ArrowDtype") or (text and dtype.storage == "pyarrow"):
-        return arrow_cells(array.__arrow_array__(), "y", floats=True)
+        return arrow_cells(array.__arrow_array__(), where, floats=True)
     if not text and getattr(dtype, "kind", "O") not in "biuf":
-        raise _wrong_type("y", dtype)
+        raise _wrong_type(where, dtype)
     return list(array)
 
 
-def _array_cells(y: Any) -> list[Any]:
+def _array_cells(y: Any, where: str) -> list[Any]:
     labels = np.ma.asarray(y)
     values = np.ma.getdata(labels)
     if values.dtype.kind == "c":
-        raise InputError("Complex data not supported: y must hold labels.")
+        raise InputError(f"Complex data not supported: {where} must hold labels.")
     if values.dtype.kind not in "biufOUST":
-        raise _wrong_type("y", values.dtype)
+        raise _wrong_type(where, values.dtype)
     masked = np.ma.getmaskarray(labels)
     pairs = zip(values.ravel().tolist(), masked.ravel(), strict=True)
     return [MISSING if hidden else cell for cell, hidden in pairs]

@@ -1,0 +1,122 @@
+"""What a command line declares of a file's columns, by options and a schema file, as one schema."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from tailguard.checks import InputError
+from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
+from tailguard.cli.printing import print_wrapped
+from tailguard.rows.files import FileColumns
+from tailguard.schema.declared import check_columns, listing
+from tailguard.schema.schema import Schema
+
+__all__ = ["declared_schema", "settled_for", "tell_undeclared", "undeclared_sentence"]
+
+# An example names so many columns.
+SHOWN = 2
+
+
+def declared_schema(
+    path: Path | None = None,
+    *,
+    columns: str | None = None,
+    features: str | None = None,
+    categorical: list[str] | None = None,
+    drop: str | None = None,
+    missing: list[str] | None = None,
+    target: str | None = None,
+    exposure: str | None = None,
+    classes: str | None = None,
+) -> Schema:
+    """Return what a schema file and the options declare; nothing may be declared by both.
+
+    ``columns`` chooses among what the file declares.
+
+    Examples
+    --------
+    >>> declared_schema(categorical=["region=north,south"], drop="id,date").drop
+    ('id', 'date')
+    """
+    stored = Schema() if path is None else Schema.load(path)
+    if columns is not None:
+        stored = _narrowed(stored, names_of("--columns", columns))
+    return stored.with_declared(
+        features=None if features is None else names_of("--features", features),
+        categorical=levels_of(categorical) if categorical else None,
+        drop=None if drop is None else names_of("--drop", drop),
+        missing=constants_of(missing) if missing else None,
+        target=target,
+        exposure=exposure,
+        classes=None if classes is None else labels_of(classes),
+    )
+
+
+def settled_for(schema: Schema, columns: FileColumns) -> Schema:
+    r"""Return a schema with its features named, for a file that has its other columns too.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
+    >>> settled_for(Schema(target="cost"), FileColumns("ages.csv")).features
+    ('age',)
+    """
+    if schema.target is None:
+        raise InputError(
+            "--target must name the column to predict, since no schema does; got none."
+        )
+    others = [name for name in (schema.target, schema.exposure) if name is not None]
+    check_columns(others, columns.names, columns.where)
+    return schema.settled(columns.names, columns.where)
+
+
+def tell_undeclared(
+    console: Console, schema: Schema, columns: FileColumns, option: str = "--features"
+) -> None:
+    r"""Print which columns are read as numbers since nothing was declared of them, if any are.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
+    >>> tell_undeclared(Console(), Schema(target="cost", drop=["age"]), FileColumns("ages.csv"))
+    """
+    if undeclared := schema.undeclared(columns.names):
+        print_wrapped(console, undeclared_sentence(undeclared, columns.path, option))
+
+
+def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--features") -> str:
+    """Say that columns are read as numbers since nothing was declared of them, and how to declare.
+
+    It is made of the header alone.
+
+    Examples
+    --------
+    >>> print(undeclared_sentence(("age", "region"), Path("claims.csv")))
+    ... # doctest: +ELLIPSIS
+    Nothing is declared of age, region, so they are read as numbers, and a row with any other ...
+    """
+    name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:SHOWN]))
+    levels = shlex.quote(f"{names[-1]}=A,B")
+    begin = f"tailguard schema {shlex.quote(str(path))} --out schema.json"
+    return (
+        f"Nothing is declared of {listing(names)}, so they are read as numbers, and a row with any "
+        f"other cell there is void; where that is wrong, declare levels (--categorical {levels}), "
+        f"leave columns out (--drop {name}), choose them ({option} {some}) or declare all in a "
+        f"file (--schema schema.json, which '{begin}' begins)."
+    )
+
+
+def _narrowed(schema: Schema, columns: tuple[str, ...]) -> Schema:
+    """Return what a schema declares of these columns, all of them as features."""
+    return replace(
+        schema,
+        features=columns,
+        categorical={
+            name: schema.categorical[name] for name in columns if name in schema.categorical
+        },
+        missing={name: schema.missing[name] for name in columns if name in schema.missing},
+        target=None if schema.target in columns else schema.target,
+        exposure=None if schema.exposure in columns else schema.exposure,
+    )

@@ -1,0 +1,71 @@
+"""``tailguard schema``: the beginning of a schema file, made of a file's header alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tailguard.cli import options
+from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.declarations import declared_schema
+from tailguard.cli.printing import print_wrapped
+from tailguard.rows.files import FileColumns
+from tailguard.schema.declared import listing
+
+__all__ = ["HELP", "schema"]
+
+HELP = """
+Begin a schema file: what is declared of the columns of a CSV or Parquet file.
+
+It is made of the header alone, no cell is read: every column is a numeric
+feature until you declare another place for it. Edit the file, then pass it to
+fit and mean with --schema, or to Python as schema=.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard schema claims.csv --out schema.json
+  tailguard schema claims.csv --target cost --drop id,date \\
+      --categorical region=north,south --out schema.json
+  tailguard fit claims.csv --schema schema.json --epsilon 1 --delta 1e-6 \\
+      --out model.json
+"""
+
+
+def schema(
+    file: options.File,
+    *,
+    out: Annotated[Path, typer.Option(metavar="PATH", help="Where to write the schema (JSON).")],
+    target: options.Target = None,
+    features: options.Features = None,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    missing: options.Missing = None,
+    exposure: options.Exposure = None,
+    classes: options.Classes = None,
+) -> None:
+    r"""Write what was declared, and every other column as a numeric feature.
+
+    Examples
+    --------
+    >>> _ = Path("claims.csv").write_text("age,region,cost\n30,north,2.5\n")
+    >>> schema(Path("claims.csv"), target="cost", out=Path("schema.json"))  # doctest: +ELLIPSIS
+    Wrote schema.json: age, region are numbers in it; ...
+    """
+    columns = FileColumns(file)
+    settled = declared_schema(
+        features=features,
+        categorical=categorical,
+        drop=drop,
+        missing=missing,
+        target=target,
+        exposure=exposure,
+        classes=classes,
+    ).settled(columns.names, columns.where)
+    write_text(destination(out), settled.to_json())
+    print_wrapped(
+        Console(),
+        f"Wrote {out}: {listing(settled.numeric)} are numbers in it; give columns of words their "
+        'levels under "categorical" or move them to "drop", then pass it as --schema.',
+    )

@@ -1,0 +1,1 @@
+"""From a table to the matrix that a model is fitted on, by what the schema declares."""

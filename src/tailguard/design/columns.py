@@ -1,0 +1,95 @@
+"""Tables as columns that are asked for by name."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from tailguard.checks import InputError
+from tailguard.rows.labels import MISSING, column_cells
+from tailguard.schema.declared import check_columns
+from tailguard.tables import Features, column_names, is_a, table_columns, to_matrix
+
+__all__ = ["Columns", "TableColumns", "columns_of"]
+
+
+@runtime_checkable
+class Columns(Protocol):
+    """A table whose columns are asked for by name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> isinstance(TableColumns(pd.DataFrame({"age": [41, 50]})), Columns)
+    True
+    """
+
+    where: str
+    names: tuple[str, ...]
+
+    def numbers(self, names: Sequence[str]) -> Features:
+        """Return columns as a matrix of numbers."""
+        ...
+
+    def cells(self, names: Sequence[str]) -> list[list[Any]]:
+        """Return columns as lists of cells, None where one is missing."""
+        ...
+
+    def target(self, name: str, classes: Sequence[Any] | None) -> Any:
+        """Return the target: numbers, or labels of the kind that is declared."""
+        ...
+
+
+class TableColumns:
+    """The columns of a pandas, polars or pyarrow table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = TableColumns(pd.DataFrame({"age": [41, 50], "region": ["north", None]}))
+    >>> table.cells(["region"])
+    [['north', None]]
+    """
+
+    where = "X"
+
+    def __init__(self, table: Any) -> None:
+        self.names = column_names(table) or ()
+        self._table = table
+        if table_columns(table) is None or not self.names:
+            raise InputError(
+                "X must be a pandas, polars or pyarrow table whose columns have names of text, "
+                f"since a schema is given; got {type(table).__name__}."
+            )
+
+    def numbers(self, names: Sequence[str]) -> Features:
+        """Return columns as a matrix of numbers."""
+        check_columns(names, self.names, self.where)
+        pandas = is_a(self._table, "pandas", "DataFrame")
+        chosen = self._table[list(names)] if pandas else self._table.select(list(names))
+        return to_matrix(chosen, self.where)
+
+    def cells(self, names: Sequence[str]) -> list[list[Any]]:
+        """Return columns as lists of cells, None where one is missing."""
+        return [
+            [None if cell is MISSING else cell for cell in column_cells(self._column(name), where)]
+            for name, where in ((name, f"Column {name!r} of {self.where}") for name in names)
+        ]
+
+    def target(self, name: str, classes: Sequence[Any] | None) -> Any:
+        """Return the target as the table has it: its type says how it is read."""
+        return self._column(name)
+
+    def _column(self, name: str) -> Any:
+        check_columns([name], self.names, self.where)
+        return dict(table_columns(self._table) or ())[name]
+
+
+def columns_of(table: Any) -> Columns:
+    """Return the columns of a table in memory, or what offers columns already.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns_of(pd.DataFrame({"age": [41, 50]})).names
+    ('age',)
+    """
+    return table if isinstance(table, Columns) else TableColumns(table)

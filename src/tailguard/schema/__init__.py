@@ -1,0 +1,1 @@
+"""What is declared as public of a table: columns, levels, classes, constants for missing cells."""

@@ -1,0 +1,184 @@
+"""Whatever a cell of a file holds: no command fails or speaks, and no other record is read anew."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from support.hostile_files import LINES, NO_NUMBERS, NUMBERS, csv_bytes, write_parquet
+from tailguard.rows.files import FileColumns
+
+HEADER = ("age", "region", "years", "claims", "cost", "ill")
+N_ROWS = 200
+SEEDED = ["--epsilon", "20", "--delta", "1e-6", "--random-state", "3"]
+LEVELS = ["--categorical", "region=north,south"]
+FITS = {
+    "linear": ["--target", "cost", "--features", "age,region", *LEVELS],
+    "poisson": ["--target", "claims", "--features", "age", "--exposure", "years"],
+    "logistic": ["--target", "ill", "--features", "age", "--classes", "no,yes"],
+}
+# The columns that a command reads as numbers, and so may not tell from an empty cell.
+PLACES = {"linear": ("age", "cost"), "poisson": ("age", "years", "claims"), "logistic": ("age",)}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(5)
+    age, years = rng.gamma(4.0, 12.0, N_ROWS), rng.uniform(0.5, 2.0, N_ROWS)
+    region = rng.choice(["north", "south", "moon"], N_ROWS)
+    claims, cost = rng.poisson(1.5, N_ROWS), 20.0 * age + rng.normal(0, 50, N_ROWS)
+    ill = np.where(age + rng.normal(0, 10, N_ROWS) > 48, "yes", "no")
+    columns = (age, region, years, claims, cost, ill)
+    return [tuple(map(str, row)) for row in zip(*(c.tolist() for c in columns), strict=True)]
+
+
+def with_cells(rows, column, cells):
+    """Put one cell after the other into a column, from the second row on."""
+    place, changed = HEADER.index(column), list(rows)
+    for row, cell in enumerate(cells, start=1):
+        changed[row] = (*rows[row][:place], cell, *rows[row][place + 1 :])
+    return changed
+
+
+def write(path, rows, lines=None):
+    if path.suffix == ".csv":
+        path.write_bytes(csv_bytes(HEADER, rows, lines))
+    else:
+        write_parquet(path, HEADER, rows)
+
+
+def released(call, path, *arguments):
+    """What a command printed and wrote; it must have gone well, and said nothing on stderr."""
+    out = path.with_suffix(".json")
+    answer = call(*arguments, *SEEDED, "--out", out)
+    assert (answer.code, answer.err) == (0, "")
+    return answer.out, json.loads(out.read_text())
+
+
+def fitted(call, path, model):
+    return released(call, path, "fit", path, "--model", model, *FITS[model])
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def path(request, tmp_path):
+    return tmp_path / f"rows.{request.param}"
+
+
+@pytest.mark.parametrize(
+    ("model", "column"), [(model, column) for model in FITS for column in PLACES[model]]
+)
+def test_a_fit_takes_every_cell_that_is_no_number_as_an_empty_one(model, column, path, rows, call):
+    found = []
+    for cells in ([""] * len(NO_NUMBERS), NO_NUMBERS):
+        write(path, with_cells(rows, column, cells))
+        found.append(fitted(call, path, model))
+    assert found[0] == found[1]
+    assert all(found[0][1]["coef"])
+
+
+def test_a_mean_takes_every_cell_that_is_no_number_as_an_empty_one(path, rows, call):
+    found = []
+    for cells in ([""] * len(NO_NUMBERS), NO_NUMBERS):
+        write(path, with_cells(rows, "cost", cells))
+        found.append(released(call, path, "mean", path, "--columns", "age,cost"))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("column", ["region", "ill"])
+def test_labels_and_levels_are_void_or_other(column, path, rows, call):
+    """A cell that is declared nowhere is another level; as a label it makes its record void."""
+    model = {"region": "linear", "ill": "logistic"}[column]
+    strange = [cell for cell in (*NO_NUMBERS, *NUMBERS) if cell]
+    found = []
+    for cells in (["elsewhere"] * len(strange), strange):
+        write(path, with_cells(rows, column, cells))
+        found.append(fitted(call, path, model))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("column", ["age", "cost"])
+def test_extreme_numbers_make_no_fit_speak(column, path, rows, call):
+    write(path, with_cells(rows, column, NUMBERS))
+    out, content = fitted(call, path, "linear")
+    assert f"on {N_ROWS} rows" in out
+    assert np.isfinite(content["coef"]).all()
+
+
+@pytest.mark.parametrize("column", HEADER)
+def test_no_cell_changes_another_row_s_bits(column, path, rows):
+    """Predictions of other rows, and their numbers and labels as they are parsed."""
+    cells = (*NO_NUMBERS, *NUMBERS)
+    read = []
+    for changed in (rows, with_cells(rows, column, cells)):
+        write(path, changed)
+        columns = FileColumns(path)
+        numbers = columns.numbers(["age", "years", "claims", "cost"])
+        read.append((numbers, columns.cells(["region", "ill"])))
+    (before, texts), (after, changed_texts) = read
+    others = [0, *range(len(cells) + 1, N_ROWS)]
+    assert before.shape == after.shape
+    assert before[others].tobytes() == after[others].tobytes()
+    for old, new in zip(texts, changed_texts, strict=True):
+        assert [old[row] for row in others] == [new[row] for row in others]
+
+
+def test_a_broken_line_is_a_void_record(tmp_path, rows, call):
+    path, blank = tmp_path / "rows.csv", ("",) * len(HEADER)
+    found = []
+    for lines in (dict.fromkeys(range(1, len(LINES) + 1), ""), dict(enumerate(LINES, start=1))):
+        write(path, rows, lines)
+        found.append(fitted(call, path, "linear"))
+    write(path, [rows[0], *[blank] * len(LINES), *rows[len(LINES) + 1 :]])
+    found.append(fitted(call, path, "linear"))
+    assert found[0] == found[1] == found[2]
+
+
+def predictions(call, model, path):
+    answer = call("predict", model, path)
+    assert (answer.code, answer.err) == (0, "")
+    return [line["prediction"] for line in csv.DictReader(io.StringIO(answer.out))]
+
+
+def test_predictions_of_bad_cells_are_empty_and_of_others_the_same(path, rows, call):
+    model = path.with_name("model.json")
+    write(path, rows)
+    options = ["--target", "cost", "--features", "age", *SEEDED, "--out", model]
+    assert call("fit", path, *options).code == 0
+    before = predictions(call, model, path)
+    write(path, with_cells(rows, "age", NO_NUMBERS))
+    after = predictions(call, model, path)
+    assert after[1 : len(NO_NUMBERS) + 1] == [""] * len(NO_NUMBERS)
+    rest = [0, *range(len(NO_NUMBERS) + 1, N_ROWS)]
+    assert [after[row] for row in rest] == [before[row] for row in rest]
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_one_replaced_cell_at_a_time(kind, tmp_path, rows, call):
+    """Each cell alone, in every place of every command, at a row drawn afresh: some 700 runs."""
+    rng, path = np.random.default_rng(0), tmp_path / f"rows.{kind}"
+    for model, columns in PLACES.items():
+        for column in columns:
+            for cell in NO_NUMBERS:
+                row, place = int(rng.integers(N_ROWS)), HEADER.index(column)
+                found = []
+                for held in ("", cell):
+                    changed = [*rows]
+                    changed[row] = (*rows[row][:place], held, *rows[row][place + 1 :])
+                    write(path, changed)
+                    found.append(fitted(call, path, model))
+                assert found[0] == found[1], (model, column, ascii(cell)[:40])
+
+
+@pytest.mark.audit
+def test_one_broken_line_at_a_time(tmp_path, rows, call):
+    rng, path = np.random.default_rng(1), tmp_path / "rows.csv"
+    for line in LINES:
+        for row in rng.integers(N_ROWS, size=5).tolist():
+            found = []
+            for held in ("", line):
+                write(path, rows, {row: held})
+                found.append(fitted(call, path, "linear"))
+            assert found[0] == found[1], ascii(line)[:40]

@@ -1,0 +1,57 @@
+"""``tailguard schema``: a file to edit, made of the header alone."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import tailguard as tg
+
+HEADER = "id,age,region,cost"
+
+
+def test_it_declares_every_column_a_number_until_it_is_edited(tmp_path, call):
+    file, out = tmp_path / "claims.csv", tmp_path / "schema.json"
+    file.write_text(f"{HEADER}\n1,40,north,2.5\n")
+    answer = call("schema", file, "--target", "cost", "--out", out)
+    assert (answer.code, answer.err) == (0, "")
+    assert " ".join(answer.out.split()) == (
+        f"Wrote {out}: id, age, region are numbers in it; give columns of words their levels under "
+        '"categorical" or move them to "drop", then pass it as --schema.'
+    )
+    assert tg.Schema.load(out) == tg.Schema(features=["id", "age", "region"], target="cost")
+    assert next(iter(json.loads(out.read_text()))) == "tailguard_schema"
+
+
+def test_options_begin_it_further(tmp_path, call):
+    file, out = tmp_path / "claims.csv", tmp_path / "schema.json"
+    file.write_text(f"{HEADER}\n")
+    options = ["--drop", "id", "--categorical", "region=north,south", "--missing", "age=40"]
+    assert call("schema", file, "--target", "cost", *options, "--out", out).code == 0
+    assert tg.Schema.load(out) == tg.Schema(
+        features=["age", "region"],
+        categorical={"region": ["north", "south"]},
+        drop=["id"],
+        missing={"age": 40.0},
+        target="cost",
+    )
+
+
+@pytest.mark.parametrize("body", ["", "1,2,3,4\n", '"\n', "a,b\n\0,\n", "x" * 200_000])
+def test_no_cell_is_read(body, tmp_path, call):
+    file, out = tmp_path / "claims.csv", tmp_path / "schema.json"
+    file.write_text(f"{HEADER}\n{body}")
+    answer = call("schema", file, "--out", out)
+    assert answer.code == 0
+    assert tg.Schema.load(out).features == tuple(HEADER.split(","))
+
+
+def test_types_of_parquet_are_not_read_either(tmp_path, call):
+    written = []
+    for age in (pa.array([40.0]), pa.array(["forty"]), pa.nulls(1)):
+        parquet.write_table(pa.table({"age": age, "cost": [2.5]}), tmp_path / "claims.parquet")
+        out = tmp_path / "schema.json"
+        said = call("schema", tmp_path / "claims.parquet", "--out", out).out
+        written.append((said, out.read_text()))
+    assert written[0] == written[1] == written[2]

@@ -1,0 +1,169 @@
+"""``schema=`` at the estimators and the mean: one table in, columns by name, the same bits."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import tailguard as tg
+from tailguard import estimators
+from tailguard.privacy.books import MemoryBooks
+
+BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
+MODELS = [getattr(estimators, name) for name in estimators.__all__]
+SCHEMA = tg.Schema(categorical={"region": ["north", "south"]}, drop=["id"], missing={"age": 40.0})
+TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng, n_rows = np.random.default_rng(0), 600
+    age, region = rng.gamma(4.0, 12.0, n_rows), rng.choice(["north", "south", "moon"], n_rows)
+    cost = 20.0 * age + 500.0 * (region == "south") + rng.normal(0, 50, n_rows)
+    age[::7] = np.nan
+    return {
+        "id": [f"p{i}" for i in range(n_rows)],
+        "age": age,
+        "region": region,
+        "cost": cost,
+        "ill": np.where(cost > 900, "yes", "no"),
+        "claims": rng.poisson(1.5, n_rows),
+        "years": rng.uniform(0.5, 2.0, n_rows),
+    }
+
+
+@pytest.fixture(scope="module")
+def encoded(columns):
+    """The matrix that the schema stands for, by hand."""
+    age = np.where(np.isnan(columns["age"]), 40.0, columns["age"])
+    return np.column_stack([age, columns["region"] == "south", columns["region"] == "moon"])
+
+
+def described(*targets):
+    """The table's schema with this target, and everything else that is no feature dropped."""
+    others = {"cost", "ill", "claims", "years"} - set(targets)
+    schema = {"target": targets[0], "drop": ["id", *sorted(others)]}
+    schema |= {"categorical": SCHEMA.categorical, "missing": SCHEMA.missing}
+    return schema | ({"exposure": targets[1]} if targets[1:] else {})
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_is_its_encoded_matrix(kind, columns, encoded):
+    model = tg.LinearRegression(schema=described("cost"), **BUDGET).fit(TABLES[kind](columns))
+    plain = tg.LinearRegression(**BUDGET).fit(encoded, columns["cost"])
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    new = TABLES[kind]({name: columns[name] for name in ("cost", "region", "age")})
+    np.testing.assert_array_equal(model.predict(new), plain.predict(encoded))
+    assert all(name in model.summary() for name in ("age ", "region=south", "region=other"))
+    assert "missing cells are taken as: age = 40" in model.summary()
+    assert "stands for missing cells: age = 40" in model.explain()
+    assert model.feature_names_in_.tolist() == ["age", "region"]
+
+
+@pytest.mark.parametrize("estimator", MODELS, ids=lambda model: model.__name__)
+def test_every_estimator_takes_it(estimator, columns):
+    labels = hasattr(estimator(), "classes")
+    declared = described("ill" if labels else "claims")
+    if labels:
+        declared |= {"classes": ["no", "yes"]}
+    table = pd.DataFrame(columns)
+    model = estimator(schema=declared, **BUDGET)
+    assert clone(model).get_params()["schema"] == declared
+    fitted = clone(model).fit(table)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(table), fitted.predict(table))
+    assert len(fitted.coef_) == len(fitted.schema_.coefficient_names) == 3
+
+
+def test_a_schema_comes_as_one_as_a_dict_or_as_a_file(columns, tmp_path):
+    declared = described("cost")
+    tg.Schema(**declared).save(tmp_path / "schema.json")
+    given = [declared, tg.Schema(**declared), tmp_path / "schema.json"]
+    table = pd.DataFrame(columns)
+    coefs = [tg.LinearRegression(schema=each, **BUDGET).fit(table).coef_.tolist() for each in given]
+    assert coefs[0] == coefs[1] == coefs[2]
+
+
+def test_a_target_of_its_own_comes_first(columns, encoded):
+    features = pd.DataFrame(columns)[["region", "id", "age"]]
+    model = tg.LinearRegression(schema=SCHEMA, **BUDGET).fit(features, columns["cost"])
+    swapped = encoded[:, [1, 2, 0]]
+    plain = tg.LinearRegression(**BUDGET).fit(swapped, columns["cost"])
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+def test_labels_are_those_that_are_declared(columns, encoded):
+    declared = described("ill") | {"classes": ["no", "yes"]}
+    model = tg.LogisticRegression(schema=declared, **BUDGET).fit(pd.DataFrame(columns))
+    plain = tg.LogisticRegression(classes=("no", "yes"), **BUDGET).fit(encoded, columns["ill"])
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert model.classes_.tolist() == ["no", "yes"]
+    beside = tg.LogisticRegression(schema=described("ill"), classes=("no", "yes"), **BUDGET)
+    np.testing.assert_array_equal(beside.fit(pd.DataFrame(columns)).coef_, plain.coef_)
+
+
+def test_poisson_takes_the_exposure_from_the_table(columns, encoded):
+    declared = described("claims", "years")
+    model = tg.PoissonRegression(schema=declared, **BUDGET).fit(pd.DataFrame(columns))
+    plain = tg.PoissonRegression(**BUDGET)
+    plain.fit(encoded, columns["claims"], exposure=columns["years"])
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+def test_the_mean_of_a_table_is_that_of_its_features(columns, encoded):
+    options = {"guarantee": tg.GDP(1.0), "method": "soft", "random_state": 0}
+    found = tg.mean(pd.DataFrame(columns), schema=described("cost"), **options)
+    assert found.names == ("age", "region=south", "region=other")
+    np.testing.assert_array_equal(found.value, tg.mean(encoded, **options).value)
+
+
+REFUSED = {
+    "an array": (lambda table: table[["cost"]].to_numpy(), {}, "X must be a pandas, polars"),
+    "no target": (lambda table: table[["age"]], {"schema": {}}, "requires y to be passed"),
+    "a target that is gone": (
+        lambda table: table[["age"]],
+        {"schema": {"target": "cost"}},
+        "X must have a column 'cost'",
+    ),
+    "constants twice": (lambda table: table, {"missing": {"age": 1.0}}, "missing must be decl"),
+    "constants by number": (
+        lambda table: table,
+        {"schema": {"target": "cost"}, "missing": {0: 1.0}},
+        "missing must map names of columns",
+    ),
+    "classes for numbers": (
+        lambda table: table,
+        {"schema": {"target": "ill", "classes": ["no", "yes"]}},
+        "classes must not be declared for a LinearRegression",
+    ),
+    "an unknown key": (lambda table: table, {"schema": {"columns": []}}, "got 'columns'"),
+    "a list": (lambda table: table, {"schema": ["age"]}, "schema must be a tg.Schema"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_costs_nothing(case, columns):
+    make, parameters, words = REFUSED[case]
+    books = MemoryBooks()
+    options = {"schema": described("cost"), "epsilon": 1.0, "delta": 1e-5, "ledger": books}
+    model = tg.LinearRegression(**(options | parameters))
+    with pytest.raises(tg.InputError, match=words):
+        model.fit(make(pd.DataFrame(columns)))
+    assert books.releases == ()
+
+
+def test_classes_are_not_declared_twice(columns):
+    declared = described("ill") | {"classes": ["no", "yes"]}
+    model = tg.LogisticRegression(schema=declared, classes=("no", "yes"), **BUDGET)
+    with pytest.raises(tg.InputError, match="classes must be declared once"):
+        model.fit(pd.DataFrame(columns))
+
+
+def test_a_column_that_is_gone_at_prediction_is_named(columns):
+    model = tg.LinearRegression(schema=described("cost"), **BUDGET).fit(pd.DataFrame(columns))
+    with pytest.raises(tg.InputError, match="X must have a column 'region'; its columns are age"):
+        model.predict(pd.DataFrame({"age": [1.0]}))

@@ -1,0 +1,109 @@
+"""What may be declared, what is refused in one sentence, and what a table makes of a schema."""
+
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+
+FULL = tg.Schema(
+    features=["age", "region", "power"],
+    categorical={"region": ["north", "south"]},
+    drop=["id"],
+    missing={"age": 40},
+    target="cost",
+    exposure="years",
+    classes=("no", "yes"),
+)
+REFUSED = {
+    "features as text": ({"features": "age"}, "features must be a list"),
+    "no features": ({"features": []}, "features must be a list"),
+    "a feature twice": ({"features": ["a", "a"]}, "features must be a list of different names"),
+    "a feature that is no name": ({"features": ["a", 3]}, "features must be a list"),
+    "a blank name": ({"drop": [" "]}, "drop must be a list"),
+    "target that is no name": ({"target": 3}, "target must be the name of a column"),
+    "feature and dropped": ({"features": ["a"], "drop": ["a"]}, "drop must not be a column of fea"),
+    "feature and target": ({"features": ["a"], "target": "a"}, "target must not be a column of f"),
+    "target and exposure": ({"target": "a", "exposure": "a"}, "exposure must not be a column of t"),
+    "levels of no feature": (
+        {"features": ["a"], "categorical": {"b": ["x"]}},
+        "categorical must name features; got 'b'",
+    ),
+    "levels of what is dropped": ({"drop": ["b"], "categorical": {"b": ["x"]}}, "categorical must"),
+    "levels of the target": ({"target": "b", "categorical": {"b": ["x"]}}, "categorical must name"),
+    "levels as text": ({"categorical": {"b": "xy"}}, "levels of 'b' must be a list"),
+    "levels as a list": ({"categorical": ["b"]}, "categorical must map"),
+    "a constant for levels": (
+        {"missing": {"b": 1}, "categorical": {"b": ["x"]}},
+        "missing must name numeric features; got 'b'",
+    ),
+    "a constant for the target": ({"target": "b", "missing": {"b": 1}}, "missing must name"),
+    "a statistic": ({"missing": {"a": "mean"}}, "must be a finite number; got 'mean'"),
+    "an infinite constant": ({"missing": {"a": np.inf}}, "must be a finite number"),
+    "statistics": ({"missing": "mean"}, "missing must map names of columns to constants"),
+    "one class": ({"classes": ["no"]}, "classes must be at least two different labels"),
+    "a class twice": ({"classes": [0, False]}, "classes must be at least two different labels"),
+    "classes as text": ({"classes": "no"}, "classes must be at least two different labels"),
+    "a class that is none": ({"classes": [None, 1]}, "classes must be at least two different"),
+    "coefficients of one name": (
+        {"features": ["a=x", "a"], "categorical": {"a": ["w", "x"]}},
+        "features must give their coefficients different names",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_together_is_refused_in_one_sentence(case):
+    declared, words = REFUSED[case]
+    with pytest.raises(tg.InputError) as caught:
+        tg.Schema(**declared)
+    assert words in str(caught.value)
+
+
+def test_it_names_coefficients_and_constants():
+    assert FULL.numeric == ("age", "power")
+    assert FULL.coefficient_names == ("age", "region=south", "region=other", "power")
+    assert FULL.constants == {0: 40.0}
+    assert pickle.loads(pickle.dumps(FULL)) == deepcopy(FULL) == FULL
+
+
+def test_a_table_names_the_features_that_are_left():
+    schema = tg.Schema(drop=["id"], target="cost", categorical={"region": ["north"]})
+    columns = ["id", "age", "cost", "region", "day"]
+    assert schema.undeclared(columns) == ("age", "day")
+    settled = schema.settled(columns)
+    assert settled.features == ("age", "region", "day")
+    assert settled.settled(["day", "region", "age", "id"]) == settled
+    assert settled.undeclared(columns) == ()
+
+
+@pytest.mark.parametrize(
+    "lacking", [{"features": ["b"]}, {"categorical": {"b": ["x"]}}, {"drop": ["b"]}]
+)
+def test_a_column_that_the_table_lacks_is_refused(lacking):
+    with pytest.raises(tg.InputError, match="X must have a column 'b'; its columns are a, c"):
+        tg.Schema(**lacking).settled(["a", "c"])
+
+
+def test_a_table_without_a_feature_is_refused():
+    with pytest.raises(tg.InputError, match="X must have a column that is a feature"):
+        tg.Schema(target="a", drop=["b"]).settled(["a", "b"])
+
+
+@pytest.mark.parametrize("name", ["features", "categorical", "drop", "missing", "classes"])
+def test_nothing_is_declared_twice(name):
+    with pytest.raises(tg.InputError, match=f"{name} must be declared once"):
+        FULL.with_declared(**{name: getattr(FULL, name)})
+    assert FULL.with_declared(**{name: None}) == FULL
+
+
+def test_of_takes_a_schema_a_dict_or_a_path(tmp_path):
+    FULL.save(tmp_path / "schema.json")
+    content = FULL.to_dict()
+    for given in (FULL, content, tmp_path / "schema.json", str(tmp_path / "schema.json")):
+        assert tg.Schema.of(given) == FULL
+    assert tg.Schema.of({"drop": ["id"]}) == tg.Schema(drop=["id"])
+    with pytest.raises(tg.InputError, match=r"schema must be a tg.Schema, a dict, .* got list"):
+        tg.Schema.of(["id"])

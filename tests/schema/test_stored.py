@@ -1,0 +1,73 @@
+"""The JSON of a schema: nothing is lost on the way, and nothing else passes for one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tailguard as tg
+
+STORED = Path(__file__).parents[1] / "data" / "formats" / "schema-1.json"
+SCHEMA = tg.Schema(
+    features=["age", "region"],
+    categorical={"region": ["north", "south"]},
+    drop=["id"],
+    missing={"age": 40.0},
+    target="ill",
+    classes=["no", "yes"],
+)
+NO_SCHEMAS = {
+    "no JSON": ("{", "schema must be JSON"),
+    "a thousand brackets": ("[" * 100_000, "schema must be JSON"),
+    "a list": ("[1]", 'that starts with "tailguard_schema"'),
+    "no version": ('{"drop": ["id"]}', 'that starts with "tailguard_schema"'),
+    "a newer version": ('{"tailguard_schema": 2}', "version 2, which a newer tailguard wrote"),
+    "version 0": ('{"tailguard_schema": 0}', "must have format version 1; got 0"),
+    "a version of text": ('{"tailguard_schema": "1"}', "must have format version 1; got '1'"),
+    "a version that is true": ('{"tailguard_schema": true}', "must have format version 1"),
+    "an unknown key": ('{"tailguard_schema": 1, "columns": []}', "only; got 'columns'"),
+    "a declaration twice": ('{"tailguard_schema": 1, "drop": [], "drop": []}', "'drop' twice"),
+    "a column twice": (
+        '{"tailguard_schema": 1, "categorical": {"a": ["x"], "a": ["y"]}}',
+        "got 'a' twice",
+    ),
+    "a wrong type": ('{"tailguard_schema": 1, "features": 3}', "features must be a list"),
+    "null for a list": ('{"tailguard_schema": 1, "drop": null}', "drop must be a list"),
+    "no number": ('{"tailguard_schema": 1, "missing": {"a": NaN}}', "must be a finite number"),
+}
+
+
+def test_a_round_trip_loses_nothing(tmp_path):
+    assert tg.Schema.from_json(SCHEMA.to_json()) == SCHEMA
+    assert tg.Schema.from_dict(SCHEMA.to_dict()) == SCHEMA
+    SCHEMA.save(tmp_path / "schema.json")
+    assert tg.Schema.load(tmp_path / "schema.json") == SCHEMA
+    assert tg.Schema.from_json(tg.Schema().to_json()) == tg.Schema()
+
+
+def test_a_stored_file_of_version_1_loads():
+    assert tg.Schema.load(STORED) == SCHEMA
+    assert json.loads(STORED.read_text()) == SCHEMA.to_dict()
+
+
+@pytest.mark.parametrize("case", NO_SCHEMAS)
+def test_what_is_no_schema_is_refused_in_one_sentence(case):
+    text, words = NO_SCHEMAS[case]
+    with pytest.raises(tg.InputError) as caught:
+        tg.Schema.from_json(text)
+    assert words in str(caught.value)
+    assert str(caught.value).count("\n") == 0
+
+
+@pytest.mark.parametrize("name", ["nowhere.json", "."])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
+    with pytest.raises(
+        tg.InputError, match=r"schema must be a JSON file; .* cannot be read as one"
+    ):
+        tg.Schema.load(tmp_path / name)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "schema.json").write_bytes(b"\xff\xfe{")
+    with pytest.raises(tg.InputError, match="cannot be read as one"):
+        tg.Schema.load(tmp_path / "schema.json")
