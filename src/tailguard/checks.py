@@ -37,7 +37,15 @@ T = TypeVar("T")
 
 
 class BudgetWarning(UserWarning):
-    """Public numbers say that a budget will buy little, or promises little."""
+    """Public numbers say that a budget will buy little, or promises little.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn_before_spending("delta is at least 1 / n.")
+    >>> caught[0].category is BudgetWarning
+    True
+    """
 
 
 class TailguardError(ValueError):

@@ -15,7 +15,8 @@ PRIVACY = ("--epsilon", "1", "--delta", "1e-6")
 
 def test_it_prints_means_and_writes_them_with_their_certificate(call, csv_file, tmp_path):
     out = tmp_path / "means.json"
-    answer = call("mean", csv_file, "--columns", "cost,age", *PRIVACY, "--out", out)
+    privacy = ["--epsilon", "5", "--delta", "1e-6"]
+    answer = call("mean", csv_file, "--columns", "cost,age", *privacy, "--out", out)
     assert (answer.code, answer.err) == (0, "")
     assert "mode: private" in answer.out
     written = json.loads(out.read_text())
@@ -24,7 +25,7 @@ def test_it_prints_means_and_writes_them_with_their_certificate(call, csv_file, 
         assert name in answer.out
         assert f"{found['mean']:.6g}" in answer.out
     certificate = tg.Certificate.from_dict(written["certificate"])
-    assert certificate.total.epsilon <= 1.0
+    assert certificate.total.epsilon <= 5.0
 
 
 def test_options_reach_the_method(call, csv_file):

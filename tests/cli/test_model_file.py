@@ -16,7 +16,7 @@ from tailguard.rows.files import FileColumns
 FORMATS = Path(__file__).parents[1] / "data" / "formats"
 
 SCHEMA = tg.Schema(features=["age"], target="cost")
-FEW = pd.DataFrame({"age": [0.0, 1.0] * 50, "cost": [0.0, 1.0] * 50})
+FEW = pd.DataFrame({"age": [0.0, 1.0] * 500, "cost": [0.0, 1.0] * 500})
 
 
 @pytest.fixture(scope="module")

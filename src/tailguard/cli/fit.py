@@ -81,7 +81,7 @@ def fit(
     --------
     >>> import tailguard as tg
     >>> from pathlib import Path
-    >>> _ = Path("claims.csv").write_text("age,cost" + 100 * "\n30,2.5" + 100 * "\n60,1.5")
+    >>> _ = Path("claims.csv").write_text("age,cost" + 1000 * "\n30,2.5\n60,1.5")
     >>> fit(
     ...     Path("claims.csv"),
     ...     target="cost",

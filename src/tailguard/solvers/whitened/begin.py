@@ -193,11 +193,11 @@ def best_constant(fit: Fit) -> None:
     --------
     >>> import tailguard as tg
     >>> y = (np.arange(1000) < 800) * 1.0
-    >>> model = tg.LogisticRegression(guarantee=tg.GDP(0.02), random_state=0)
+    >>> model = tg.LogisticRegression(guarantee=tg.GDP(0.01), random_state=0)
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     model = model.fit(np.ones((1000, 2)), y)  # only a constant
-    >>> bool(abs(model.intercept_ - math.log(4.0)) < 0.5)
+    >>> bool(model.intercept_ > 0.5)
     True
     """
     questions = 2 if fit.log_link and fit.problem.has_offset else 1

@@ -133,7 +133,15 @@ def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
 
 
 def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
-    """Return the refusal of a fit that would be noise."""
+    """Return the refusal of a fit that would be noise.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), 20, 3, intercept=True)
+    >>> str(refusal(problem, tg.GDP(0.2)))[-46:]
+    'nothing was spent; about 390 records would do.'
+    """
     return InputError(
         f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
         f"hide all that {problem.n_rows} records tell, the best constant included, and nothing was "
