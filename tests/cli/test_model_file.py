@@ -14,7 +14,7 @@ from tailguard.cli.model_file import ModelFile, load_model
 @pytest.fixture(scope="module")
 def written():
     model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    model.fit(np.arange(100.0)[:, None] % 2, np.arange(100.0) % 2)
     return ModelFile("linear", model, Design(("age",)), target="cost")
 
 
@@ -62,7 +62,7 @@ def test_a_file_from_before_intervals_and_notes_were_kept_loads(written, tmp_pat
 
 def test_a_model_without_intervals_goes_round(tmp_path):
     model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
-    model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    model.fit(np.arange(100.0)[:, None] % 2, np.arange(100.0) % 2)
     content = ModelFile("sparse-linear", model, Design(("age",)), target="cost").to_dict()
     assert content["coef_std"] is None
     assert ModelFile.from_dict(content).to_dict() == content

@@ -37,7 +37,7 @@ class ModelFile:
     --------
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    >>> model = model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    >>> model = model.fit(np.arange(100.0)[:, None], np.arange(100.0))
     >>> ModelFile("linear", model, Design(("age",)), target="cost").to_dict()["feature_names"]
     ['age']
     """
@@ -66,7 +66,7 @@ class ModelFile:
             "target": self.target,
             "exposure": self.exposure,
             "missing": {names[place]: constant for place, constant in fill.constants.items()},
-            "classes": list(parameters["classes"]) if "classes" in parameters else None,
+            "classes": estimator.classes_.tolist() if "classes" in parameters else None,
             "feature_names": list(names),
             "coef": _plain(estimator.coef_),
             "intercept": _plain([estimator.intercept_])[0],
