@@ -96,3 +96,14 @@ def test_a_changed_file_is_refused(change, written, tmp_path):
     path.write_text(json.dumps(written.to_dict() | change))
     with pytest.raises(tg.InputError, match="MODEL must be a file of format tailguard-model-1"):
         load_model(path)
+
+
+def test_a_model_whose_classes_were_assumed_goes_round(tmp_path):
+    X, y = np.arange(100.0)[:, None] % 7, np.arange(100) % 2
+    model = tg.LogisticRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    ModelFile("logistic", model, Design(("age",)), target="ill").save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json").estimator
+    assert again.classes_.tolist() == [0, 1]
+    assert again.summary() == model.summary()
+    assert "classes assumed 0 and 1" in again.summary()
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))

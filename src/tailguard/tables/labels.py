@@ -1,4 +1,4 @@
-"""Labels as numbers: their places among classes, which are declared and never looked up in the data.
+"""Labels as numbers: their places among classes, which are never looked up in the data.
 
 Where classes are declared, text and objects are read cell by cell, since one cell that is no number
 turns a column of numbers into these. Refused is a type that contradicts the declaration, and, where
