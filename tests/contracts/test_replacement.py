@@ -295,3 +295,11 @@ def test_neither_the_width_of_floats_nor_the_sign_of_a_zero_is_seen(name):
         )
     ]
     assert fits[0] == fits[1]
+
+
+def test_exposures_of_another_length_are_refused_in_fits_and_predictions():
+    X, y, exposure = records("PoissonRegression")
+    model = model_of("PoissonRegression").fit(X, y, exposure=exposure)
+    for call in (model.predict, lambda X, exposure: model.fit(X, y, exposure=exposure)):
+        with pytest.raises(tg.InputError, match="exposure must have one entry per row of X; got 1"):
+            call(X, exposure=[1.0])
