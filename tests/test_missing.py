@@ -94,7 +94,9 @@ def test_what_is_no_public_constant_is_refused_in_one_sentence(missing, word):
     assert str(refused.value).count(". ") == 0
 
 
-def test_a_constant_that_single_precision_cannot_hold_is_refused():
-    with pytest.raises(InputError, match="float32"):
-        ArrayRows(records(dtype=np.float32), missing={0: 1e300})
-    assert ArrayRows(records(), missing={0: 1e300}).n_rows == 5_000
+def test_a_constant_is_the_same_whatever_the_type_of_the_features():
+    features = np.array([[np.nan, 0.5]], np.float32)
+    for constant in (0.1, 1e300):
+        for held in (features, features.astype(np.float64)):
+            filled = Fill.of({0: constant}, 2, None).filled(held)
+            assert filled.tolist() == [[constant, 0.5]]

@@ -65,25 +65,16 @@ class Fill:
             constants[place] = check_finite(f"missing[{column!r}]", constant)
         return cls(constants)
 
-    def checked_for(self, features: Features) -> "Fill":
-        """Refuse a constant that the features' type, which is public, cannot hold."""
-        largest = float(np.finfo(features.dtype).max)
-        for place, constant in self.constants.items():
-            if abs(constant) > largest:
-                raise InputError(
-                    f"missing[{place}] must be finite as {features.dtype}, the type of X; got "
-                    f"{constant!r}."
-                )
-        return self
-
     def filled(self, features: Features) -> Features:
         """Return features without missing cells in the declared columns: a copy if there are any.
 
-        Whether a copy is made is decided by what was declared, never by what a record holds.
+        Whether a copy is made is decided by what was declared, never by what a record holds. It is
+        of float64: rounded to float32, a constant would differ with the type of the features, which
+        one cell that is no number can change.
         """
         if not self.constants:
             return features
-        filled = features.copy()
+        filled = features.astype(np.float64)
         for place, constant in self.constants.items():
             cells = filled[:, place]
             cells[np.isnan(cells)] = constant

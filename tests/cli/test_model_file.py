@@ -164,3 +164,16 @@ def test_a_file_of_version_1_that_does_not_fit_together_says_why(tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(content))
     with pytest.raises(tg.InputError, match="The levels of 'region' must be different"):
         load_model(tmp_path / "model.json")
+
+
+def test_a_model_whose_classes_were_assumed_goes_round(tmp_path):
+    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "ill": np.arange(1000) % 2})
+    schema = tg.Schema(features=["age"], target="ill")
+    model = tg.LogisticRegression(schema=schema, epsilon=1.0, delta=1e-6, random_state=0)
+    model.fit(table)
+    ModelFile("logistic", model).save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json").estimator
+    assert again.classes_.tolist() == [0, 1]
+    assert again.summary() == model.summary()
+    assert "classes assumed 0 and 1" in again.summary()
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tailguard as tg
@@ -41,7 +42,7 @@ def test_the_smallest_number_of_records_is_the_one_in_the_quickstart(n_features,
 def test_far_below_it_the_answer_is_a_constant(share, told):
     """A column of millions predicts well only when its scale was bought."""
     n_rows = round(share * SMALLEST * math.sqrt(2) / tg.GDP(1.0).gaussian_mu())
-    x = [[5e6 + 1e6 * math.sin(i)] for i in range(n_rows)]
+    x = np.array([[5e6 + 1e6 * math.sin(i)] for i in range(n_rows)])
     y = [1e-6 * row[0] for row in x]
     model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(x, y)
     assert (model.score(x, y) > 0.5) == told

@@ -53,7 +53,6 @@ class ModelFile:
         """Return the file's content as plain data."""
         estimator = self.estimator
         parameters = estimator.get_params(deep=False)
-        classes = getattr(estimator, "classes_", None)
         return {
             KEY: VERSION,
             "tailguard_version": __version__,
@@ -62,7 +61,7 @@ class ModelFile:
                 name: value for name, value in parameters.items() if name not in NOT_WRITTEN
             },
             "schema": estimator.schema_.to_dict(),
-            "classes": None if classes is None else classes.tolist(),
+            "classes": estimator.classes_.tolist() if "classes" in parameters else None,
             "feature_names": list(estimator.schema_.coefficient_names),
             "coef": _plain(estimator.coef_),
             "intercept": _plain([estimator.intercept_])[0],

@@ -14,6 +14,7 @@ from tailguard.estimators.summary import (
     NOISE_NOTE,
     coefficient_rows,
     interval_cells,
+    note_line,
     shown_rows,
     summary_notes,
 )
@@ -29,9 +30,10 @@ def coefficient_table(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    >>> model = model.fit([[0.0], [1.0]] * 500, [0.0, 1.0] * 500)
+    >>> model = model.fit(np.arange(1000.0)[:, None], np.arange(1000.0))
     >>> coefficient_table(["age"], model).row_count
     2
     """
@@ -85,9 +87,10 @@ def print_findings(console: Console, model: Any) -> None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
-    >>> print_findings(Console(), model.fit([[0.0], [1.0]] * 500, [0.0, 1.0] * 500))
+    >>> print_findings(Console(), model.fit(np.arange(1000.0)[:, None], np.arange(1000.0)))
     ... # doctest: +ELLIPSIS
     privacy noise: ...
     decided on released numbers: ...
@@ -95,7 +98,7 @@ def print_findings(console: Console, model: Any) -> None:
     for note in summary_notes(model):
         print_wrapped(console, note)
     for note in model.notes_:
-        print_wrapped(console, f"decided on released numbers: {note}")
+        print_wrapped(console, note_line(note))
 
 
 def print_plain(console: Console, text: str) -> None:

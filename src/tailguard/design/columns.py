@@ -4,11 +4,16 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from tailguard.checks import InputError
-from tailguard.rows.labels import MISSING, column_cells
 from tailguard.schema.declared import check_columns
-from tailguard.tables import Features, column_names, is_a, table_columns, to_matrix
+from tailguard.tables import cells_of, column_names, to_matrix
+from tailguard.tables.columns import kind_of
+from tailguard.tables.kinds import is_a, table_columns
+from tailguard.tables.matrices import Features
 
 __all__ = ["Columns", "TableColumns", "columns_of"]
+
+
+LEVELS = "text, integers, real numbers or booleans"
 
 
 @runtime_checkable
@@ -30,7 +35,7 @@ class Columns(Protocol):
         ...
 
     def cells(self, names: Sequence[str]) -> list[list[Any]]:
-        """Return columns as lists of cells, None where one is missing."""
+        """Return columns as lists of cells, whatever they are."""
         ...
 
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
@@ -45,8 +50,8 @@ class TableColumns:
     --------
     >>> import pandas as pd
     >>> table = TableColumns(pd.DataFrame({"age": [41, 50], "region": ["north", None]}))
-    >>> table.cells(["region"])
-    [['north', None]]
+    >>> table.cells(["age"])
+    [[41, 50]]
     """
 
     where = "X"
@@ -68,11 +73,11 @@ class TableColumns:
         return to_matrix(chosen, self.where)
 
     def cells(self, names: Sequence[str]) -> list[list[Any]]:
-        """Return columns as lists of cells, None where one is missing."""
-        return [
-            [None if cell is MISSING else cell for cell in column_cells(self._column(name), where)]
-            for name, where in ((name, f"Column {name!r} of {self.where}") for name in names)
-        ]
+        """Return columns as lists of cells, whatever they are."""
+        columns = [self._column(name) for name in names]
+        for name, column in zip(names, columns, strict=True):
+            kind_of(column, f"Column {name!r} of {self.where}", LEVELS)
+        return [cells_of(column) for column in columns]
 
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
         """Return the target as the table has it: its type says how it is read."""

@@ -11,7 +11,7 @@ import numpy as np
 from tailguard.design.columns import columns_of
 from tailguard.design.indicators import indicators
 from tailguard.schema.schema import Schema
-from tailguard.tables import Features
+from tailguard.tables.matrices import Features
 
 __all__ = ["design_matrix"]
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tailguard.checks import InputError, check_boolean, check_open_unit
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
-from tailguard.estimators.summary import summary_table
+from tailguard.estimators.summary import note_line, summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
@@ -83,7 +83,15 @@ class PrivateLinearModel(BaseEstimator):
             raise InputError(f"classes must not be declared for a {type(self).__name__}.")
         return schema
 
-    def _fit(self, X: Any, y: Any, *, exposure: Any = None, classes: Any = None) -> Self:
+    def _labels(self, y: Any) -> tuple[Any, Any] | None:
+        """Return the two labels that targets are compared with; None where targets are numbers."""
+        return None
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Say what is taken for granted of the records, from the parameters alone."""
+        return ()
+
+    def _fit(self, X: Any, y: Any, *, exposure: Any = None) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
@@ -103,7 +111,7 @@ class PrivateLinearModel(BaseEstimator):
             guarantee=guarantee,
             exposure=exposure,
             loss=loss,
-            classes=classes,
+            classes=self._labels(y),
             missing=missing,
             ledger=self.ledger,
             random_state=self.random_state,
@@ -117,7 +125,10 @@ class PrivateLinearModel(BaseEstimator):
             constraint=self._constraint(),
             has_offset=exposure is not None,
         )
-        solved = solve(problem, gate, guarantee=guarantee, solver=self._solver())
+        assumed = self._assumptions()
+        solved = solve(
+            problem, gate, guarantee=guarantee, solver=self._solver(), assumptions=assumed
+        )
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
         self.plan_: Plan = solved.plan
@@ -126,7 +137,7 @@ class PrivateLinearModel(BaseEstimator):
         self.intercept_noise_std_ = solved.solution.intercept_noise_std
         self.coef_std_ = solved.solution.coef_std
         self.intercept_std_ = solved.solution.intercept_std
-        self.notes_: tuple[str, ...] = solved.solution.notes
+        self.notes_: tuple[str, ...] = (*assumed, *solved.solution.notes)
         return self
 
     def _keep_columns(self, X: Any, schema: Schema | None) -> None:
@@ -191,7 +202,7 @@ class PrivateLinearModel(BaseEstimator):
         check_is_fitted(self)
         declared = self._fill().describe(self._names())
         lines = [f"  stands for missing cells: {declared}"] if declared else []
-        lines += [f"  decided on released numbers: {note}" for note in self.notes_]
+        lines += [f"  {note_line(note)}" for note in self.notes_]
         return "\n".join([self.plan_.explain(), *lines]).rstrip()
 
     def summary(self) -> str:
@@ -204,6 +215,7 @@ class PrivateLinearModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # read as numbers, cell by cell
         tags.input_tags.sparse = False
         tags.target_tags.required = True
         return tags

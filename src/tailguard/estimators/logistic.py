@@ -10,12 +10,16 @@ from sklearn.utils import Tags
 
 from tailguard.checks import InputError
 from tailguard.estimators.base import PrivateLinearModel
+from tailguard.estimators.summary import CLASSES_ASSUMED
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
+from tailguard.tables import check_plain_labels
 
 __all__ = ["LogisticRegression"]
 
 FloatArray = NDArray[np.float64]
+
+ASSUMED = (0, 1)  # what CLASSES_ASSUMED says
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -25,7 +29,9 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     Parameters
     ----------
     classes
-        The two labels, declared by the user: discovering them in the data would be a release.
+        The two labels, both text or both numbers, declared by the user: discovering them in the
+        data would be a release. None takes a column of numbers or booleans as 0 and 1, says so, and
+        refuses labels of any other type.
     epsilon, delta
         The privacy parameters. There is no default.
     guarantee
@@ -55,7 +61,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     coef_std_, intercept_std_
         The same through sampling and privacy noise together, as ``conf_int`` uses it.
     notes_
-        What was decided on released numbers.
+        What was assumed of the labels, and decided on released numbers.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
     classes_
@@ -67,9 +73,10 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     -----
     *Guarantee.* As for ``LinearRegression``.
 
-    *Edge cases.* A record whose label is not declared is void, and nothing is said about it. A row
-    with a missing value and no constant in ``missing`` has the score and probabilities NaN;
-    ``predict`` must name a class and names the first, and ``score`` counts that as the prediction.
+    *Edge cases.* A record whose label is not declared is void, and nothing is said about it. Where
+    classes are numbers, text counts as the number that it spells. A row with a missing value and no
+    constant in ``missing`` has the score and probabilities NaN; ``predict`` must name a class and
+    names the first, and ``score`` counts that as the prediction.
 
     Examples
     --------
@@ -85,21 +92,22 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def _loss(self) -> Loss:
         return Logistic()
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit privately.
+    def _labels(self, y: Any) -> tuple[Any, Any]:
+        if self._classes() is None:
+            check_plain_labels(y)
+        return self._declared()
 
-        Parameters
-        ----------
-        X
-            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
-        y
-            One of the two declared labels per row; None takes the column of X that the schema
-            declares.
-        """
+    def _classes(self) -> Any:
+        """Return the classes as they were declared, directly or in the schema, if they were."""
         schema = self._given_schema()
-        classes = self.classes if schema is None else schema.classes
+        return self.classes if schema is None else schema.classes
+
+    def _declared(self) -> tuple[Any, Any]:
+        classes = self._classes()
+        if classes is None:
+            return ASSUMED
         try:
-            declared = (0, 1) if classes is None else tuple(classes)
+            declared = tuple(classes)
         except TypeError:
             declared = ()
         if len(declared) != 2 or declared[0] == declared[1]:
@@ -111,8 +119,24 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
                 f"classes must be two different labels, such as (0, 1); got {classes!r}."
                 + (more if len(declared) > 2 else "")
             )
-        self._fit(X, y, classes=declared)
-        self.classes_ = np.array(declared)
+        return declared[0], declared[1]
+
+    def _assumptions(self) -> tuple[str, ...]:
+        return (CLASSES_ASSUMED,) if self._classes() is None else ()
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit privately.
+
+        Parameters
+        ----------
+        X
+            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
+        y
+            One of the two labels per row: a typed column, or with ``classes`` any sequence. None
+            takes the column of X that the schema declares.
+        """
+        self._fit(X, y)
+        self.classes_ = np.array(self._declared())
         return self
 
     def decision_function(self, X: Any) -> FloatArray:

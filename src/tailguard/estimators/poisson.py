@@ -103,7 +103,12 @@ class PoissonRegression(PrivateRegression):
     def predict(self, X: Any, *, exposure: Any = None) -> FloatArray:
         """Predict the mean count at exposure 1, or at the given exposures."""
         rate = super().predict(X)
-        return rate if exposure is None else rate * to_vector(exposure, "exposure")
+        if exposure is None:
+            return rate
+        observed = to_vector(exposure, "exposure", n_rows=len(rate))
+        with np.errstate(all="ignore"):
+            counts: FloatArray = rate * observed
+        return counts
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of deviance explained; not private: it reads ``y`` without noise."""

@@ -108,7 +108,7 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     n_nonzero
         How many columns are kept; the intercept is not counted.
     classes
-        The two labels, declared by the user: discovering them in the data would be a release.
+        The two labels, declared by the user, as for ``LogisticRegression``.
     epsilon, delta
         The privacy parameters. There is no default.
     guarantee

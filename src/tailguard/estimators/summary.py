@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "CLASSES_ASSUMED",
     "INTERVAL",
     "NOISE_NOTE",
     "coefficient_rows",
     "interval_cells",
+    "note_line",
     "shown_rows",
     "summary_notes",
     "summary_table",
@@ -22,6 +24,8 @@ NOISE_NOTE = (
 INTERVAL = "95 % interval"
 INTERVAL_NOTE = f"{INTERVAL}: for sampling and privacy noise together, as conf_int() gives it"
 LEVEL = 0.95
+CLASSES_ASSUMED = "classes assumed 0 and 1; other labels count as missing"
+"""What notes, summary and certificate say where nobody declared the classes."""
 
 
 def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
@@ -31,7 +35,7 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     --------
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
-    >>> model = model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    >>> model = model.fit(np.arange(100.0)[:, None], np.arange(100.0))
     >>> [name for name, _, _ in coefficient_rows(model)]
     ['x0', '(intercept)']
     """
@@ -71,10 +75,21 @@ def summary_notes(model: Any) -> list[str]:
     --------
     >>> import tailguard as tg
     >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
-    >>> len(summary_notes(model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)))
+    >>> len(summary_notes(model.fit(np.arange(100.0)[:, None], np.arange(100.0))))
     1
     """
     return [NOISE_NOTE] + [INTERVAL_NOTE] * (interval_cells(model, 1) is not None)
+
+
+def note_line(note: str) -> str:
+    """Say of one of a model's notes where it comes from.
+
+    Examples
+    --------
+    >>> note_line("no scale was seen")
+    'decided on released numbers: no scale was seen'
+    """
+    return note if note == CLASSES_ASSUMED else f"decided on released numbers: {note}"
 
 
 def shown_rows(model: Any) -> list[int]:
@@ -101,7 +116,8 @@ def summary_table(model: Any) -> str:
     --------
     >>> import tailguard as tg
     >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
-    >>> print(model.fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50).summary())  # doctest: +ELLIPSIS
+    >>> model = model.fit(np.arange(100.0)[:, None], np.arange(100.0))
+    >>> print(model.summary())  # doctest: +ELLIPSIS
     LinearRegression, n = 100, mode: simulation: NOT PRIVATE
     ...
     """
@@ -126,7 +142,8 @@ def summary_table(model: Any) -> str:
 
 
 def _declared(model: Any) -> list[str]:
-    """Say which constants stand for missing cells, where some do."""
+    """Say what stands for missing cells and which classes were assumed, where either is so."""
     names = tuple(name for name, _, _ in coefficient_rows(model))
     declared = model._fill().describe(names)
-    return [f"missing cells are taken as: {declared}"] if declared else []
+    lines = [f"missing cells are taken as: {declared}"] if declared else []
+    return lines + [CLASSES_ASSUMED] * (CLASSES_ASSUMED in model.notes_)

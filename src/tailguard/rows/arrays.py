@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import FloatArray, IntArray, RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.missing import Fill
-from tailguard.tables import column_names, to_matrix, to_vector
+from tailguard.tables import column_names, encode_labels, to_matrix, to_vector
 
 from .base import Rows, resolve_threads
-from .labels import encode_labels
 
 __all__ = ["ArrayRows", "make_rows"]
 
@@ -55,7 +53,7 @@ class ArrayRows:
     Examples
     --------
     >>> from tailguard.kernels.counts import CountBelow
-    >>> rows = ArrayRows([[1.0], [2.0], [np.nan]])
+    >>> rows = ArrayRows(np.array([[1.0], [2.0], [np.nan]]))
     >>> rows.reduce(CountBelow(thresholds=[1.5], columns=(0,), paired=False, multiplier=1))
     array([1])
     """
@@ -73,7 +71,7 @@ class ArrayRows:
         matrix = to_matrix(features)
         self.n_rows, self.n_features = matrix.shape
         self.feature_names = column_names(features) if feature_names is None else feature_names
-        self._fill = Fill.of(missing, self.n_features, self.feature_names).checked_for(matrix)
+        self._fill = Fill.of(missing, self.n_features, self.feature_names)
         target_values = self._column("y", target)
         if target_values is not None and valid_target is not None:
             with np.errstate(all="ignore"):
@@ -81,9 +79,7 @@ class ArrayRows:
         self._records = RecordBlock(matrix, target_values, self._column("offset", offset))
 
     def _column(self, name: str, values: Any) -> FloatArray | None:
-        if values is None:
-            return None
-        return _one_per_row(name, to_vector(values, name), self.n_rows)
+        return None if values is None else to_vector(values, name, n_rows=self.n_rows)
 
     def __repr__(self) -> str:
         return f"ArrayRows(n_rows={self.n_rows}, n_features={self.n_features})"
@@ -159,18 +155,10 @@ def make_rows(
     """
     if y is not None and classes is not None:
         y = encode_labels(y, classes)
-    offset = None
+    features, offset = to_matrix(X), None
     if exposure is not None:
+        observed = to_vector(exposure, "exposure", n_rows=len(features))
         with np.errstate(all="ignore"):
-            offset = np.log(_one_per_row("exposure", to_vector(exposure, "exposure"), len(X)))
+            offset = np.log(observed)
     valid_target = None if loss is None else loss.valid_target
-    return ArrayRows(X, y, offset, valid_target, missing=missing)
-
-
-def _one_per_row(name: str, vector: FloatArray, n_rows: int) -> FloatArray:
-    """Return a column, refusing one of another length than the features."""
-    if len(vector) != n_rows:
-        raise InputError(
-            f"{name} must have one entry per row of X; got {len(vector)} entries for {n_rows} rows."
-        )
-    return vector
+    return ArrayRows(features, y, offset, valid_target, column_names(X), missing)

@@ -348,7 +348,7 @@ class Solution:
     --------
     >>> import tailguard as tg
     >>> solution = tg.minimize(
-    ...     tg.losses.Squared(), [[0.0], [1.0]] * 50, [0.0, 1.0] * 50, guarantee=tg.GDP(1.0),
+    ...     tg.losses.Squared(), np.eye(100)[:, :1], np.ones(100), guarantee=tg.GDP(1.0),
     ...     constraint=tg.sets.L2Ball(2.0), random_state=0,
     ... )
     >>> solution.coef.shape

@@ -32,7 +32,7 @@ class Solved:
     --------
     >>> import tailguard as tg
     >>> solved = tg.minimize(
-    ...     tg.losses.Squared(), [[0.0], [1.0]] * 50, [0.0, 1.0] * 50, guarantee=tg.GDP(1.0),
+    ...     tg.losses.Squared(), np.eye(100)[:, :1], np.ones(100), guarantee=tg.GDP(1.0),
     ...     constraint=tg.sets.L2Ball(2.0), random_state=0,
     ... )
     >>> solved.certificate.mode
@@ -59,9 +59,16 @@ class Solved:
 
 
 def solve(
-    problem: Problem, gate: Gate, *, guarantee: Guarantee, solver: str | Solver = "auto"
+    problem: Problem,
+    gate: Gate,
+    *,
+    guarantee: Guarantee,
+    solver: str | Solver = "auto",
+    assumptions: tuple[str, ...] = (),
 ) -> Solved:
     """Plan, set the whole planned spend aside, run, certify.
+
+    ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's.
 
     *Edge cases.* A solver that was made with ``unsafe_reproduction=True`` and promises nothing is
     refused, unless ``guarantee`` says that too.
@@ -88,4 +95,4 @@ def solve(
         warn_before_spending(*plan.warnings, *weak_promise(guarantee, problem.n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         solution = chosen.run(plan, gate)
-    return Solved(solution, gate.certificate(assumptions=plan.assumptions))
+    return Solved(solution, gate.certificate(assumptions=(*assumptions, *plan.assumptions)))

@@ -1,0 +1,17 @@
+"""Numbers out of arrays and tables, judged by their types and never by their values."""
+
+from tailguard.tables.columns import cells_of
+from tailguard.tables.kinds import column_names, type_word
+from tailguard.tables.labels import check_plain_labels, encode_labels
+from tailguard.tables.matrices import to_matrix, to_matrix_or_vector, to_vector
+
+__all__ = [
+    "cells_of",
+    "check_plain_labels",
+    "column_names",
+    "encode_labels",
+    "to_matrix",
+    "to_matrix_or_vector",
+    "to_vector",
+    "type_word",
+]

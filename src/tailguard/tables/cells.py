@@ -1,0 +1,126 @@
+"""One cell at a time, as a number or as a text; whatever is neither is missing.
+
+A cell is judged by its exact type, and no method of a type that is not listed here is run: code
+that came with a record could raise, warn, or change another record. So what a cell is decides about
+this cell alone.
+"""
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.quiet import quietly
+
+__all__ = ["cell_numbers", "cell_texts"]
+
+FloatArray = NDArray[np.float64]
+
+# Readers of CSV files take these for booleans, in any case of letters.
+TRUTH = {"true": 1.0, "false": 0.0}
+
+
+def cell_numbers(cells: Iterable[Any]) -> FloatArray:
+    """Return cells as numbers, NaN where a cell is none.
+
+    Numbers are those of Python, NumPy, ``decimal`` and ``fractions``, unless they have an imaginary
+    part; text that ``float`` takes; and the words true and false, as a column of booleans turns
+    into text where one of its cells is no boolean. A list, a tuple or an array of one number counts
+    as that number.
+
+    Examples
+    --------
+    >>> cell_numbers([2, "2.5", "True", None, "two", [4.0], 10**400])
+    array([2. , 2.5, 1. , nan, nan, 4. , inf])
+    """
+    listed = list(cells)
+    with quietly():
+        return np.fromiter(map(_number, listed), np.float64, len(listed))
+
+
+def cell_texts(cells: Iterable[Any]) -> list[str | None]:
+    """Return cells as text, None where a cell is none; bytes are decoded.
+
+    Examples
+    --------
+    >>> cell_texts(["yes", b"no", 1, None, ["yes"]])
+    ['yes', 'no', None, None, 'yes']
+    """
+    return [_text(_unpacked(cell)) for cell in cells]
+
+
+def _number(cell: Any) -> float:
+    """Return one cell as a number; a failure, as of text that is no number, concerns it alone."""
+    if type(cell) is float:
+        return cell
+    try:
+        cell = _unpacked(cell)
+        read = READERS.get(id(type(cell)))
+        return np.nan if read is None else read(cell)
+    except Exception:
+        return np.nan
+
+
+def _unpacked(cell: Any) -> Any:
+    """Return the one entry of a list, a tuple or an array, and any other cell as it is."""
+    kind = type(cell)
+    if kind is np.ndarray:
+        return cell.item() if cell.size == 1 else None
+    if kind is list or kind is tuple:
+        return cell[0] if len(cell) == 1 else None
+    return cell
+
+
+def _text(cell: Any) -> str | None:
+    if id(type(cell)) in TEXTS:
+        return str(cell)
+    return cell.decode(errors="replace") if id(type(cell)) in CODED else None
+
+
+def _of_text(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return TRUTH.get(text.lower(), np.nan)
+
+
+def _of_bytes(coded: bytes) -> float:
+    return _of_text(coded.decode(errors="replace"))
+
+
+def _of_integer(whole: int) -> float:
+    """Return a whole number as a float: infinite beyond the floats, as its digits are as text."""
+    try:
+        return float(whole)
+    except OverflowError:
+        return np.inf if whole > 0 else -np.inf
+
+
+def _of_complex(number: complex) -> float:
+    return float(number.real) if number.imag == 0.0 else np.nan
+
+
+def _of_fraction(ratio: Fraction) -> float:
+    above, below = ratio.numerator, ratio.denominator
+    return above / below if type(above) is type(below) is int else np.nan
+
+
+def _scalars(kinds: str) -> list[type]:
+    """Return NumPy's types of scalars of these kinds."""
+    return [kind for kind in set(np.sctypeDict.values()) if np.dtype(kind).kind in kinds]
+
+
+# Keyed by identity: to look a class up by itself would run the hash of its own class.
+TEXTS = {id(kind) for kind in (str, np.str_)}
+CODED = {id(kind) for kind in (bytes, np.bytes_)}
+READERS: dict[int, Callable[[Any], float]] = {
+    **{id(kind): float for kind in (bool, float, Decimal, *_scalars("biuf"))},
+    **dict.fromkeys(TEXTS, _of_text),
+    **dict.fromkeys(CODED, _of_bytes),
+    **{id(kind): _of_complex for kind in (complex, *_scalars("c"))},
+    id(int): _of_integer,
+    id(Fraction): _of_fraction,
+}

@@ -1,0 +1,86 @@
+"""One column of any library: of which kind its type is, and its cells as numbers.
+
+Types that libraries fall back on where one cell fits no other (text, objects, wide integers, nulls)
+are read cell by cell: such a type says what one record holds, so to refuse it would tell. Types
+that somebody declared (categories, dates, lists) are refused by one sentence.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import of_arrow, of_numpy, of_pandas, of_polars
+from .cells import cell_numbers
+from .kinds import NUMBERS, Kind, is_a, is_column, refused
+
+__all__ = ["cells_of", "kind_of", "numbers_of", "type_of"]
+
+FloatArray = NDArray[np.float64]
+
+
+def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
+    """Say by its type how a column is read: as numbers, cell by cell, or by declared levels.
+
+    Examples
+    --------
+    >>> kind_of(np.zeros(2), "y"), kind_of(np.array(["no", "yes"]), "y"), kind_of([0, 1], "y")
+    ('numbers', 'cells', 'cells')
+    """
+    if isinstance(column, list):
+        return "cells"
+    kind: Kind | None = _library(column).kind(column)
+    if kind is None:
+        raise refused(where, type_of(column), allowed)
+    return kind
+
+
+def numbers_of(column: Any, where: str) -> FloatArray:
+    """Return a column as floats, NaN where a cell is missing or no number.
+
+    Examples
+    --------
+    >>> numbers_of(np.array(["1", "2.5", "?"]), "y")
+    array([1. , 2.5, nan])
+    """
+    kind = kind_of(column, where)
+    if kind == "levels":
+        raise refused(where, type_of(column))
+    if kind == "cells":
+        floats = cell_numbers(cells_of(column))
+        return floats.reshape(column.shape) if isinstance(column, np.ndarray) else floats
+    read: FloatArray = _library(column).numbers(column)
+    return read
+
+
+def cells_of(column: Any) -> list[Any]:
+    """Return a column's cells as Python objects, Arrow's text as bytes; of levels, each cell's.
+
+    Examples
+    --------
+    >>> cells_of(np.array(["no", "yes"]))
+    ['no', 'yes']
+    """
+    return column if isinstance(column, list) else list(_library(column).cells(column))
+
+
+def type_of(column: Any) -> Any:
+    """Return a column's type: its class where that says more than the type of its cells.
+
+    Examples
+    --------
+    >>> type_of(np.zeros(2)), type_of([0, 1])
+    (dtype('float64'), 'list')
+    """
+    if isinstance(column, list) or is_a(column, "pandas", "MultiIndex"):
+        return type(column).__name__
+    return column.type if _library(column) is of_arrow else column.dtype
+
+
+def _library(column: Any) -> Any:
+    """Return the module that reads such columns."""
+    if is_a(column, "polars", "Series"):
+        return of_polars
+    if is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray"):
+        return of_arrow
+    return of_pandas if is_column(column) else of_numpy

@@ -1,0 +1,130 @@
+"""What a table, a column and a type are; what cannot be read is refused by its type.
+
+Libraries that the user did not load are not loaded here.
+"""
+
+import re
+import sys
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tailguard.checks import InputError
+
+__all__ = [
+    "NUMBERS",
+    "Kind",
+    "column_names",
+    "is_a",
+    "is_column",
+    "refused",
+    "table_columns",
+    "type_word",
+]
+
+Kind: TypeAlias = Literal["numbers", "cells", "levels"]
+"""How a column is read: at once, cell by cell, or by the levels that somebody declared."""
+
+COLUMN_KINDS = (
+    ("pandas", "Series"),
+    ("pandas", "Index"),
+    ("pandas.api.extensions", "ExtensionArray"),
+    ("polars", "Series"),
+    ("pyarrow", "ChunkedArray"),
+    ("pyarrow", "Array"),
+)
+TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
+NUMBERS = "real numbers, integers or booleans"
+# A type that is refused -> what to do instead; the first that fits.
+REMEDIES = (
+    ("categor|dictionary|enum", "give each level that you declare a column of zeros and ones"),
+    ("date|time|duration|period|interval", "give it as a number, such as days since a public date"),
+    ("sparse", "make it dense first"),
+    ("list|array|struct|map|multi", "give each of its entries a column"),
+    ("", "convert it to one of these first"),
+)
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of a table's columns if all of them are strings.
+
+    Examples
+    --------
+    >>> column_names(np.zeros((2, 3))) is None
+    True
+    """
+    if is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch"):
+        names = tuple(X.schema.names)
+    elif is_a(X, "pandas", "DataFrame") or is_a(X, "polars", "DataFrame"):
+        names = tuple(X.columns)
+    else:
+        return None
+    if len(set(names)) < len(names):
+        raise InputError(f"X must have column names that differ; got {list(names)}.")
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def is_a(value: Any, library: str, kind: str) -> bool:
+    """Whether ``value`` is of a class of a library that the user has loaded.
+
+    Examples
+    --------
+    >>> is_a(np.zeros(2), "numpy", "ndarray")
+    True
+    """
+    module = sys.modules.get(library)
+    return module is not None and isinstance(value, getattr(module, kind, ()))
+
+
+def table_columns(X: Any) -> list[tuple[Any, Any]] | None:
+    """List names and columns of a table; None for anything else.
+
+    Examples
+    --------
+    >>> table_columns(np.zeros((2, 3))) is None
+    True
+    """
+    if is_a(X, "pandas", "DataFrame"):
+        return [(label, X.iloc[:, j]) for j, label in enumerate(X.columns)]
+    if is_a(X, "polars", "DataFrame"):
+        return [(column.name, column) for column in X.get_columns()]
+    if is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch"):
+        return list(zip(X.schema.names, X.columns, strict=True))
+    return None
+
+
+def is_column(values: Any) -> bool:
+    """Whether something is one column of pandas, polars or pyarrow.
+
+    Examples
+    --------
+    >>> is_column(np.zeros(2))
+    False
+    """
+    return any(is_a(values, library, kind) for library, kind in COLUMN_KINDS)
+
+
+def type_word(dtype: Any) -> str:
+    """Name a type without widths, units and fields: these may have come from values.
+
+    Examples
+    --------
+    >>> type_word(np.dtype("<U32")), type_word(np.dtype("M8[ns]")), type_word("list")
+    ('text', 'datetime64', 'list')
+    """
+    text = TEXT_KINDS.get(getattr(dtype, "kind", "")) if isinstance(dtype, np.dtype) else None
+    found = re.match(r"\w+", str(dtype))
+    return text or (found.group() if found else type(dtype).__name__)
+
+
+def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
+    """Return the sentence that refuses a type and says what to do instead.
+
+    Examples
+    --------
+    >>> print(refused("y", np.dtype("M8[D]"), allowed="numbers"))
+    y must hold numbers; got datetime64: give it as a number, such as days since a public date.
+    """
+    word = type_word(dtype)
+    remedy = next(remedy for pattern, remedy in REMEDIES if re.search(pattern, word.lower()))
+    return InputError(f"{where} must hold {allowed}; got {word}: {remedy}.")

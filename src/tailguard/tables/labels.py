@@ -1,0 +1,116 @@
+"""Labels as numbers: their places among classes, which are never looked up in the data.
+
+Where classes are declared, text and objects are read cell by cell, since one cell that is no number
+turns a column of numbers into these. Refused is a type that contradicts the declaration, and, where
+nothing is declared, every type but numbers.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError
+
+from .cells import cell_numbers, cell_texts
+from .columns import cells_of, kind_of, numbers_of, type_of
+from .kinds import Kind, is_a, type_word
+from .matrices import one_column
+
+__all__ = ["check_plain_labels", "encode_labels"]
+
+FloatArray = NDArray[np.float64]
+
+LABELS = "text, integers, real numbers or booleans"
+
+
+def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
+    """Return the place of each label among ``classes``, and NaN for what is not among them.
+
+    The classes are all text or all numbers. An undeclared or missing label makes its record void.
+    With numbers, text is read as the number that it spells. Columns of numbers are refused for
+    classes of text, and polars' categories for classes of numbers.
+
+    Examples
+    --------
+    >>> encode_labels(["yes", "no", "perhaps", None], classes=("no", "yes"))
+    array([ 1.,  0., nan, nan])
+    """
+    declared = _declared(classes)
+    labels = _texts(y) if isinstance(declared[0], str) else _numbers(y).tolist()
+    places = {label: float(place) for place, label in enumerate(declared)}
+    return np.array([places.get(label, np.nan) for label in labels], dtype=np.float64)
+
+
+def check_plain_labels(y: Any) -> None:
+    """Refuse labels that are no numbers by their type, where no classes are declared.
+
+    Examples
+    --------
+    >>> check_plain_labels(np.array([0, 1, 1]))
+    >>> check_plain_labels(np.array(["no", "yes"]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tailguard.checks.InputError: y must hold integers, real numbers or booleans unless classes ...
+    """
+    column, where, kind = _labels(y)
+    if kind != "numbers":
+        raise InputError(
+            f"{where} must hold integers, real numbers or booleans unless classes are declared, "
+            f"such as classes=('no', 'yes'); got {type_word(type_of(column))}."
+        )
+
+
+def _declared(classes: Sequence[Any]) -> list[Any]:
+    """Return declared labels: different, and all text or all finite numbers."""
+    given = _plain(classes)
+    texts, numbers = cell_texts(given), cell_numbers(given)
+    labels: list[Any] = texts if None not in texts else numbers.tolist()
+    if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
+        raise InputError(f"classes must be all text or all finite numbers; got {given!r}.")
+    if len(set(labels)) < max(2, len(labels)):
+        raise InputError(
+            f"classes must be at least two different labels; got {len(labels)}, of which "
+            f"{len(set(labels))} are different."
+        )
+    return labels
+
+
+def _plain(labels: Any) -> list[Any]:
+    """Return declared labels as a list of Python objects."""
+    for method in ("to_pylist", "to_list"):
+        if hasattr(labels, method):
+            return list(getattr(labels, method)())
+    if hasattr(labels, "__array__"):
+        return list(np.asarray(labels).tolist())
+    return list(labels)
+
+
+def _labels(y: Any) -> tuple[Any, str, Kind]:
+    """Return the column of labels, what to call it, and the kind of its type."""
+    where, column = one_column(y, "y")
+    return column, where, kind_of(column, where, LABELS)
+
+
+def _texts(y: Any) -> list[str | None]:
+    column, where, kind = _labels(y)
+    if kind == "numbers":
+        raise _other_type(where, column, "text", "numbers, such as classes=(0, 1)")
+    return cell_texts(cells_of(column))
+
+
+def _numbers(y: Any) -> FloatArray:
+    column, where, kind = _labels(y)
+    if kind != "levels":
+        return numbers_of(column, where)
+    if is_a(column, "polars", "Series"):  # whose categories are text, whatever they hold
+        raise _other_type(where, column, "numbers", "text, such as classes=('no', 'yes')")
+    return cell_numbers(cells_of(column))
+
+
+def _other_type(where: str, column: Any, declared: str, remedy: str) -> InputError:
+    """Return the sentence that refuses labels of another type than the classes."""
+    return InputError(
+        f"{where} must hold {declared} where classes are {declared}; got "
+        f"{type_word(type_of(column))}: declare classes that are {remedy}."
+    )

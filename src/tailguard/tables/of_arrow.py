@@ -1,0 +1,91 @@
+"""Columns of pyarrow, chunked or not. It is loaded by the user already, and never by us."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cells import cell_numbers
+from .kinds import Kind
+
+__all__ = ["cells", "kind", "kind_of_type", "numbers"]
+
+FloatArray = NDArray[np.float64]
+
+TEXT = {"string", "large_string", "string_view"}
+BYTES = {"binary", "large_binary", "binary_view"}
+
+
+def kind(column: Any) -> Kind | None:
+    """Say how a column is read by its type; None where it is refused.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> kind(pa.array([1.5])), kind(pa.array(["a"])), kind(pa.array([[1]]))
+    ('numbers', 'cells', None)
+    """
+    return kind_of_type(column.type)
+
+
+def kind_of_type(arrow: Any) -> Kind | None:
+    """Say how Arrow's types are read; one without a single value says nothing, so by its cells.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> kind_of_type(pa.null()), kind_of_type(pa.dictionary(pa.int8(), pa.string()))
+    ('cells', 'levels')
+    """
+    from pyarrow import types  # noqa: PLC0415
+
+    if types.is_dictionary(arrow):
+        return None if kind_of_type(arrow.value_type) is None else "levels"
+    if types.is_null(arrow) or types.is_fixed_size_binary(arrow) or str(arrow) in TEXT | BYTES:
+        return "cells"
+    plain = types.is_boolean(arrow) or types.is_integer(arrow) or types.is_floating(arrow)
+    return "numbers" if plain or types.is_decimal(arrow) else None
+
+
+def numbers(column: Any) -> FloatArray:
+    """Return a column of numbers as floats: float32 as it is.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> numbers(pa.array([1, None]))
+    array([ 1., nan])
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_decimal(column.type):
+        return cell_numbers(column.to_pylist())  # a cast rounds by the scale of the widest cell
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    if not pa.types.is_float32(column.type):
+        column = column.cast(pa.float64(), safe=False)  # a safe cast may refuse large integers
+    floats: FloatArray = column.to_numpy(zero_copy_only=False)  # a null becomes NaN
+    return floats
+
+
+def cells(column: Any) -> list[Any]:
+    """Return the cells as Python objects, text as bytes: pyarrow raises where these are no text.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> cells(pa.array(["a", None, "b"]).dictionary_encode())
+    [b'a', None, b'b']
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_dictionary(column.type):
+        found: list[Any] = []
+        for part in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            levels = cells(part.dictionary)
+            places = part.indices.to_pylist()
+            found += [None if place is None else levels[place] for place in places]
+        return found
+    if str(column.type) in TEXT:
+        column = column.cast(pa.large_binary())
+    return list(column.to_pylist())

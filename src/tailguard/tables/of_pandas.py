@@ -1,0 +1,88 @@
+"""Columns of pandas: series, indices and bare arrays. It is loaded by the user already."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import of_arrow, of_numpy
+from .kinds import Kind, is_a
+
+__all__ = ["cells", "kind", "numbers"]
+
+FloatArray = NDArray[np.float64]
+
+
+def kind(column: Any) -> Kind | None:
+    """Say how a column is read by its type; None where it is refused.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> kind(pd.Series([1.5])), kind(pd.Series(["a"])), kind(pd.to_datetime(["2020-01-01"]))
+    ('numbers', 'cells', None)
+    """
+    dtype = column.dtype
+    if is_a(column, "pandas", "MultiIndex") or is_a(dtype, "pandas", "SparseDtype"):
+        return None
+    if is_a(dtype, "pandas", "CategoricalDtype"):
+        return None if kind(dtype.categories) is None else "levels"
+    if is_a(dtype, "pandas", "StringDtype"):
+        return "cells"
+    if is_a(dtype, "pandas", "ArrowDtype"):
+        return of_arrow.kind_of_type(dtype.pyarrow_dtype)
+    found = of_numpy.kind_of_dtype(dtype)
+    plain = isinstance(dtype, np.dtype) or _wraps_numpy(column)
+    return found if plain or found == "numbers" else None
+
+
+def numbers(column: Any) -> FloatArray:
+    """Return a column of numbers as floats: float32 as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> numbers(pd.Series([1, None], dtype="Int64"))
+    array([ 1., nan])
+    """
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) or _wraps_numpy(column):
+        return of_numpy.numbers(np.asarray(column))
+    if _holds_arrow(dtype):
+        return of_arrow.numbers(_arrow(column))
+    single = np.float32 if str(dtype) == "Float32" else np.float64
+    floats: FloatArray = column.to_numpy(dtype=single, na_value=np.nan)
+    return floats
+
+
+def cells(column: Any) -> list[Any]:
+    """Return the cells as Python objects, Arrow's text as bytes; of categories, each cell's level.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cells(pd.Series(["a", 2, None], dtype="category"))
+    ['a', 2, None]
+    """
+    dtype = column.dtype
+    if is_a(dtype, "pandas", "CategoricalDtype"):
+        levels = cells(dtype.categories)
+        codes = getattr(column, "array", column).codes
+        return [None if code < 0 else levels[code] for code in codes]
+    if _holds_arrow(dtype):
+        return of_arrow.cells(_arrow(column))
+    # Not by to_numpy, which may look for missing cells by comparing them.
+    return list(np.asarray(column, dtype=object).tolist())
+
+
+def _wraps_numpy(column: Any) -> bool:
+    return is_a(column, "pandas.arrays", "NumpyExtensionArray")
+
+
+def _holds_arrow(dtype: Any) -> bool:
+    text = is_a(dtype, "pandas", "StringDtype") and dtype.storage == "pyarrow"
+    return text or is_a(dtype, "pandas", "ArrowDtype")
+
+
+def _arrow(column: Any) -> Any:
+    return getattr(column, "array", column).__arrow_array__()

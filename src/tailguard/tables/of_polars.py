@@ -1,0 +1,61 @@
+"""Columns of polars. It is loaded by the user already, and never by us."""
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cells import cell_numbers
+from .kinds import Kind
+
+__all__ = ["cells", "kind", "numbers"]
+
+FloatArray = NDArray[np.float64]
+
+
+def kind(column: Any) -> Kind | None:
+    """Say how a column is read by its type; None where it is refused.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> kind(pl.Series([1.5])), kind(pl.Series(["a"])), kind(pl.Series([[1]]))
+    ('numbers', 'cells', None)
+    """
+    polars, dtype = sys.modules["polars"], column.dtype
+    if dtype in (polars.Categorical, polars.Enum):
+        return "levels"
+    if dtype in (polars.String, polars.Binary, polars.Object, polars.Null):
+        return "cells"
+    return "numbers" if dtype.is_numeric() or dtype == polars.Boolean else None
+
+
+def numbers(column: Any) -> FloatArray:
+    """Return a column of numbers as floats: float32 as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> numbers(pl.Series([1, None]))
+    array([ 1., nan])
+    """
+    polars = sys.modules["polars"]
+    if column.dtype.is_decimal():
+        return cell_numbers(column.to_list())  # a cast rounds by the scale of the widest cell
+    if column.dtype != polars.Float32:
+        column = column.cast(polars.Float64)
+    floats: FloatArray = column.to_numpy()  # a null becomes NaN
+    return floats
+
+
+def cells(column: Any) -> list[Any]:
+    """Return the cells as Python objects; of categories, each cell's level.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> cells(pl.Series(["a", None]))
+    ['a', None]
+    """
+    return list(column.to_list())

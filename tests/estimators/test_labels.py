@@ -1,0 +1,126 @@
+"""Labels at the public names: declared, or assumed and said so, or refused and nothing is spent."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import tailguard as tg
+from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.certificate import Certificate
+
+MODELS = [tg.LogisticRegression, tg.SparseLogisticRegression]
+BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
+ASSUMED = "classes assumed 0 and 1; other labels count as missing"
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
+def data(n_rows=400):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 2))
+    return X, (X[:, 0] + rng.logistic(size=n_rows) > 0).astype(int)
+
+
+@every_model
+@pytest.mark.parametrize("kind", [int, bool, float, np.float32, "Int64", "boolean"])
+def test_without_classes_numbers_are_0_and_1_and_everything_says_so(model, kind):
+    X, y = data()
+    fitted = model(**BUDGET).fit(X, pd.Series(y).astype(kind))
+    declared = model(classes=(0, 1), **BUDGET).fit(X, y)
+    np.testing.assert_array_equal(fitted.coef_, declared.coef_)
+    assert fitted.classes_.tolist() == [0, 1]
+    assert fitted.get_params()["classes"] is None
+    assert fitted.notes_ == (ASSUMED, *declared.notes_)
+    assert ASSUMED in fitted.certificate_.assumptions_for_accuracy
+    for page in (fitted.certificate_.to_text(), fitted.certificate_.to_html()):
+        assert ASSUMED in " ".join(page.split())
+    assert ASSUMED in fitted.summary().splitlines()
+    assert f"  {ASSUMED}" in fitted.explain().splitlines()
+    for said in (declared.summary(), declared.explain(), declared.certificate_.to_json()):
+        assert "assumed 0 and 1" not in said
+
+
+def test_a_certificate_that_says_so_is_read_back():
+    X, y = data()
+    certificate = tg.LogisticRegression(**BUDGET).fit(X, y).certificate_
+    again = Certificate.from_dict(json.loads(certificate.to_json()))
+    assert again == certificate
+
+
+@every_model
+def test_other_numbers_count_as_missing_where_nothing_is_declared(model):
+    X, y = data()
+    void = X.copy()
+    void[y == 0] = np.nan
+    other = model(**BUDGET).fit(X, np.where(y == 1, 1, -1))
+    expected = model(**BUDGET).fit(void, y)
+    np.testing.assert_array_equal(other.coef_, expected.coef_)
+
+
+WORDS = {
+    "numpy": np.asarray,
+    "objects": lambda words: words.astype(object),
+    "list": list,
+    "pandas": pd.Series,
+    "pandas category": lambda words: pd.Series(words).astype("category"),
+    "polars": pl.Series,
+    "polars category": lambda words: pl.Series(words).cast(pl.Categorical),
+    "pyarrow": pa.array,
+    "pyarrow dictionary": lambda words: pa.array(words).dictionary_encode(),
+}
+REFUSED = [
+    (None, lambda _, words: words, "unless classes are declared"),
+    (("no", "yes"), lambda numbers, _: numbers, "declare classes that are numbers"),
+    (("no", 1), lambda _, words: words, "all text or all finite numbers"),
+]
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words_are_taken_where_they_are_declared_and_refused_where_nothing_is(kind):
+    X, y = data()
+    words = WORDS[kind](np.array(["no", "yes"])[y])
+    fitted = tg.LogisticRegression(classes=("no", "yes"), **BUDGET).fit(X, words)
+    assert ASSUMED not in fitted.notes_
+    assert set(fitted.predict(X)) == {"no", "yes"}
+    assert clone(fitted).get_params() == fitted.get_params()
+    with pytest.raises(tg.InputError, match=r"unless classes are declared, such as classes="):
+        tg.LogisticRegression(**BUDGET).fit(X, words)
+
+
+@every_model
+@pytest.mark.parametrize(("classes", "choose", "sentence"), REFUSED)
+def test_what_contradicts_the_classes_is_refused_before_anything_is_spent(
+    model, classes, choose, sentence
+):
+    X, y = data()
+    books = MemoryBooks()
+    unfitted = model(classes=classes, epsilon=5.0, delta=1e-5, ledger=books)
+    with pytest.raises(tg.InputError, match=sentence) as refused:
+        unfitted.fit(X, choose(y, np.array(["no", "yes"])[y]))
+    assert str(refused.value).count("\n") == 0
+    assert books.reserved == MemoryBooks().reserved
+    assert not hasattr(unfitted, "classes_")
+
+
+@every_model
+@pytest.mark.parametrize("read", [pd.Series, lambda cells: pl.Series(cells, strict=False)])
+def test_a_label_that_is_no_number_costs_its_own_record_alone(model, read):
+    """One such cell turns a column of numbers into text, which declared numbers are read from."""
+    X, y = data()
+    odd, void = X.copy(), X.copy()
+    void[5] = np.nan
+    labels = read([*y[:5].tolist(), "?", *y[6:].tolist()])
+    fits = [
+        model(classes=(0, 1), **BUDGET).fit(features, target)
+        for features, target in ((odd, labels), (void, y))
+    ]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+def test_a_target_that_is_missing_is_said_first():
+    with pytest.raises(tg.InputError, match="the target y is None"):
+        tg.LogisticRegression(**BUDGET).fit(np.eye(3), None)
