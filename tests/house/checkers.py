@@ -10,7 +10,8 @@ LEVELS = {
     **{"version": 0, "checks": 1, "privacy": 2, "sets": 2, "losses": 2, "noise": 3, "kernels": 3},
     **{"ledger": 3, "report": 3, "rows": 4, "queries": 5, "gate": 6, "solvers": 7, "papers": 8},
     **{"tables": 2, "planning": 10, "estimators": 10, "datasets": 10, "cli": 12, "audit": 12},
-    **{"quiet": 1, "missing": 2, "moments": 2, "means": 9, "baselines": 10, "reproduce": 11},
+    **{"quiet": 1, "machine_code": 1, "missing": 2, "moments": 2, "means": 9},
+    **{"baselines": 10, "reproduce": 11},
     **{"schema": 2, "design": 5},
     **{"__main__": 13},
 }
@@ -95,6 +96,14 @@ def randomness(modules):
         used = {*m.imports.values(), *(m.dotted(node) for node in ast.walk(m.tree))}
         if m.room not in {"noise", "datasets"} and (drawn := list(filter(DRAWS.match, used))):
             yield f"{m.name} may not draw: {drawn}"
+
+
+def kept_code(modules):
+    """Machine code is kept in one place, which follows all of its sources."""
+    for m in modules:
+        for node in ast.walk(m.tree) if m.room != "machine_code" else ():
+            if isinstance(node, ast.keyword) and node.arg == "cache":
+                yield f"{m.name} keeps machine code on line {node.lineno}"
 
 
 def lengths(modules):

@@ -25,6 +25,7 @@ BREACHES = [
     ("wall", "solvers.a", "from tailguard.rows import arrays"),
     ("randomness", "solvers.a", "import numpy as np\nnp.random.default_rng()"),
     ("randomness", "rows.a", "from os import urandom"),
+    ("kept_code", "kernels.a", "from numba import njit\n@njit(cache=True)\ndef f(): ..."),
     ("lengths", "sets.a", "def f():\n" + "    pass\n" * 60),
     ("lengths", "sets.a", "\n" * 401),
     ("empty_inits", "sets", "if True:\n    pass"),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.checks import InputError, check_integer
+from tailguard.machine_code import compiled
 
 from .block import Features, FloatArray, IntArray, RecordBlock
 
@@ -85,7 +86,7 @@ class CountBelow:
 
 @cache
 def _compile(dtype: np.dtype[Any]) -> Callable[..., None]:
-    from numba import njit, types  # noqa: PLC0415 (Numba takes a while to load)
+    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 
     stored = types.float32 if dtype == np.float32 else types.float64
     # Arrays declared as read-only may be either.
@@ -95,10 +96,7 @@ def _compile(dtype: np.dtype[Any]) -> Callable[..., None]:
         *(matrix, vector, vector, types.int64[::1], types.float64[::1], types.boolean),
         types.int64[::1],
     )
-    compiled: Callable[..., None] = njit(signature, cache=True, nogil=True, error_model="numpy")(
-        _count
-    )
-    return compiled
+    return compiled(_count, signature, nogil=True, error_model="numpy")
 
 
 def _count(

@@ -7,9 +7,6 @@ added up from the tile or counted.
 No fast-math flag is set: every test for NaN means what it says. (Even leave to reorder sums would
 turn ``0 * a + 0 * b`` into ``0 * (a + b)``, which may overflow.) A slope is passed by its address,
 so that one compiled pass, kept on disk, serves every loss.
-
-The cache on disk follows this file only: touch it after changing ``tile.py``, ``tile_bounds.py``,
-``vectors.py``, ``lanes.py`` or ``chunks.py``.
 """
 
 from collections.abc import Callable
@@ -18,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, types
+
+from tailguard.machine_code import compiled
 
 from . import tile_bounds, vectors
 from .base import LARGEST_UNITS
@@ -63,10 +62,12 @@ class Limits(NamedTuple):
 _shrink = njit(**OPTIONS)(shrink)
 
 
-@njit(SLOPE, cache=True, **OPTIONS)
-def unit_slope(score: float, target: float, shape: FloatArray) -> float:
-    """Slope of a plain mean of rows."""
+def _unit_slope(score: float, target: float, shape: FloatArray) -> float:
     return 1.0
+
+
+unit_slope = compiled(_unit_slope, SLOPE, **OPTIONS)
+"""Slope of a plain mean of rows."""
 
 
 @njit(**OPTIONS)
@@ -201,8 +202,7 @@ def _compile(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..
         matrix, vector, vector, vector, vector, vector,
         types.FunctionType(SLOPE), types.float64[::1], limits, types.float64, types.int64[::1],
     )  # fmt: skip
-    compiled: Callable[..., None] = njit(signature, cache=True, **OPTIONS)(function)
-    return compiled
+    return compiled(function, signature, **OPTIONS)
 
 
 def sum_chunks(dtype: np.dtype[Any]) -> Callable[..., None]:

@@ -5,9 +5,7 @@ in the first-level cache; nothing of the size of the records is ever stored.
 
 Bits depend on the records of one chunk and group alone: a tile never crosses the end of either.
 
-No fast-math flag is set: every test for NaN means what it says. The cache on disk follows this file
-only: touch it after any change of ``bounded_rows.py``, ``fused.py``, ``tile.py``, ``vectors.py``,
-``lanes.py`` or ``chunks.py``.
+No fast-math flag is set: every test for NaN means what it says.
 """
 
 import math
@@ -17,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types
+
+from tailguard.machine_code import compiled
 
 from . import bounded_rows, fused, vectors
 from .base import LARGEST_UNITS
@@ -158,5 +158,4 @@ def sum_groups(dtype: np.dtype[Any]) -> Callable[..., None]:
         types.int64, types.float64[::1], types.int64, types.int64, types.int64,
         types.float64, types.int64[:, ::1],
     )  # fmt: skip
-    compiled: Callable[..., None] = njit(signature, cache=True, **OPTIONS)(_sum_groups)
-    return compiled
+    return compiled(_sum_groups, signature, **OPTIONS)

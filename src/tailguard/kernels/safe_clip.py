@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
+
+from tailguard.machine_code import compiled
 
 from .block import FloatArray
 
@@ -31,7 +32,6 @@ def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
     return clipped
 
 
-@cache
 def compiled_clip() -> Callable[[FloatArray, float], float]:
     """Return the compiled clip, which works in place and gives the norm before clipping.
 
@@ -43,11 +43,8 @@ def compiled_clip() -> Callable[[FloatArray, float], float]:
     >>> vector
     array([0.6, 0.8])
     """
-    from numba import njit  # noqa: PLC0415 (Numba takes a while to load)
-
-    clip = njit("float64(float64[::1], float64)", cache=True, error_model="numpy", nogil=True)
-    compiled: Callable[[FloatArray, float], float] = clip(_clip_in_place)
-    return compiled
+    signature = "float64(float64[::1], float64)"
+    return compiled(_clip_in_place, signature, error_model="numpy", nogil=True)
 
 
 def _clip_in_place(vector: FloatArray, limit: float) -> float:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
+from tailguard.machine_code import compiled
+
 from .block import Features, FloatArray
 from .tile import OPTIONS, clip, load
 from .vectors import LARGEST_FEATURE
@@ -148,22 +150,18 @@ def standardise(dtype: np.dtype[Any]) -> Callable[..., None]:
     signature = types.void(
         features, KNOWN, KNOWN, KNOWN, KNOWN, shifts, types.boolean, MATRIX, VECTOR, MATRIX
     )
-    return _compile(_standardise, signature)
+    return compiled(_standardise, signature, **OPTIONS)
 
 
 @cache
 def measure() -> Callable[..., None]:
     """Compile the loop that measures mapped rows."""
-    return _compile(_measure, types.void(MATRIX, VECTOR, types.float64, VECTOR, VECTOR))
+    signature = types.void(MATRIX, VECTOR, types.float64, VECTOR, VECTOR)
+    return compiled(_measure, signature, **OPTIONS)
 
 
 @cache
 def climb() -> Callable[..., None]:
     """Compile the loop that finds the factors of a ladder."""
     signature = types.void(VECTOR, VECTOR, VECTOR, types.float64, VECTOR, VECTOR, MATRIX)
-    return _compile(_climb, signature)
-
-
-def _compile(function: Callable[..., None], signature: Any) -> Callable[..., None]:
-    compiled: Callable[..., None] = njit(signature, cache=True, **OPTIONS)(function)
-    return compiled
+    return compiled(_climb, signature, **OPTIONS)

@@ -1,16 +1,19 @@
 """Compile the inner functions of losses with Numba, on first use.
 
-Loading Numba takes about 0.3 s, which ``import tailguard`` need not wait for. A compiled function
-is kept on disk, so that only the first use on a machine compiles.
+Machine code is kept on disk, so that only the first use on a machine compiles.
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
+
+from tailguard.machine_code import compiled
 
 __all__ = ["compile_gradient", "compile_slope"]
 
-Function = TypeVar("Function", bound=Callable[..., object])
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# The "numpy" error model gives infinities where Python raises: a slope never raises.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 
 def compile_slope(function: Function) -> Function:
@@ -24,8 +27,7 @@ def compile_slope(function: Function) -> Function:
     >>> loss.slope_scalar(5.0, 3.0, loss.shape)
     1.0
     """
-    compiled: Function = _compile(function, "float64(float64, float64, float64[::1])")
-    return compiled
+    return compiled(function, "float64(float64, float64, float64[::1])", **OPTIONS)
 
 
 def compile_gradient(function: Function) -> Function:
@@ -38,13 +40,4 @@ def compile_gradient(function: Function) -> Function:
     >>> Multinomial(2).record_gradient(np.zeros(2), np.array([4.0]), 1.0)
     array([ 2., -2.])
     """
-    compiled: Function = _compile(function, "float64[::1](float64[::1], float64[::1], float64)")
-    return compiled
-
-
-@cache
-def _compile(function: Callable[..., object], signature: str) -> Any:
-    from numba import njit  # noqa: PLC0415 (see the module's docstring)
-
-    # The "numpy" error model gives infinities where Python raises: a slope never raises.
-    return njit(signature, cache=True, error_model="numpy", nogil=True)(function)
+    return compiled(function, "float64[::1](float64[::1], float64[::1], float64)", **OPTIONS)

@@ -21,11 +21,13 @@ Steinke 2020 (privacy of the discrete Gaussian).
 """
 
 import math
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tailguard.machine_code import compiled
 from tailguard.noise.gaussian_table import (
     BASE_STD,
     BUCKET_BITS,
@@ -91,12 +93,22 @@ def discrete_gaussian(size: int, levels: int, source: Source) -> IntArray:
     table = gaussian_table()
     words = source.words(size * levels)
     noise = np.empty(size, dtype=np.int64)
-    if _widened_draws(words, table.first_cell, table.upper, noise):
+    if _compiled_draws()(words, table.first_cell, table.upper, noise):
         _settle_ties(words, table, noise, source)
     return noise
 
 
-@njit(cache=True, nogil=True)
+@cache
+def _compiled_draws() -> Callable[[Words, IntArray, Words, IntArray], bool]:
+    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
+
+    # Arrays declared as read-only may be either.
+    words = types.Array(types.uint64, 1, "C", readonly=True)
+    cells = types.Array(types.int64, 1, "C", readonly=True)
+    signature = types.boolean(words, cells, words, types.int64[::1])
+    return compiled(_widened_draws, signature, nogil=True)
+
+
 def _widened_draws(words: Words, first_cell: IntArray, upper: Words, noise: IntArray) -> bool:
     """Fill ``noise``, counting a tie as below its threshold; say whether there was any tie."""
     levels = words.size // max(noise.size, 1)

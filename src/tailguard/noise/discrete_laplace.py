@@ -18,9 +18,9 @@ from decimal import Decimal
 from functools import cache, partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tailguard.machine_code import compiled
 from tailguard.noise.bernoulli import WORD_BITS, binary_digits, settle_tie
 from tailguard.noise.sources import Source, Words
 
@@ -59,11 +59,19 @@ def _fill(noise: IntArray, log2_scale: int, source: Source) -> None:
     """Draw one batch: all first words at once, then the rare coins that need more."""
     thresholds = _thresholds(log2_scale)
     words = source.words(noise.size * 2 * thresholds.size)
-    if _digit_differences(words, thresholds, noise):
+    if _compiled_differences()(words, thresholds, noise):
         _settle(words.reshape(-1, 2, thresholds.size), log2_scale, noise, source)
 
 
-@njit(cache=True, nogil=True)
+@cache
+def _compiled_differences() -> Callable[[Words, Words, IntArray], bool]:
+    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
+
+    words = types.Array(types.uint64, 1, "C", readonly=True)  # or writable
+    signature = types.boolean(words, words, types.int64[::1])
+    return compiled(_digit_differences, signature, nogil=True)
+
+
 def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool:
     """Fill ``noise`` from the digits, a tie being zero; say whether any coin needs more words."""
     overflow = thresholds.size - 1
