@@ -12,7 +12,7 @@ LEVELS = {
     **{"tables": 2, "planning": 10, "estimators": 10, "datasets": 10, "cli": 12, "audit": 12},
     **{"quiet": 1, "machine_code": 1, "missing": 2, "moments": 2, "means": 9},
     **{"baselines": 10, "reproduce": 11},
-    **{"schema": 2, "design": 5},
+    **{"schema": 2, "design": 3},
     **{"__main__": 13},
 }
 LEANS_ONLY_ON = {"datasets": {"checks"}}

@@ -68,7 +68,7 @@ def test_parquet_columns_are_read(parquet_file):
     matrix = read_columns(parquet_file, ["yes", "age"])
     assert matrix.dtype == np.float64
     np.testing.assert_array_equal(matrix, expected)
-    assert read_cells(parquet_file, ["name", "age"]) == [["Ann", None], [41, None]]
+    assert read_cells(parquet_file, ["name", "age"]) == [[b"Ann", None], [41, None]]
     assert read_columns(parquet_file, []).shape == (2, 0)
 
 
@@ -107,6 +107,15 @@ def test_a_parquet_type_that_one_cell_may_have_made_is_read_cell_by_cell(tmp_pat
     pq.write_table(pa.table({"a": column}), place)
     expected = [[NAN if kind == "nulls" else 1.5], [NAN], [NAN]]
     np.testing.assert_array_equal(read_columns(place, ["a"]), expected)
+
+
+def test_booleans_are_ones_and_zeros_in_every_file(tmp_path):
+    table = pd.DataFrame({"a": [True, False, True]})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_parquet(tmp_path / "a.parquet")
+    table.astype(str).to_parquet(tmp_path / "text.parquet")
+    for name in ("a.csv", "a.parquet", "text.parquet"):
+        np.testing.assert_array_equal(read_columns(tmp_path / name, ["a"]), [[1], [0], [1]])
 
 
 def test_text_of_parquet_is_read_as_that_of_csv_is(tmp_path):
@@ -244,9 +253,9 @@ def test_types_are_checked_without_reading_a_cell(tmp_path, monkeypatch):
 
 
 TEXT_LIKE = {
-    "text": (pa.array(["x", None]), ["x", None]),
-    "large text": (pa.array(["x", None], pa.large_string()), ["x", None]),
-    "dictionary": (pa.array(["x", None]).dictionary_encode(), ["x", None]),
+    "text": (pa.array(["x", None]), [b"x", None]),
+    "large text": (pa.array(["x", None], pa.large_string()), [b"x", None]),
+    "dictionary": (pa.array(["x", None]).dictionary_encode(), [b"x", None]),
     "integers": (pa.array([1, None], pa.uint8()), [1, None]),
     "floats": (pa.array([1.0, None]), [1.0, None]),
     "booleans": (pa.array([True, None]), [True, None]),
@@ -267,16 +276,15 @@ def test_a_parquet_column_that_may_not_become_text_is_refused_by_its_type(tmp_pa
     columns = {
         "date32": pa.array([0, value], pa.date32()),
         "timestamp": pa.array([0, value], pa.timestamp("ns")),
-        "binary": pa.array([b"a", b"\xff"]),
         "list": pa.array([[1], None]),
     }
     pq.write_table(pa.table(columns), place)
     for name in columns:
         with pytest.raises(InputError) as caught:
             read_cells(place, [name])
-        assert str(caught.value) == (
+        assert str(caught.value).startswith(
             f"Column '{name}' of {place} must hold text, integers, real numbers or booleans; got "
-            f"{name}."
+            f"{name}: "
         )
 
 
@@ -285,4 +293,4 @@ def test_parquet_text_that_cannot_be_decoded_concerns_its_cell_only(tmp_path):
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff")])
     for column in (broken, broken.dictionary_encode()):
         pq.write_table(pa.table({"a": column}), tmp_path / "odd.parquet")
-        assert read_cells(tmp_path / "odd.parquet", ["a"]) == [["a", "\ufffd"]]
+        assert read_cells(tmp_path / "odd.parquet", ["a"]) == [[b"a", b"a\xff"[1:]]]

@@ -110,7 +110,7 @@ class Unwilling:
 
 
 NO_WIDTH = "has no declared width, so pass np.asarray\\(X, dtype=float\\)\\.$"
-LEVELS = "give each level that you declare a column of zeros and ones\\.$"
+LEVELS = "declare its levels in a schema, or drop it\\.$"
 DATES = "give it as a number, such as days since a public date\\.$"
 NESTED = "give each of its entries a column\\.$"
 REFUSED = {

@@ -10,10 +10,10 @@ from tailguard.tables.columns import kind_of
 from tailguard.tables.kinds import is_a, table_columns
 from tailguard.tables.matrices import Features
 
-__all__ = ["Columns", "TableColumns", "columns_of"]
-
+__all__ = ["LEVELS", "Columns", "TableColumns", "columns_of"]
 
 LEVELS = "text, integers, real numbers or booleans"
+"""What a column of levels may hold."""
 
 
 @runtime_checkable
@@ -35,7 +35,7 @@ class Columns(Protocol):
         ...
 
     def cells(self, names: Sequence[str]) -> list[list[Any]]:
-        """Return columns as lists of cells, whatever they are."""
+        """Return columns as lists of cells."""
         ...
 
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
@@ -49,14 +49,13 @@ class TableColumns:
     Examples
     --------
     >>> import pandas as pd
-    >>> table = TableColumns(pd.DataFrame({"age": [41, 50], "region": ["north", None]}))
-    >>> table.cells(["age"])
-    [[41, 50]]
+    >>> table = TableColumns(pd.DataFrame({"age": [41.5, 50.0], "power": [4, 5]}))
+    >>> table.cells(["power"])
+    [[4, 5]]
     """
 
-    where = "X"
-
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, where: str = "X") -> None:
+        self.where = where
         self.names = column_names(table) or ()
         self._table = table
         if table_columns(table) is None or not self.names:
@@ -73,7 +72,7 @@ class TableColumns:
         return to_matrix(chosen, self.where)
 
     def cells(self, names: Sequence[str]) -> list[list[Any]]:
-        """Return columns as lists of cells, whatever they are."""
+        """Return columns as lists of cells."""
         columns = [self._column(name) for name in names]
         for name, column in zip(names, columns, strict=True):
             kind_of(column, f"Column {name!r} of {self.where}", LEVELS)

@@ -4,7 +4,6 @@ A cell has a level if it reads the same, as text or as a number. So ``2``, ``2.0
 one level, and a column of whole numbers that one missing cell turned into floats keeps its levels.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,16 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.schema.levels import level_number
+from tailguard.tables.cells import cell_numbers, cell_texts
 
 __all__ = ["indicators"]
 
 FloatArray = NDArray[np.float64]
-
-# By identity, as the code of any other type, even its hash, would have come with a record.
-NUMPY = (kind for kind in set(np.sctypeDict.values()) if np.dtype(kind).kind in "biuf")
-NUMBERS = {id(kind) for kind in (bool, int, float, *NUMPY)}
-TEXTS = {id(kind) for kind in (str, np.str_)}
-BYTES = {id(kind) for kind in (bytes, np.bytes_)}
 
 
 def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
@@ -40,28 +34,15 @@ def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
     """
     other, missing = len(levels), len(levels) + 1
     texts = {level: place for place, level in enumerate(levels)} | {"": missing}
-    numbers = {level_number(level): place for place, level in enumerate(levels)}
-    numbers |= {None: other}
+    numbers = {level_number(level): place for place, level in enumerate(levels)} | {None: other}
 
-    def place_of(cell: Any) -> int:
-        text, number = _readings(cell)
-        if text is None and number is None:
+    def place_of(text: str | None, number: float) -> int:
+        if text is None and np.isnan(number):
             return missing
         return texts[text] if text in texts else numbers.get(number, other)
 
-    codes = np.fromiter(map(place_of, cells), np.intp)
+    listed = list(cells)
+    readings = zip(cell_texts(listed), cell_numbers(listed).tolist(), strict=True)
+    codes = np.fromiter((place_of(*reading) for reading in readings), np.intp)
     rows = np.vstack([np.eye(other + 1)[:, 1:], np.full(other, np.nan)])
     return rows[codes]
-
-
-def _readings(cell: Any) -> tuple[str | None, float | None]:
-    """Return what a cell is as text and as a number, None where it is none."""
-    kind = id(type(cell))
-    if kind in TEXTS or kind in BYTES:
-        text = str(cell) if kind in TEXTS else cell.decode(errors="replace")
-        return text, level_number(text)
-    try:
-        number = float(cell) if kind in NUMBERS else math.nan
-    except OverflowError:  # a whole number beyond the floats
-        number = math.inf
-    return None, None if math.isnan(number) else number

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from tailguard.checks import InputError
+from tailguard.design.columns import TableColumns
 from tailguard.kernels.block import FloatArray
-from tailguard.tables import to_matrix, type_word
-
-from .labels import arrow_cells
+from tailguard.tables import to_matrix
+from tailguard.tables.columns import numbers_of
 
 __all__ = [
     "check_number_types",
@@ -24,22 +24,7 @@ __all__ = [
     "parquet_names",
     "parquet_numbers",
     "parquet_rows",
-    "text_number",
 ]
-
-
-def text_number(cell: str | None) -> float:
-    """Read a cell of text as a number, NaN if it is none.
-
-    Examples
-    --------
-    >>> text_number("7.5"), text_number("seven")
-    (7.5, nan)
-    """
-    try:
-        return float(cell or "nan")
-    except ValueError:
-        return np.nan
 
 
 def parquet_names(path: Path) -> list[str]:
@@ -82,11 +67,7 @@ def parquet_numbers(path: Path, names: Sequence[str]) -> FloatArray:
     array([[ 7.5, 41. ],
            [ nan,  nan]])
     """
-    check_number_types(path, names)
     table = _table(path, names)
-    for place, name in enumerate(names):
-        column = _readable(table.column(place), f"Column {name!r} of {path}")
-        table = table.set_column(place, name, column)
     return to_matrix(table, str(path)).astype(np.float64) if names else np.empty((len(table), 0))
 
 
@@ -103,19 +84,9 @@ def check_number_types(path: Path, names: Sequence[str]) -> None:
     tailguard.checks.InputError: Column 'kind' of kinds.parquet must hold real numbers, integers \
 or booleans; got dictionary: declare its levels in a schema, or drop it.
     """
-    schema = _opened(path).schema_arrow
-    from pyarrow import types  # noqa: PLC0415 (an extra)
-
-    plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
+    nothing = _opened(path).schema_arrow.empty_table()
     for name in names:
-        kind = schema.field(name).type
-        if not any(fits(kind) for fits in (*plain, types.is_null, _is_text)):
-            levels = types.is_dictionary(kind)
-            remedy = "declare its levels in a schema" if levels else "give it as numbers"
-            raise InputError(
-                f"Column {name!r} of {path} must hold real numbers, integers or booleans; got "
-                f"{type_word(kind)}: {remedy}, or drop it."
-            )
+        numbers_of(nothing.column(name), f"Column {name!r} of {path}")
 
 
 def parquet_cells(path: Path, names: Sequence[str]) -> list[list[Any]]:
@@ -124,39 +95,11 @@ def parquet_cells(path: Path, names: Sequence[str]) -> list[list[Any]]:
     Examples
     --------
     >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> pq.write_table(pa.table({"region": ["north", None]}), "regions.parquet")
-    >>> parquet_cells(Path("regions.parquet"), ["region"])
-    [['north', None]]
+    >>> pq.write_table(pa.table({"power": [4, None]}), "cars.parquet")
+    >>> parquet_cells(Path("cars.parquet"), ["power"])
+    [[4, None]]
     """
-    columns = zip(names, _table(path, names).columns, strict=True)
-    return [
-        arrow_cells(_typed(column), f"Column {name!r} of {path}", floats=True)
-        for name, column in columns
-    ]
-
-
-def _readable(column: Any, where: str) -> Any:
-    """Return a column as one of numbers."""
-    import pyarrow as pa  # noqa: PLC0415 (an extra)
-
-    column = _typed(column)
-    if _is_text(column.type):
-        return pa.array(map(text_number, arrow_cells(column, where, floats=True)), pa.float64())
-    return column
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types  # noqa: PLC0415 (an extra)
-
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _typed(column: Any) -> Any:
-    """Return decimals, and a column without any value, as floats."""
-    import pyarrow as pa  # noqa: PLC0415 (an extra)
-
-    others = pa.types.is_null(column.type) or pa.types.is_decimal(column.type)
-    return column.cast(pa.float64()) if others else column
+    return TableColumns(_table(path, names), str(path)).cells(names)
 
 
 def _opened(path: Path) -> Any:

@@ -37,7 +37,7 @@ TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
 NUMBERS = "real numbers, integers or booleans"
 # A type that is refused -> what to do instead; the first that fits.
 REMEDIES = (
-    ("categor|dictionary|enum", "give each level that you declare a column of zeros and ones"),
+    ("categor|dictionary|enum", "declare its levels in a schema, or drop it"),
     ("date|time|duration|period|interval", "give it as a number, such as days since a public date"),
     ("sparse", "make it dense first"),
     ("list|array|struct|map|multi", "give each of its entries a column"),
