@@ -34,7 +34,7 @@ from tailguard.privacy.calibration import Calibration
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.events import Composed, Event
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.privacy.scopes import scoped_event, scoped_release
 from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.privacy.solve import satisfies
@@ -357,12 +357,22 @@ class Gate:
                     f"release {release.name!r} must be among the numbers that were reserved; more "
                     "were released than planned."
                 )
+            self._check_distance(release, self._distance + distance)
             self._books.check(release)
             if self._ledger is not None:
                 self._ledger.record(scoped_release(release, self._scope))
             self._books.record(release)
             self._coordinates += size
             self._distance += distance
+
+    def _check_distance(self, release: Release, distance: Distance) -> None:
+        """Refuse noise further from what is accounted for than an (epsilon, delta) plan charged."""
+        charged = COORDINATE_DISTANCE.times(self._reserved_coordinates)
+        if isinstance(self._guarantee, ApproxDP) and not distance.within(charged):
+            raise BudgetError(
+                f"release {release.name!r} must be on a finer lattice; its noise is further from "
+                "ideal than was charged."
+            )
 
     def certificate(self, *, assumptions: tuple[str, ...] = ()) -> Certificate:
         """State what was promised, reserved, released and assumed."""

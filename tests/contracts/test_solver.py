@@ -85,7 +85,7 @@ def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)
     # With few records the default plans so many numbers that they cannot carry this delta.
     beyond = name == "whitened-newton" and (epsilon, delta) == (8.0, 1e-18)
-    if name == "whitened-newton" and epsilon == 0.1:
+    if name == "whitened-newton" and epsilon == 0.1 and delta < 1e-3:
         with pytest.raises(tg.InputError, match="nothing was spent"):
             make_solver(name).plan(problem, guarantee)
         return

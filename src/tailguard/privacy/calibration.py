@@ -22,7 +22,7 @@ Below it, rounding to the lattice may cost more than the statistic. Plans refuse
 so that no run stops where budget is already set aside.
 """
 
-LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**12, 2.0**39
+LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44
 """Gaussian mu of a release, and mu times records, that every sum and count fits a lattice with.
 
 Beyond either the noise is finer than chunk sums are exact. Plans refuse such a release, too.

@@ -75,7 +75,7 @@ class Distance:
 
 EXACT = Distance()
 
-# Of the coarser of the two lattices of ``noise.lattice``, four table draws a coordinate; a test
-# holds it against what the sampler states.
+# Of a lattice of four table draws a coordinate; a test holds it against what the sampler states.
+# The gate refuses a coarser one under an (epsilon, delta) promise, which charges this.
 COORDINATE_DISTANCE = Distance(log_ratio=1.3e-12, variation=3e-26)
 """How far sampled noise may be from what is accounted for, per released coordinate."""
