@@ -8,6 +8,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`]*`")
+# A heading or a bullet within a line or at its end, or a heading that is indented.
+SWALLOWED = re.compile(
+    r"\S\s+#{1,6}(\s|$)|^\s+#{1,6}\s|\S\s+[*-]\s+([A-Z`[]|\*\*)|\S\s+[*-]$", re.MULTILINE
+)
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?P<target>[^)\s]+)\)")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -51,6 +56,18 @@ def broken_links(text, page):
     return broken
 
 
+def swallowed_marks(text):
+    """Lines of a page that hold a heading or a bullet which a reader sees as part of a paragraph.
+
+    Code is left out, fenced or indented by four after an empty line, and so are tables.
+    """
+    prose = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
+    prose = re.sub(r"(?<=\n\n)(    [^\n]*\n)+", lambda code: "\n" * code[0].count("\n"), prose)
+    prose = CODE.sub(lambda code: re.sub(r"\S", "x", code[0]), prose)
+    lines = enumerate(prose.split("\n"), start=1)
+    return [number for number, line in lines if line[:1] != "|" and SWALLOWED.search(line)]
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if python_blocks(page.read_text())], ids=lambda page: page.name
 )
@@ -62,6 +79,29 @@ def test_python_on_the_page_runs(page, tmp_path, monkeypatch):
 @every_page
 def test_links_lead_somewhere(page):
     assert broken_links(page.read_text(), page) == []
+
+
+@every_page
+def test_headings_and_bullets_stand_on_lines_of_their_own(page):
+    assert swallowed_marks(page.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "swallowed",
+    [
+        "of the records. ## Reading the table",
+        "  ## Reading the table",
+        "All fits are of one state. *",
+        "worse in none. * **Real data**, least",
+        "worse in none. - The others",
+        "ends here. * [The table](accuracy.md)",
+    ],
+)
+def test_a_swallowed_heading_or_bullet_is_seen(swallowed):
+    text = f"# A page\n\n* **Good.** 1 - 2 <= n * mu + 1 %.\n{swallowed}\n"
+    assert swallowed_marks(text) == [4]
+    quoted = f"# A page\n\n```text\n{swallowed}\n```\n\n    {swallowed}\n\n| a * B | # |\n"
+    assert swallowed_marks(quoted) == []
 
 
 @every_page
