@@ -7,6 +7,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
+from tailguard.privacy.events import Composed, Gaussian, Sampled
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.units import Units
@@ -121,3 +122,27 @@ def test_a_wrong_setting_is_refused_before_anything_is_spent(fit, told, monkeypa
     monkeypatch.setenv("TAILGUARD_NUM_THREADS", told)
     with pytest.raises(tg.InputError, match="TAILGUARD_NUM_THREADS must be a whole number"):
         fit()
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+@pytest.mark.parametrize("kind", ["block", "each", "sample"])
+def test_so_does_a_fault_while_a_block_or_a_sample_is_copied(kind, fault, monkeypatch):
+    """The copy is a read like any other, and comes after the release was booked."""
+
+    def restricted(rows, places):
+        raise fault
+
+    gate = Gate.over(X, guarantee=tg.ApproxDP(9.0, 1e-6))
+    gate.reserve(Composed((Gaussian(0.5), Sampled(0.5, 100 / len(X)))))
+    blocks = gate.partition("halves", 2, equal_sizes=True)
+    query, at = CountBelow(columns=(0,)), np.zeros(1)
+    monkeypatch.setattr(ArrayRows, "restricted", restricted)
+    asked = {
+        "block": lambda: gate.ask(query, at, mu=0.5, block=blocks[0]),
+        "each": lambda: gate.ask_each(query, at, mu=0.5, blocks=blocks),
+        "sample": lambda: gate.ask_sample(query, at, mu=0.5, n_rows=100),
+    }[kind]
+    with pytest.raises(tg.ReleaseError) as caught:
+        asked()
+    assert SECRET not in everything_about(caught.value)
+    assert len(gate.books.releases) == 1

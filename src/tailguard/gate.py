@@ -10,7 +10,8 @@ Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (fully adaptive compo
 depend on answers; ``privacy/books.py`` has the proof).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -215,11 +216,12 @@ class Gate:
         calibration = self._calibrate(query, n_rows, mu, epsilon, event)
         if block is None:
             self._book(query, calibration, stage)
-            return self._answer(query, state, calibration, self._rows)
+            return self._answer(query, state, calibration, n_rows, lambda: self._rows)
         if block.blocks.amplified and calibration.mechanism != "gaussian":
             raise InputError("block must not be of an amplified partition without Gaussian noise.")
         self._book(query, calibration, stage, block.blocks, block.index)
-        return self._answer(query, state, calibration, self._partitions.rows_of(block))
+        read = partial(self._partitions.rows_of, block)
+        return self._answer(query, state, calibration, n_rows, read)
 
     def ask_each(
         self, query: Query, state: Any, *, mu: float, blocks: Blocks, stage: str = ""
@@ -234,8 +236,8 @@ class Gate:
         n_rows = min(self._partitions.check(block).n_rows for block in blocks)
         calibration = self._calibrate(query, n_rows, mu, None, None)
         self._book(query, calibration, stage, blocks)
-        rows = map(self._partitions.rows_of, blocks)
-        return np.array([self._answer(query, state, calibration, each) for each in rows])
+        reads = [partial(self._partitions.rows_of, block) for block in blocks]
+        return np.array([self._answer(query, state, calibration, n_rows, read) for read in reads])
 
     def ask_sample(
         self, query: AnyQuery, state: Any, *, mu: float, n_rows: int, stage: str = ""
@@ -258,7 +260,7 @@ class Gate:
         if calibration.mechanism != "gaussian":
             raise InputError("query must be one with Gaussian noise to be asked of a sample.")
         self._book(query, calibration, stage, sample_rows=n_rows)
-        return self._answer(query, state, calibration, self._drawn(n_rows))
+        return self._answer(query, state, calibration, n_rows, partial(self._drawn, n_rows))
 
     def _drawn(self, n_rows: int) -> Rows:
         """Draw a sample. A record and the one in its place of another sample share a chunk."""
@@ -317,28 +319,32 @@ class Gate:
             distance.times(n_answers),
         )
 
-    def _answer(self, query: Any, state: Any, calibration: Any, rows: Rows) -> FloatArray:
+    def _answer(
+        self, query: Any, state: Any, calibration: Any, n_rows: int, read: Callable[[], Rows]
+    ) -> FloatArray:
         """Read, add noise, finish; query and mechanism agree on what only passes here."""
-        noised = self._noised(query, state, calibration, WatchedRows(rows))
-        finished: FloatArray = query.finish(
-            noised.astype(np.float64) * calibration.grid, rows.n_rows
-        )
+        noised = self._noised(query, state, calibration, read)
+        finished: FloatArray = query.finish(noised.astype(np.float64) * calibration.grid, n_rows)
         return finished
 
-    def _noised(self, query: Any, state: Any, calibration: Any, rows: WatchedRows) -> IntArray:
+    def _noised(
+        self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
+    ) -> IntArray:
         """Read and add noise. What goes wrong once records are read is told to nobody.
 
         Before that, an error speaks of the question, hence of public and released numbers.
         """
         cause: Exception | None = None
+        rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
         try:
+            rows = WatchedRows(read())
             with np.errstate(all="ignore"):
                 answer = query.answer(rows, state, calibration)
             mechanism = make_mechanism(calibration.mechanism)
             noised: IntArray = mechanism.release(answer, calibration, self._source)
             return noised
         except Exception as error:
-            if not rows.read:
+            if rows is not None and not rows.read:
                 raise
             if not self._source.private:
                 cause = error
