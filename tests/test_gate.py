@@ -243,3 +243,22 @@ def test_a_query_over_a_foreign_loss_is_refused_before_anything_is_booked():
     with pytest.raises(QueryError, match="'loss' is an object of Mixing"):
         opened.ask(query, AT_ZERO, mu=0.5)
     assert opened.books.releases == ()
+
+
+@pytest.mark.parametrize("n_rows", [10**10, 10**12, 10**13])
+def test_a_lattice_too_coarse_for_what_was_charged_is_refused_under_epsilon_and_delta(n_rows):
+    """Three levels are a thousand times further from ideal noise than plans charge for."""
+
+    class ManyRows(UnreadableRows):
+        pass
+
+    ManyRows.n_rows = n_rows
+    coarse = n_rows == 10**13
+    assert (COUNT.calibrate(n_rows, 2, 0.9).levels < 4) == coarse
+    for promise, refused in ((tg.ApproxDP(9.0, 1e-6), coarse), (tg.GDP(1.0), False)):
+        opened = gate(ManyRows(), guarantee=promise)
+        opened.reserve(Gaussian(1.0), coordinates=2)
+        with pytest.raises(BudgetError if refused else ReleaseError) as caught:
+            opened.ask(COUNT, AT_ZERO, mu=0.9)
+        assert ("must be on a finer lattice" in str(caught.value)) == refused
+        assert len(opened.books.releases) == (not refused)
