@@ -53,11 +53,13 @@ def column_kernels():
 
 def gradient_kernels(n_rows):
     for name, loss in LOSSES.items():
-        yield f"clipped gradients, {name}", ClippedGradientSum(
-            loss=loss, **SCORE, clip_norm=1.0, grid=GRID
+        yield (
+            f"clipped gradients, {name}",
+            ClippedGradientSum(loss=loss, **SCORE, clip_norm=1.0, grid=GRID),
         )
-    yield "gradient norms", GradientNormCount(
-        loss=SQUARED, weights=SCORE["weights"], threshold=1.0, multiplier=1
+    yield (
+        "gradient norms",
+        GradientNormCount(loss=SQUARED, weights=SCORE["weights"], threshold=1.0, multiplier=1),
     )
     for kind, scale in (("clamped", 1.0), ("truncated", 1.0), ("soft", 1.0), ("soft", 1e3)):
         yield f"bounded entries, {kind}, scale {scale:g}", BoundedCoordinateSum(
@@ -69,8 +71,9 @@ def gradient_kernels(n_rows):
         gradient=MULTINOMIAL.record_gradient, weights=weights, size=weights.size, clip_norm=1.0,
         grid=GRID,
     )  # fmt: skip
-    yield "norms of these", GradientNormCount(
-        loss=MULTINOMIAL, weights=weights, threshold=1.0, multiplier=1
+    yield (
+        "norms of these",
+        GradientNormCount(loss=MULTINOMIAL, weights=weights, threshold=1.0, multiplier=1),
     )
     yield "gathered gradients", GatheredGradients(loss=SQUARED, **SCORE, n_rows=n_rows)
     yield "gathered records", GatheredRecords(n_rows=n_rows, n_columns=len(COLUMNS))
@@ -84,8 +87,15 @@ def whitened_kernels():
         return WhitenedRows(loss=loss, **LINE, intercept=True, whitening=rotation, weights=weights)
 
     for name in ("squared", "logistic", "poisson", "quantile"):
-        yield f"ladder of scores, {name}", ScoreLadderSum(
-            rows=rows(LOSSES[name]), row_limit=5.0, levels=(0.5, 1.5), shares=(1.0, 0.4), grid=GRID
+        yield (
+            f"ladder of scores, {name}",
+            ScoreLadderSum(
+                rows=rows(LOSSES[name]),
+                row_limit=5.0,
+                levels=(0.5, 1.5),
+                shares=(1.0, 0.4),
+                grid=GRID,
+            ),
         )
     for kind in ("one", "curvature", "squared-slope"):
         yield f"second moments, weight {kind}", SecondMomentSum(
@@ -93,8 +103,11 @@ def whitened_kernels():
             row_limit=5.0, row_cap=5.0, grid=GRID,
         )  # fmt: skip
     for what in ("length", "residual", "slope"):
-        yield f"histogram of {what}s", WhitenedHistogram(
-            rows=rows(SQUARED), what=what, bins=OCTAVES, weighting=Weighting(), grid=1.0
+        yield (
+            f"histogram of {what}s",
+            WhitenedHistogram(
+                rows=rows(SQUARED), what=what, bins=OCTAVES, weighting=Weighting(), grid=1.0
+            ),
         )
 
 

@@ -13,7 +13,7 @@ from .block import FloatArray
 
 __all__ = ["clip_rows", "safe_clip"]
 
-LARGEST_FLOAT = sys.float_info.max
+LARGEST_FLOAT, SMALLEST_FLOAT = sys.float_info.max, sys.float_info.min
 
 
 def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
@@ -66,19 +66,21 @@ def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
     for i in range(len(vectors)):
         largest, odd = 0.0, 0
         for j in range(size):
-            magnitude = abs(vectors[i, j])
-            # Every entry is tested: a maximum may pass over a NaN.
-            odd |= not magnitude <= LARGEST_FLOAT
-            largest = max(largest, magnitude)
-        usable = (odd == 0) & (largest > 0.0)
-        unit = largest if usable else 1.0
+            entry = vectors[i, j]
+            odd |= not abs(entry) <= LARGEST_FLOAT
+            # Finite for what follows: a vector with such an entry is multiplied by zero.
+            entry = entry if entry < LARGEST_FLOAT else LARGEST_FLOAT
+            entry = entry if entry > -LARGEST_FLOAT else -LARGEST_FLOAT
+            vectors[i, j] = entry
+            largest = max(largest, abs(entry))
+        unit = max(largest, SMALLEST_FLOAT)
         square = 0.0
         for j in range(size):
-            vectors[i, j] = vectors[i, j] if usable else 0.0
             square += (vectors[i, j] / unit) ** 2
-        length = math.sqrt(square) if usable else 1.0
+        length = max(math.sqrt(square), 1.0)  # at least one entry is one, or all are zero
+        used = 1.0 if odd == 0 else 0.0
         # A sum of both cases: a choice would leave out the divisions.
         shorter, kept = (allowed / length, 0.0) if unit * length > allowed else (0.0, 1.0)
         for j in range(size):
-            vectors[i, j] = vectors[i, j] / unit * shorter + vectors[i, j] * kept
-        norms[i] = unit * length if usable else 0.0
+            vectors[i, j] = used * (vectors[i, j] / unit * shorter + vectors[i, j] * kept)
+        norms[i] = unit * length if (odd == 0) & (largest > 0.0) else 0.0
