@@ -121,6 +121,7 @@ def cases(*, quick):
     kernels = [*column_kernels(), *gradient_kernels(n_rows), *whitened_kernels()]
     for name, kernel in kernels:
         loss = getattr(getattr(kernel, "rows", kernel), "loss", None)
+        loss = MULTINOMIAL if isinstance(kernel, RecordGradientSum) else loss
         yield name, of_records(kernel, loss), X, targets.get(name.rpartition(" ")[2], y)
 
 

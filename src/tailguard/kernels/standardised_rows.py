@@ -31,7 +31,8 @@ LEAST_BITS, MOST_BITS = (BIAS - 64) << FRACTION_BITS, (BIAS + 64) << FRACTION_BI
 INFINITE_BITS = (2 * BIAS + 1) << FRACTION_BITS
 # Two to this power and its inverse are normal numbers.
 MOST_DOUBLINGS = 1000
-POWERS = 2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS + 1)
+POWERS = np.append(2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS + 1), 0.0)
+VOID_PLACE = len(POWERS) - 1
 
 
 @intrinsic
@@ -44,15 +45,25 @@ def _bits(typing_context: Any, number: Any) -> Any:
     return types.int64(types.float64), generate
 
 
+@intrinsic
+def _held(typing_context: Any, number: Any) -> Any:
+    """Bound by the largest feature in magnitude; NaN becomes it.
+
+    Written as a choice of numbers, since a jump would take longer where its outcome is not guessed.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        most, least = (ir.DoubleType()(limit) for limit in (LARGEST_FEATURE, -LARGEST_FEATURE))
+        below = builder.fcmp_ordered("<", arguments[0], most)
+        low = builder.select(below, arguments[0], most)
+        return builder.select(builder.fcmp_ordered(">", low, least), low, least)
+
+    return types.float64(types.float64), generate
+
+
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
 bits: Any = _bits
-
-
-@njit(**MERGED)
-def _held(value: float) -> float:
-    """Bound by the largest feature in magnitude; NaN becomes it."""
-    low = value if value < LARGEST_FEATURE else LARGEST_FEATURE
-    return low if low > -LARGEST_FEATURE else -LARGEST_FEATURE
+held: Any = _held
 
 
 def _standardise(
@@ -82,29 +93,31 @@ def _standardise(
         peak, largest = 0, 0
         for j in range(n_features):
             x = float(features[i, j])
-            u = _held((x - center[j]) * inverse_scale[j])
+            u = held((x - center[j]) * inverse_scale[j])
             rows[i, j] = u
             peak = max(peak, bits(u) & MAGNITUDE)
             largest = max(largest, bits(x) & MAGNITUDE)
         if intercept:
             rows[i, n_features] = 1.0
             peak = max(peak, bits(1.0))
+        target, offset = known[0, i], known[1, i]
         if target_in_row:
-            rows[i, width - 1] = _held(known[0, i])
+            rows[i, width - 1] = held(target)
             peak = max(peak, bits(rows[i, width - 1]) & MAGNITUDE)
-        odd = math.isnan(known[0, i]) | math.isnan(known[1, i]) | (largest >= INFINITE_BITS)
+        odd = math.isnan(target) | math.isnan(offset) | (largest >= INFINITE_BITS)
         units[i] = _scale(i, peak, odd, rows)
-        known[0, i] = VOID_TARGET if odd else known[0, i]
-        known[1, i] = VOID_SCORE if odd else known[1, i]
+        known[0, i] = VOID_TARGET if odd else target
+        known[1, i] = VOID_SCORE if odd else offset
 
 
 @njit(**MERGED)
 def _scale(i: int, peak: int, void: bool, rows: FloatArray) -> float:
     """Divide a row by the power of two that its peak asks for, and return that; zero where void."""
-    usual = (peak == 0) | ((peak >= LEAST_BITS) & (peak <= MOST_BITS))
-    exponent = 0 if usual else max((peak >> FRACTION_BITS) - BIAS + 1, -MOST_DOUBLINGS)
-    unit = 0.0 if void else POWERS[MOST_DOUBLINGS + exponent]
-    inverse = 0.0 if void else POWERS[MOST_DOUBLINGS - exponent]
+    unusual = int((peak != 0) & ((peak < LEAST_BITS) | (peak > MOST_BITS)))
+    exponent = unusual * max((peak >> FRACTION_BITS) - BIAS + 1, -MOST_DOUBLINGS)
+    # Looked up either way, not to jump here either.
+    inverse = POWERS[VOID_PLACE if void else MOST_DOUBLINGS - exponent]
+    unit: float = POWERS[VOID_PLACE if void else MOST_DOUBLINGS + exponent]
     for j in range(rows.shape[1]):
         rows[i, j] *= inverse
     return unit
