@@ -117,7 +117,8 @@ def cases(*, quick):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n_rows, N_FEATURES)), rng.standard_normal(n_rows)
     labels, counts = (y > 0).astype(float), rng.poisson(1.0, n_rows).astype(float)
-    targets = {"logistic": labels, "poisson": counts, "multinomial": labels}
+    targets = {"poisson": counts, "multinomial": labels}
+    targets |= dict.fromkeys(("logistic", "balanced_logistic"), labels)
     kernels = [*column_kernels(), *gradient_kernels(n_rows), *whitened_kernels()]
     for name, kernel in kernels:
         loss = getattr(getattr(kernel, "rows", kernel), "loss", None)
