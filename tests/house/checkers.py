@@ -1,7 +1,9 @@
 """The house rules as functions: modules in, complaints out. Standard library only."""
 
 import ast
+import io
 import re
+import tokenize
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -134,6 +136,38 @@ def class_ladders(modules):
                 asked = list(ast.walk(node.args[1]))
             if any(re.match(BRANDED, m.dotted(part)) for part in asked):
                 yield f"{m.name} line {node.lineno} asks for the class of a loss, set or solver"
+
+
+def constants(modules):
+    """Beside a number that has a name stands where it comes from: a comment or a string."""
+    for m in modules:
+        lines = m.text.split("\n")
+        words = {n.lineno for n in m.tree.body if isinstance(n, ast.Expr)} | comment_lines(m.text)
+        for node in m.tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and (name := number_named(node)):
+                first, last = node.lineno, node.end_lineno
+                while first > 1 and lines[first - 2].strip():
+                    first -= 1
+                while last < len(lines) and lines[last].strip():
+                    last += 1
+                if not words & set(range(first, last + 1)):
+                    yield f"{m.name}.{name} says nothing of where it comes from"
+
+
+def comment_lines(text):
+    """Lines with a comment for people."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token for token in tokens if token.type == tokenize.COMMENT]
+    return {c.start[0] for c in comments if not re.match("# (fmt|type|noqa|ruff):", c.string)}
+
+
+def number_named(node):
+    """The upper-case name of a constant with a number in it, if it is one."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    values = [n.value for n in ast.walk(node.value or node) if isinstance(n, ast.Constant)]
+    numbers = [value for value in values if type(value) in (int, float)]
+    return ", ".join(n for n in names if n.isupper()) if numbers else ""
 
 
 def examples(modules):

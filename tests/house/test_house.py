@@ -30,6 +30,8 @@ BREACHES = [
     ("lengths", "sets.a", "\n" * 401),
     ("empty_inits", "sets", "if True:\n    pass"),
     ("class_ladders", "solvers.a", "from tailguard.sets import Box\nisinstance(0, (int, Box))"),
+    ("constants", "sets.a", "A = 1\n\n# Of another.\nB = 2"),
+    ("constants", "sets.a", "A, B = 0.5, -1.0  # fmt: skip"),
     ("examples", "sets.a", '__all__ = ["f"]\ndef f():\n    """Do."""'),
     ("examples", "sets.a", "class Box: ..."),
     ("papers", "queries.a", '"""A good idea."""\nclass Mean(Query): ...'),

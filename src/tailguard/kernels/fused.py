@@ -45,6 +45,7 @@ lent: Any = vectors.lent
 bound_rows: Any = tile_bounds.bound_rows
 bound_gradients: Any = tile_bounds.bound_gradients
 
+# What a compiled slope takes and gives: score, target, the loss's shape; the slope.
 SLOPE = types.float64(types.float64, types.float64, types.float64[::1])
 Slope = Callable[[float, float, FloatArray], float]
 

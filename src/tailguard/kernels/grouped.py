@@ -53,6 +53,7 @@ INVERSE_SCALE, REACH = bounded_rows.INVERSE_SCALE, bounded_rows.REACH
 # soft branch then gives the same bits for them, and no record's value depends on its neighbours.
 WELL_WITHIN = 1 - 2.0**-20
 
+# How an entry is bounded, as numbers that compiled code can compare.
 CLAMPED, TRUNCATED, SOFT = range(3)
 
 

@@ -21,6 +21,7 @@ ALIGNMENT = 4
 # Numba's code generation helpers carry no types.
 cgutils: Any = import_module("numba.core.cgutils")
 
+# Types of LLVM: whole numbers of 64 bits, doubles, and vectors of these and of truth values.
 INDEX = ir.IntType(64)
 DOUBLE = ir.DoubleType()
 VECTOR = ir.VectorType(DOUBLE, LANES)

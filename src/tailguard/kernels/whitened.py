@@ -23,6 +23,7 @@ from .block import FloatArray, RecordBlock
 
 __all__ = ["WhitenedChunk", "WhitenedRows"]
 
+# A product of three such numbers is still within the floats, which end at 1.8e308.
 LARGEST_ENTRY = 1e100
 
 

@@ -27,6 +27,7 @@ __all__ = ["BalancedLogistic", "ExpectedBalancedSlope"]
 
 FloatArray = NDArray[np.float64]
 
+# The largest slope that the weight 0.5 / max(p, 1 - p) leaves.
 BOUND = 0.5
 
 
