@@ -22,6 +22,9 @@ BEHIND_THE_WALL = {"solvers", "papers", "planning", "means", "estimators", "repr
 PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
 PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")
+TRIVIAL = re.compile(
+    r"(type\()?[\w.]+\)?\.__(name|doc|module)__|(issubclass|callable)\(.*\)|[\w.]+"
+)
 FUNCTION, BRANDED = (ast.FunctionDef, ast.AsyncFunctionDef), r"tailguard\.(losses|sets|solvers)\b"
 
 
@@ -168,6 +171,16 @@ def number_named(node):
     values = [n.value for n in ast.walk(node.value or node) if isinstance(n, ast.Constant)]
     numbers = [value for value in values if type(value) in (int, float)]
     return ", ".join(n for n in names if n.isupper()) if numbers else ""
+
+
+def trivial_examples(modules):
+    """An example shows more than the name of what it is an example of."""
+    for m in modules:
+        for name, node in m.definitions.items():
+            shown = re.findall(r"^\s*(?:>>>|\.\.\.) (.*)", ast.get_docstring(node) or "", re.M)
+            done = [line for line in shown if not re.match(r"(import|from) ", line)]
+            if shown and all(TRIVIAL.fullmatch(line.strip()) for line in done):
+                yield f"{m.name}.{name} shows nothing: {done}"
 
 
 def examples(modules):

@@ -16,6 +16,7 @@ def read(path):
 
 
 HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
+NAMED = "def f():\n    '''>>> from a import g\n    >>> issubclass(f, g)\n    True'''"
 BREACHES = [
     ("arrows", "privacy.a", "from tailguard.gate import Gate"),
     ("arrows", "losses.a", "def f():\n    from ..sets import box"),
@@ -32,6 +33,8 @@ BREACHES = [
     ("class_ladders", "solvers.a", "from tailguard.sets import Box\nisinstance(0, (int, Box))"),
     ("constants", "sets.a", "A = 1\n\n# Of another.\nB = 2"),
     ("constants", "sets.a", "A, B = 0.5, -1.0  # fmt: skip"),
+    ("trivial_examples", "sets.a", NAMED.replace("issubclass(f, g)", "f.__name__")),
+    ("trivial_examples", "sets.a", NAMED),
     ("examples", "sets.a", '__all__ = ["f"]\ndef f():\n    """Do."""'),
     ("examples", "sets.a", "class Box: ..."),
     ("papers", "queries.a", '"""A good idea."""\nclass Mean(Query): ...'),
