@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -22,6 +23,10 @@ BEHIND_THE_WALL = {"solvers", "papers", "planning", "means", "estimators", "repr
 PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
 PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")
+ASKS_THE_CLASS = BEHIND_THE_WALL | {"queries", "gate", "baselines"}
+TELLING_WORDS = {"target_units"}  # an attribute whose word stands for the class
+TOLD_BY_CLASS = {"loss", "constraint", "solver", "query"}  # what should answer by its methods
+FEWEST_TESTS, MOST_FILES = 3, 12  # of one name in a function; in a package
 TRIVIAL = re.compile(
     r"(type\()?[\w.]+\)?\.__(name|doc|module)__|(issubclass|callable)\(.*\)|[\w.]+"
 )
@@ -139,6 +144,59 @@ def class_ladders(modules):
                 asked = list(ast.walk(node.args[1]))
             if any(re.match(BRANDED, m.dotted(part)) for part in asked):
                 yield f"{m.name} line {node.lineno} asks for the class of a loss, set or solver"
+
+
+def disguised_ladders(modules):
+    """A choice by class that does not say ``isinstance``, or says it again and again."""
+    for m in modules:
+        for line, words in sorted({*disguises(m), *long_ladders(m)}):
+            yield f"{m.name} line {line} chooses by class: {words}"
+
+
+def disguises(m):
+    """Line and source of ``type(x) is``, ``hasattr(x, "p")``, of words for classes, of prefixes."""
+    for node in ast.walk(m.tree) if m.room in ASKS_THE_CLASS else ():
+        parts = []
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+            words = {getattr(p, "attr", getattr(getattr(p, "func", p), "id", "")) for p in parts}
+            if words & TELLING_WORDS and any(isinstance(p, ast.Constant) for p in parts):
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Subscript):
+            parts = [node.slice]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"hasattr", "getattr"}:
+            asked, name = (ast.unparse(argument) for argument in node.args[:2])
+            if asked.rpartition(".")[2] in TOLD_BY_CLASS and name[:1] in "'":
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("stage.startswith"):
+            yield node.lineno, ast.unparse(node)
+        for part in parts:
+            if isinstance(part, ast.Call) and ast.unparse(part.func) == "type":
+                yield node.lineno, ast.unparse(node)
+
+
+def long_ladders(m):
+    """Line and name of what a function asks for three of our classes, one by one."""
+    for function in (node for node in ast.walk(m.tree) if isinstance(node, FUNCTION)):
+        calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and len(n.args) == 2]
+        calls = [n for n in calls if ast.unparse(n.func) == "isinstance"]
+        ours = m.definitions.keys() | {n for n, f in m.imports.items() if f[:9] == "tailguard"}
+        asked = [
+            (ast.unparse(n.args[0]), {*re.findall(r"\w+", ast.unparse(n.args[1]))}) for n in calls
+        ]
+        tests = [name for name, classes in asked if classes & ours]
+        for name in sorted({name for name in tests if tests.count(name) >= FEWEST_TESTS}):
+            yield function.lineno, f"isinstance({name}, ...) {tests.count(name)} times"
+
+
+def packages(modules):
+    """No package of more files than one keeps in mind; what a registry lists is one idea a file."""
+    listed = {name for m in modules for name in re.findall(r'"(tailguard[\w.]*):\w+"', m.text)}
+    counted = [m for m in modules if not m.package and m.name not in listed]
+    files = Counter(m.name.rpartition(".")[0] for m in counted if not m.name.endswith(".registry"))
+    for name, count in sorted(files.items()):
+        if count > MOST_FILES:
+            yield f"{name} has {count} files"
 
 
 def constants(modules):
