@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -78,8 +79,12 @@ def call(name: str, run: Callable[[], Any]) -> None:
 
 
 def fit(model: Any, X: Any, y: Any, **observed: Any) -> Any:
-    """Fit, and return what a user can read of the fit."""
-    model.fit(X, y, **observed)
+    """Fit, and return what a user can read of the fit, or that it is refused."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            model.fit(X, y, **observed)
+    except tg.InputError:  # too few records for the budget, say
+        return "refused"
     interval = model.conf_int() if model.coef_std_ is not None else None
     return [*(getattr(model, name) for name in SHOWN), interval, model.predict(X[:50])]
 
@@ -353,7 +358,6 @@ def numbers(value: Any) -> Iterable[bytes]:
 def certified(certificate: Any) -> Iterable[bytes]:
     """Yield what was planned and spent, and the noise of every release."""
     yield from numbers([certificate.total.to_dict(), certificate.spent.to_dict()])
-    yield from numbers(certificate.sampler_total_variation)
     for release in certificate.releases:
         yield from numbers([release.sensitivity, release.noise_std, release.times, release.block])
 

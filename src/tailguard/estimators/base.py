@@ -228,7 +228,7 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     Examples
     --------
     >>> from tailguard import HuberRegression
-    >>> X, y = [[0.0], [1.0]] * 50, [0.0, 1.0] * 50
+    >>> X, y = [[0.0], [1.0]] * 2000, [0.0, 1.0] * 2000
     >>> HuberRegression(epsilon=1.0, delta=1e-6).fit(X, y).predict(X[:2]).shape
     (2,)
     """
