@@ -228,8 +228,8 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     Examples
     --------
     >>> from tailguard import HuberRegression
-    >>> X, y = [[0.0], [1.0]] * 2000, [0.0, 1.0] * 2000
-    >>> HuberRegression(epsilon=1.0, delta=1e-6).fit(X, y).predict(X[:2]).shape
+    >>> X = np.tile([[0.0], [1.0]], (2000, 1))
+    >>> HuberRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).predict(X[:2]).shape
     (2,)
     """
 

@@ -21,6 +21,7 @@ __all__ = []
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(
     platform.machine().lower(), platform.machine().lower()
 )
+# Bits 15 (FTZ) and 6 (DAZ) of MXCSR; bit 24 (FZ) of FPCR.
 ZERO_BITS = {"x86_64": 1 << 15 | 1 << 6, "aarch64": 1 << 24}.get(MACHINE, 0)
 WORD, NOTHING = ir.IntType(32), ir.VoidType()
 

@@ -77,6 +77,7 @@ def _climb(
         below = levels[k]
 
 
+# Two dimensions and one, in C order.
 MATRIX, VECTOR = types.float64[:, ::1], types.float64[::1]
 
 
