@@ -8,7 +8,7 @@ import pytest
 
 from support.score_kernels import make_block, make_kernel
 from tailguard.checks import InputError
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.losses import Poisson
 from tailguard.rows.arrays import ArrayRows, make_rows
 
@@ -22,7 +22,7 @@ def test_any_number_of_threads_gives_the_same_bits(dtype):
     rows = ArrayRows(block.features, block.target, block.offset)
     for kernel in (
         make_kernel(rng, "logistic", 12),
-        CountBelow(thresholds=np.zeros(14), columns=range(14), paired=True, multiplier=3),
+        BelowCount(thresholds=np.zeros(14), columns=range(14), paired=True, multiplier=3),
     ):
         expected = kernel.sum_block(block)
         assert expected.any()
@@ -76,7 +76,7 @@ def test_arrays_are_neither_copied_nor_changed(dtype):
     features.flags.writeable = target.flags.writeable = False
     rows = ArrayRows(features, target, valid_target=Poisson().valid_target)
     assert np.shares_memory(rows._records.features, features)
-    kernel = CountBelow(thresholds=[np.inf], columns=[2], paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=[np.inf], columns=[2], paired=False, multiplier=1)
     np.testing.assert_array_equal(rows.reduce(kernel), [2])  # a negative count is no count
     np.testing.assert_array_equal(target, [1.0, -1.0, 2.0])
 
@@ -114,7 +114,7 @@ def test_shapes_that_do_not_fit_are_refused(arguments, words):
 def values_of(rows, column):
     """The finite values of a column, by counting."""
     steps = np.linspace(-3.0, 3.0, 601)
-    kernel = CountBelow(thresholds=steps, columns=np.full(601, column), paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=steps, columns=np.full(601, column), paired=False, multiplier=1)
     counts = rows.reduce(kernel)
     return np.repeat(steps, np.diff(counts, prepend=0))
 

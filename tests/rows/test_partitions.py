@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import BudgetError, InputError
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.blocks import Block, Blocks
 from tailguard.rows.arrays import ArrayRows
@@ -29,7 +29,7 @@ def test_restricted_rows_keep_every_column_together():
     assert records.offset.tolist() == [-7.0, -2.0, -5.0]
     assert (rows.n_rows, rows.feature_names) == (3, ("a",))
     assert records.features.flags.c_contiguous
-    below = CountBelow(thresholds=[5.0], columns=(0,), paired=False, multiplier=1)
+    below = BelowCount(thresholds=[5.0], columns=(0,), paired=False, multiplier=1)
     assert rows.reduce(below).tolist() == [2]
 
 
