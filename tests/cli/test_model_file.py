@@ -114,12 +114,12 @@ def test_a_changed_file_is_refused(change, written, tmp_path):
 
 def test_the_version_is_a_whole_number_and_a_newer_one_is_named(written, tmp_path):
     content = written.to_dict()
-    assert content[KEY] == VERSION == 2
+    assert content[KEY] == VERSION == 3
     assert content["schema"]["tailguard_schema"] == 1
     assert content["certificate"][CERTIFICATE] >= 1
     path = tmp_path / "model.json"
     newer = {
-        "MODEL must have a format version from 1 to 2; got version 3, which": {KEY: 3},
+        "MODEL must have a format version from 1 to 3; got version 4, which": {KEY: 4},
         "schema must have format version 1; got version 4, which a newer tailguard wrote": {
             "schema": content["schema"] | {"tailguard_schema": 4}
         },

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_finite, check_version
 from tailguard.cli.arguments import write_text
@@ -24,10 +25,12 @@ from tailguard.version import __version__
 
 __all__ = ["KEY", "VERSION", "ModelFile", "load_model"]
 
+FloatArray = NDArray[np.float64]
+
 KEY = "tailguard_model"
 """The key that says what the file is; its value is the version of the format."""
-VERSION = 2
-"""A change of meaning takes a new number; version 1 had no schema."""
+VERSION = 3
+"""A change of meaning takes a new number: version 1 had no schema, 2 no bounds of features."""
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("classes", "guarantee", "ledger", "missing", "schema")
 
@@ -65,6 +68,7 @@ class ModelFile:
             "feature_names": list(estimator.schema_.coefficient_names),
             "coef": _plain(estimator.coef_),
             "intercept": _plain([estimator.intercept_])[0],
+            "feature_bounds": _bounds_written(estimator.feature_bounds_),
             "coef_noise_std": _plain(estimator.coef_noise_std_),
             "intercept_noise_std": _plain([estimator.intercept_noise_std_])[0],
             "coef_std": None if estimator.coef_std_ is None else _plain(estimator.coef_std_),
@@ -88,6 +92,7 @@ class ModelFile:
         estimator.coef_noise_std_ = _numbers(content["coef_noise_std"])
         n_coefficients = len(content["feature_names"])
         _require(n_coefficients == estimator.coef_.size == estimator.coef_noise_std_.size)
+        estimator.feature_bounds_ = _bounds_read(content.get("feature_bounds"), n_coefficients)
         estimator.intercept_ = float(_numbers([content["intercept"]])[0])
         estimator.intercept_noise_std_ = float(_numbers([content["intercept_noise_std"]])[0])
         # Files of before these were kept have none.
@@ -146,11 +151,24 @@ def _restore_columns(estimator: Any, content: dict[str, Any]) -> None:
         _require(len(estimator.classes_) == 2)
 
 
+def _bounds_written(bounds: FloatArray | None) -> list[list[float | None]] | None:
+    """Return lower and upper bounds; null where a feature has none."""
+    return None if bounds is None else [_plain(side) for side in bounds.T]
+
+
+def _bounds_read(written: list[list[float | None]] | None, n_features: int) -> FloatArray | None:
+    if written is None:
+        return None
+    low, high = map(_numbers, written)
+    _require(low.size == high.size == n_features and not (low > high).any())
+    return np.column_stack([np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)])
+
+
 def _plain(values: Iterable[float]) -> list[float | None]:
     return [float(value) if math.isfinite(value) else None for value in values]
 
 
-def _numbers(values: list[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _numbers(values: list[float | None]) -> FloatArray:
     return np.array(
         [math.nan if value is None else check_finite("number", value) for value in values]
     )

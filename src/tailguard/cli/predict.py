@@ -9,10 +9,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.model_file import ModelFile, load_model
+from tailguard.estimators.base import EXTRAPOLATIONS
 from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "predict"]
@@ -26,6 +27,9 @@ FILE needs the model's columns, in any order. Predictions are written as CSV,
 one line a row, in order; a row with an empty or unreadable cell gets an
 empty one. A logistic model adds the probability of the second class, a
 poisson model predicts for an exposure of 1.
+
+A feature far from where most rows were counts as its bound, as in the fit:
+the model file lists the bounds. --extrapolate linear reads it as it is.
 
 The model is private for the rows that it was fitted on. Predictions show
 the rows that they are made for: guard them as you guard FILE.
@@ -46,6 +50,10 @@ def predict(
         str | None,
         typer.Option(metavar="COLUMN", help="poisson: predict for this exposure instead of 1."),
     ] = None,
+    extrapolate: Annotated[
+        str | None,
+        typer.Option(metavar="bounded|linear", help="Hold features within the model's bounds?"),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="Where to write them (CSV); the screen by default."),
@@ -63,6 +71,8 @@ def predict(
     fitted = load_model(model)
     if exposure is not None and fitted.model != "poisson":
         raise InputError(f"--exposure belongs to a poisson model; got a {fitted.model} one.")
+    if extrapolate is not None:
+        fitted.estimator.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
         destination(out)
     columns = FileColumns(file)

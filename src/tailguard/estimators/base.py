@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tailguard.checks import InputError, check_boolean, check_open_unit
+from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.estimators.summary import note_line, summary_table
@@ -29,9 +29,12 @@ from tailguard.solvers.base import Plan, Problem, Solver
 from tailguard.solvers.solve import solve
 from tailguard.tables import to_matrix
 
-__all__ = ["PrivateLinearModel", "PrivateRegression"]
+__all__ = ["EXTRAPOLATIONS", "PrivateLinearModel", "PrivateRegression"]
 
 FloatArray = NDArray[np.float64]
+
+EXTRAPOLATIONS = ("bounded", "linear")
+"""What a prediction makes of a feature beyond the bounds of the fit."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,6 +60,7 @@ class PrivateLinearModel(BaseEstimator):
     fit_intercept: bool = True
     missing: Mapping[str | int, float] | None = None
     schema: Declared | None = None
+    extrapolate: str = "bounded"
     solver: str | Solver = "auto"
     ledger: Books | None = None
     random_state: int | None = None
@@ -95,6 +99,7 @@ class PrivateLinearModel(BaseEstimator):
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
+        check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         loss = self._loss()
         schema, features = self._given_schema(), X
         missing: Mapping[Any, float] | None = self.missing
@@ -131,6 +136,7 @@ class PrivateLinearModel(BaseEstimator):
         )
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
+        self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
         self.plan_: Plan = solved.plan
         self.certificate_: Certificate = solved.certificate
         self.coef_noise_std_ = solved.solution.coef_noise_std
@@ -157,8 +163,12 @@ class PrivateLinearModel(BaseEstimator):
         else:
             matrix = design_matrix(X, self.schema_)
         matrix = self._fill().filled(matrix)
+        features = matrix.astype(np.float64)
+        extrapolate = check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
+        if extrapolate == "bounded" and self.feature_bounds_ is not None:
+            features = np.clip(features, *self.feature_bounds_.T)
         with np.errstate(all="ignore"):
-            score: FloatArray = matrix.astype(np.float64) @ self.coef_ + self.intercept_
+            score: FloatArray = features @ self.coef_ + self.intercept_
         return score
 
     def _fill(self) -> Fill:

@@ -30,6 +30,9 @@ class LinearRegression(PrivateRegression):
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
+    extrapolate
+        ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``;
+        ``"linear"``: as it is, however far out.
     target
         ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
         ``"robust"``, which keeps the bias of clipping skewed residuals and gains variance.
@@ -45,6 +48,9 @@ class LinearRegression(PrivateRegression):
     ----------
     coef_, intercept_
         The released coefficients, in the user's units.
+    feature_bounds_
+        Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
+        solver reads features as they are.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each.
     coef_std_, intercept_std_

@@ -29,6 +29,9 @@ class LpRegression(PrivateRegression):
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
+    extrapolate
+        ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``;
+        ``"linear"``: as it is, however far out.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
@@ -41,6 +44,9 @@ class LpRegression(PrivateRegression):
     ----------
     coef_, intercept_
         The released coefficients.
+    feature_bounds_
+        Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
+        solver reads features as they are.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each.
     coef_std_, intercept_std_

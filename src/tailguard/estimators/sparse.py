@@ -52,6 +52,8 @@ class SparseLinearRegression(_Sparse, LinearRegression):
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
+    extrapolate
+        As for ``LinearRegression``; the solver reads features as they are, so that both are alike.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
@@ -121,6 +123,8 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
+    extrapolate
+        As for ``LinearRegression``; the solver reads features as they are, so that both are alike.
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger

@@ -46,19 +46,19 @@ def _bits(typing_context: Any, number: Any) -> Any:
 
 
 @intrinsic
-def _held(typing_context: Any, number: Any) -> Any:
-    """Bound by the largest feature in magnitude; NaN becomes it.
+def _held(typing_context: Any, number: Any, bound: Any) -> Any:
+    """Cut to the bound in magnitude; NaN becomes it.
 
     Written as a choice of numbers, since a jump would take longer where its outcome is not guessed.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        most, least = (ir.DoubleType()(limit) for limit in (LARGEST_FEATURE, -LARGEST_FEATURE))
-        below = builder.fcmp_ordered("<", arguments[0], most)
-        low = builder.select(below, arguments[0], most)
+        value, most = arguments
+        least = builder.fneg(most)
+        low = builder.select(builder.fcmp_ordered("<", value, most), value, most)
         return builder.select(builder.fcmp_ordered(">", low, least), low, least)
 
-    return types.float64(types.float64), generate
+    return types.float64(types.float64, types.float64), generate
 
 
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
@@ -73,6 +73,7 @@ def _standardise(
     center: FloatArray,
     inverse_scale: FloatArray,
     shifts: tuple[float, float, float],
+    bound: float,
     target_in_row: bool,
     known: FloatArray,
     units: FloatArray,
@@ -80,8 +81,9 @@ def _standardise(
 ) -> None:
     """Leave the scaled row of each record, and the power of two that it counts in.
 
-    A void record becomes a row of zeros in units of zero, with a usual target and offset. Known are
-    standardised targets and offsets; where there are none zeros stand for them.
+    Standardised features are cut to ``bound``. A void record becomes a row of zeros in units of
+    zero, with a usual target and offset. Known are standardised targets and offsets; where there
+    are none zeros stand for them.
     """
     load(targets, 0, targets.size, shifts[0], shifts[1], known[0])
     load(offsets, 0, offsets.size, shifts[2], 1.0, known[1])
@@ -93,7 +95,7 @@ def _standardise(
         peak, largest = 0, 0
         for j in range(n_features):
             x = float(features[i, j])
-            u = held((x - center[j]) * inverse_scale[j])
+            u = held((x - center[j]) * inverse_scale[j], bound)
             rows[i, j] = u
             peak = max(peak, bits(u) & MAGNITUDE)
             largest = max(largest, bits(x) & MAGNITUDE)
@@ -102,7 +104,7 @@ def _standardise(
             peak = max(peak, bits(1.0))
         target, offset = known[0, i], known[1, i]
         if target_in_row:
-            rows[i, width - 1] = held(target)
+            rows[i, width - 1] = held(target, LARGEST_FEATURE)
             peak = max(peak, bits(rows[i, width - 1]) & MAGNITUDE)
         odd = math.isnan(target) | math.isnan(offset) | (largest >= INFINITE_BITS)
         units[i] = _scale(i, peak, odd, rows)
@@ -133,7 +135,7 @@ def standardise(dtype: np.dtype[Any]) -> Callable[..., None]:
     shifts = types.UniTuple(types.float64, 3)  # type: ignore[no-untyped-call]
     written = types.float64[:, ::1]
     signature = types.void(
-        *(matrix, vector, vector, vector, vector, shifts, types.boolean),
+        *(matrix, vector, vector, vector, vector, shifts, types.float64, types.boolean),
         *(written, types.float64[::1], written),
     )
     return compiled(_standardise, signature, **OPTIONS)

@@ -1,9 +1,10 @@
 """Records read through a released linear map: rows, lengths, scores, bounded slopes.
 
 One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
-``s = ((x - center) * inverse_scale, 1?, y?)`` and the whitened row ``u = s @ whitening``. Its score
-is ``s @ weights + offset`` from the row as it is: only the row's length in the sum is bounded, so
-that a loss whose slopes average zero at the truth keeps doing so (Mallows weights).
+``s = (clip((x - center) * inverse_scale, -bound, bound), 1?, y?)`` and the whitened row
+``u = s @ whitening``. Its score is ``s @ weights + offset`` from the row as it is: only the row's
+length in the sum is bounded, so that a loss whose slopes average zero at the truth keeps doing so
+(Mallows weights).
 
 A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone, and
 another loop; what one value per record is made of stays in NumPy.
@@ -20,8 +21,9 @@ from tailguard.losses.base import Loss
 
 from .base import chunks_of
 from .block import FloatArray, RecordBlock
+from .numpy_twin import LARGEST_FEATURE
 
-__all__ = ["WhitenedChunk", "WhitenedRows"]
+__all__ = ["LARGEST_FEATURE", "WhitenedChunk", "WhitenedRows"]
 
 # A product of three such numbers is still within the floats, which end at 1.8e308.
 LARGEST_ENTRY = 1e100
@@ -79,6 +81,8 @@ class WhitenedRows:
         A matrix with one row per standardised coordinate and any number of columns.
     weights
         One per standardised coordinate, for the score.
+    bound
+        Standardised features count as within this of zero, in rows and in scores.
     target_in_row
         Whether the standardised target is a coordinate of the row.
 
@@ -107,6 +111,7 @@ class WhitenedRows:
     target_center: float = 0.0
     target_scale: float = 1.0
     offset_center: float = 0.0
+    bound: float = LARGEST_FEATURE
     target_in_row: bool = False
 
     def __post_init__(self) -> None:
@@ -134,6 +139,7 @@ class WhitenedRows:
         check_finite("target_center", self.target_center)
         check_finite("offset_center", self.offset_center)
         check_positive("target_scale", self.target_scale)
+        check_positive("bound", self.bound)
 
     @property
     def width(self) -> int:
@@ -184,8 +190,9 @@ class WhitenedRows:
         )
         shifts = (float(self.target_center), float(self.target_scale), float(self.offset_center))
         standardise(chunk.features.dtype)(
-            chunk.features, *columns, self.center, self.inverse_scale, shifts, self.target_in_row,
-            room.known, room.units, room.rows,
+            chunk.features, *columns, self.center, self.inverse_scale, shifts,
+            min(float(self.bound), LARGEST_FEATURE), self.target_in_row, room.known, room.units,
+            room.rows,
         )  # fmt: skip
 
     def slope(self, chunk: WhitenedChunk, limit: float) -> FloatArray:

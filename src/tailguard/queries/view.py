@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.kernels.whitened import LARGEST_ENTRY, WhitenedRows
+from tailguard.kernels.whitened import LARGEST_ENTRY, LARGEST_FEATURE, WhitenedRows
 from tailguard.losses.base import Loss
 from tailguard.queries.base import FloatArray
 from tailguard.queries.units import Units
 
-__all__ = ["LARGEST_ENTRY", "View"]
+__all__ = ["LARGEST_ENTRY", "LARGEST_FEATURE", "View"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,8 @@ class View:
         A loss of a score; None reads rows only.
     units
         Centre and scale of every column.
+    bound
+        Standardised features are read as within this of zero, in rows and in scores.
     whitening
         A matrix from standardised coordinates (features, constant, target) to whitened ones.
     target_in_row
@@ -45,6 +47,7 @@ class View:
     units: Units
     whitening: FloatArray
     target_in_row: bool = False
+    bound: float = LARGEST_FEATURE
 
     @classmethod
     def plain(cls, loss: Loss | None, units: Units, *, target_in_row: bool = False) -> "View":
@@ -77,5 +80,6 @@ class View:
             loss=self.loss,
             whitening=self.whitening,
             weights=np.zeros(self.height) if weights is None else weights,
+            bound=self.bound,
             target_in_row=self.target_in_row,
         )

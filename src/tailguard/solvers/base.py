@@ -343,6 +343,9 @@ class Solution:
         together, where the solver pays for it; None and NaN where it does not.
     notes
         What was decided on the way, from released numbers.
+    feature_bounds
+        Lower and upper bound of each feature, within which the fit read it and its coefficient is a
+        slope; None where features were read as they are.
 
     Examples
     --------
@@ -364,6 +367,7 @@ class Solution:
     coef_std: FloatArray | None = None
     intercept_std: float = math.nan
     notes: tuple[str, ...] = ()
+    feature_bounds: FloatArray | None = None
 
 
 class Solver(Protocol):

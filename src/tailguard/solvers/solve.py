@@ -53,6 +53,11 @@ class Solved:
         return self.solution.intercept
 
     @property
+    def feature_bounds(self) -> FloatArray | None:
+        """Bounds within which each feature was read; None where features were read as they are."""
+        return self.solution.feature_bounds
+
+    @property
     def plan(self) -> Plan:
         """The plan that was run."""
         return self.solution.plan

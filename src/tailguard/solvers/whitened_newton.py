@@ -23,6 +23,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
 from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.bounds import feature_bound, feature_bounds
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
@@ -122,7 +123,12 @@ class WhitenedNewton:
             problem=problem,
             guarantee=guarantee,
             stages=stages_for(problem, shares, mu),
-            settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
+            settings={
+                "target": self.target,
+                "feature_bound": feature_bound(problem),
+                **predicted(problem, mu),
+                **shares.settings(),
+            },
             assumptions=assumptions(problem, mu),
             remarks=(meaning(problem),),
             warnings=warnings,
@@ -148,7 +154,8 @@ class WhitenedNewton:
             )
             if hopeless or not (problem.intercept or detected[: problem.n_features].any()):
                 return constant_solution(plan, units.target_center, NO_SCALE)
-            fit = initialise(session, problem, shares, units, detected)
+            bound = float(plan.settings["feature_bound"])
+            fit = initialise(session, problem, shares, units, detected, bound)
         except BEYOND_FLOATS:
             # Of billions of records that are nearly all void a second release of sizes would ask
             # for less than a lattice carries; nothing else is known to lead here.
@@ -201,4 +208,5 @@ def _solution(fit: Fit, plan: Plan) -> Solution:
         coef_std=std[: coef.size],
         intercept_std=float(std[-1]) if own else 0.0,
         notes=tuple(fit.notes),
+        feature_bounds=feature_bounds(fit),
     )

@@ -16,7 +16,7 @@ from tailguard.losses.balanced_logistic import BalancedLogistic
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
-from tailguard.queries.view import View
+from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.base import Problem
 from tailguard.solvers.limits import centre_fraction
@@ -53,11 +53,17 @@ HEADROOM = 4.0  # curvatures of a log link are told apart up to this many times 
 
 
 def initialise(
-    session: BudgetSession, problem: Problem, shares: Shares, units: Units, detected: BoolArray
+    session: BudgetSession,
+    problem: Problem,
+    shares: Shares,
+    units: Units,
+    detected: BoolArray,
+    bound: float = LARGEST_FEATURE,
 ) -> Fit:
     """Release second moments of bounded rows and start from what they tell.
 
-    Columns whose scale was not seen are left out: their coefficient stays zero.
+    Columns whose scale was not seen are left out: their coefficient stays zero. Standardised
+    features are read within ``bound``.
 
     Examples
     --------
@@ -75,7 +81,7 @@ def initialise(
     later = (stage.total_mu**2 for stage in session.plan.stages if stage.name not in UNITS)
     unspent_mu = session.left(reserve=math.sqrt(sum(later)))
     # The constant is measured also where it is no coefficient: it tells the mean row.
-    view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual)
+    view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual, bound)
     moments, noise_std, limit = _moments(session, problem, view)
     if limit > LARGEST_BULK_NORM * math.sqrt(view.width) and problem.intercept:
         alive[:d] = 0.0
@@ -88,7 +94,7 @@ def initialise(
     weights = np.zeros(size)
     if residual:
         weights = first_fit(whitening, moments[:size, -1], noise_std)
-    view = View(problem.scored, units, whitening)
+    view = View(problem.scored, units, whitening, bound=bound)
     mean_row, variance_inflation = moments[:size, d], whitened.variance_inflation(level)
     fit = Fit(
         session,

@@ -1,0 +1,54 @@
+"""Features are read within a public number of scales of their location, in fits and predictions.
+
+A scale that fits most records of a column can be far too small for some: a column that is mostly
+zero, of two clusters, with codes for what is missing, or of a heavy tail. Then a few rows are
+thousands of times as long as others, whose clipped slopes say little and whose predictions are
+far off. Within bounds a model is linear where most records lie and constant beyond.
+
+Reference
+---------
+Tukey 1962, Section 18 (winsorising); Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.2
+(bounding the influence of position in a regression).
+"""
+
+import math
+
+import numpy as np
+
+from tailguard.queries.base import FloatArray
+from tailguard.solvers.base import Problem
+from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.fit import Fit
+
+__all__ = ["feature_bound", "feature_bounds"]
+
+# In scales of a column. A score's rise is exponential in the loss of a log link, bounded in that of
+# log-odds: the more a far row can do, the nearer the bound.
+BOUNDS = {"location-scale": 16.0, "none": 8.0, "scale": 4.0}
+
+
+def feature_bound(problem: Problem) -> float:
+    """Return the number of scales for the loss.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> feature_bound(Problem(tg.losses.Squared(), 1000, 3))
+    16.0
+    """
+    return BOUNDS[target_units(problem)]
+
+
+def feature_bounds(fit: Fit) -> FloatArray:
+    """Return the bounds of each feature in the user's units; infinite where it is not read.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> feature_bounds(example_fit(tg.losses.Squared())).shape
+    (2, 2)
+    """
+    units = fit.view.units
+    half = np.where(fit.left_out, math.inf, fit.view.bound * units.scale)
+    return np.column_stack([units.center - half, units.center + half])
