@@ -21,6 +21,7 @@ from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.residual_direction import ResidualDirection
+from tailguard.solvers.whitened.secants import Secants
 from tailguard.solvers.whitened.session import BudgetSession, usable
 from tailguard.solvers.whitened.stages import DEBIASING_STAGES, ROUNDS, Shares, rounds_of
 
@@ -85,6 +86,8 @@ class Fit:
         Planned stages that were skipped in favour of the rounds.
     constant_moved
         Whether the constant was read off residuals before the rounds.
+    secants
+        What rounds so far told of the curvature along their steps.
     mu_factor
         How many times their planned mu rounds and corrections may spend, since units took less.
 
@@ -117,6 +120,7 @@ class Fit:
     skipped_stages: tuple[str, ...] = ()
     constant_moved: bool = False
     mu_factor: float = 1.0
+    secants: Secants | None = None
     notes: list[str] = field(default_factory=list)
 
     @property

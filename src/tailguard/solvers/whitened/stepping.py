@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
+from tailguard.solvers.whitened.secants import Score, Secants
 from tailguard.solvers.whitened.session import usable
 from tailguard.solvers.whitened.stages import rounds_of
 
@@ -52,7 +53,12 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
     score = fit.session.ask(query, fit.weights, mu, stage)[0]
     n_rows, curvature = fit.session.n_rows(stage), max(fit.clip.curvature, 1e-300)
     noise_std = float(query.noise_std(n_rows, fit.n_features, mu)[0]) / curvature
-    displacement = fit.view.whitening @ bounded(fit, scaled_along_fit(fit, -score / curvature))
+    found = Score(
+        fit.view.whitening, fit.clip, fit.inverse @ fit.weights, score / curvature, noise_std
+    )
+    fit.secants = Secants.of(found) if fit.secants is None else fit.secants.after(found)
+    newton = bounded(fit, scaled_along_fit(fit, fit.secants.step()))
+    displacement = fit.view.whitening @ newton
     start, end = fit.weights, usable(fit.weights + displacement)
     fit.iterates.append(NewtonIterate(start, end, noise_std, n_rows))
     part = min(LARGEST_PART, NOISE_PART / (fit.view.width * noise_std**2), _stable_part(fit))
