@@ -158,6 +158,31 @@ def test_a_stored_file_of_version_1_predicts_what_it_did(name, tmp_path):
     assert ModelFile.from_dict(loaded.to_dict()).to_dict() == loaded.to_dict()
 
 
+def test_a_stored_file_of_version_2_predicts_without_bounds():
+    loaded = load_model(FORMATS / "model-2-linear.json").estimator
+    assert loaded.feature_bounds_ is None
+    table = pd.DataFrame({"age": [45.0, 1e6]})
+    np.testing.assert_allclose(
+        loaded.predict(table), table["age"] * loaded.coef_[0] + loaded.intercept_
+    )
+
+
+def test_the_bounds_of_features_go_round(tmp_path):
+    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "none": 0.0, "cost": np.arange(1000.0) % 7})
+    model = tg.LinearRegression(schema={"target": "cost"}, epsilon=1.0, delta=1e-6, random_state=0)
+    ModelFile("linear", model.fit(table)).save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    assert content["feature_bounds"][0][1] is None
+    again = load_model(tmp_path / "model.json").estimator
+    np.testing.assert_array_equal(again.feature_bounds_, model.feature_bounds_)
+    far = pd.DataFrame({"age": [1e9], "none": [1e9]})
+    np.testing.assert_array_equal(again.predict(far), model.predict(far))
+    for changed in ([[0.0], [1.0]], [[2.0, 2.0], [1.0, 3.0]]):
+        (tmp_path / "other.json").write_text(json.dumps(content | {"feature_bounds": changed}))
+        with pytest.raises(tg.InputError, match="MODEL must be a file"):
+            load_model(tmp_path / "other.json")
+
+
 def test_a_file_of_version_1_that_does_not_fit_together_says_why(tmp_path):
     content = json.loads((FORMATS / "model-1-linear.json").read_text())
     content["categorical"] = {"region": ["1", "1.0"]}

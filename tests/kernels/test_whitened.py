@@ -49,6 +49,24 @@ def test_rows_lengths_and_scores_are_those_of_the_matrix_product():
     )
 
 
+def test_features_count_as_within_the_bound_in_rows_and_scores():
+    held = np.column_stack([np.clip((X - CENTER) / SCALE, -0.7, 0.7), np.ones(len(X))])
+    model = rows(bound=0.7)
+    np.testing.assert_allclose(together(model.read(BLOCK), "score"), held @ WEIGHTS, atol=1e-12)
+    lengths = np.linalg.norm(held @ MAP, axis=1)
+    np.testing.assert_allclose(together(model.read(BLOCK), "length"), lengths, rtol=1e-12)
+    with pytest.raises(InputError, match="bound must be"):
+        rows(bound=0.0)
+
+
+def test_a_bound_holds_for_every_number_but_leaves_void_records_void():
+    X = np.array([[1e308] * 4, [-1e308] * 4, [5e-324] * 4, [np.inf] * 4, [np.nan] * 4])
+    (chunk,) = rows(bound=2.0).read(RecordBlock(X, np.zeros(5)))
+    assert chunk.void.tolist() == [False, False, False, True, True]
+    extremes = [np.append(sign * 2.0 * np.ones(4), 1.0) @ WEIGHTS for sign in (1.0, -1.0)]
+    np.testing.assert_allclose(chunk.score[:2], extremes, rtol=1e-12)
+
+
 def test_what_is_not_asked_for_is_zero_and_changes_nothing_else():
     (scores,) = rows().read(BLOCK.rows(0, 9), lengths=False)
     (lengths,) = rows().read(BLOCK.rows(0, 9), scores=False)

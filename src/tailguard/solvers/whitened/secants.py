@@ -80,15 +80,25 @@ class Secants:
         return -self.matrix @ self.last.value
 
     def _shortened(self, score: Score) -> FloatArray:
-        moved = score.at - self.last.at
-        length = float(np.linalg.norm(moved))
-        if not length > 0.0:
+        """Shorten steps along the rise of the score, which points where it is steepest.
+
+        If ``rise = J @ moved`` for a symmetric ``J``, the inverse of ``J`` is known along the rise
+        exactly: ``rise @ inv(J) @ rise = rise @ moved``.
+        """
+        moved, rise = score.at - self.last.at, score.value - self.last.value
+        noise_std = math.hypot(score.noise_std, self.last.noise_std)
+        length, together = float(np.linalg.norm(moved)), float(rise @ moved)
+        if not together - SIGNIFICANT * noise_std * length > self._steepest_along(moved):
             return self.matrix
-        along = moved / length
-        rise = float(along @ (score.value - self.last.value)) / length
-        noise = math.hypot(score.noise_std, self.last.noise_std) / length
-        allowed = 1.0 / float(along @ self.matrix @ along)
-        if not rise - SIGNIFICANT * noise > allowed:
+        along = rise / float(np.linalg.norm(rise))
+        steepness = max(float(rise @ rise) - rise.size * noise_std**2, 0.0) / together
+        ratio = steepness * float(along @ self.matrix @ along)
+        if not ratio > 1.0:
             return self.matrix
-        shorter = np.eye(moved.size) - (1.0 - math.sqrt(allowed / rise)) * np.outer(along, along)
+        shorter = np.eye(moved.size) - (1.0 - math.sqrt(1.0 / ratio)) * np.outer(along, along)
         return np.asarray(shorter @ self.matrix @ shorter)
+
+    def _steepest_along(self, moved: FloatArray) -> float:
+        """Return what scores may rise on a way, times its length, for full steps to arrive."""
+        reached = float(moved @ self.matrix @ moved)
+        return float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf

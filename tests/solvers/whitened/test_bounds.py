@@ -1,0 +1,81 @@
+"""Features are read within bounds: far rows neither lead a fit astray nor its predictions."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.bounds import BOUNDS, feature_bound
+
+BUDGET = {"epsilon": 2.0, "delta": 1e-6, "random_state": 0}
+RNG = np.random.default_rng(0)
+N_ROWS = 8_000
+X = RNG.standard_normal((N_ROWS, 3))
+SCORE = X @ [1.0, -0.5, 0.0]
+ESTIMATORS = {
+    "location-scale": (tg.LinearRegression, SCORE + RNG.standard_normal(N_ROWS)),
+    "none": (tg.LogisticRegression, (SCORE + RNG.logistic(size=N_ROWS) > 0).astype(int)),
+    "scale": (tg.PoissonRegression, RNG.poisson(np.exp(0.5 * SCORE)).astype(float)),
+}
+
+
+def far_column():
+    """A column of which one record in fifty is a code far from all others."""
+    column = RNG.standard_normal(N_ROWS)
+    column[::50] = 999_999.0
+    return column
+
+
+@pytest.mark.parametrize("units", ESTIMATORS)
+def test_codes_far_from_all_other_values_do_no_harm(units):
+    estimator, y = ESTIMATORS[units]
+    clean = estimator(**BUDGET).fit(X, y)
+    model = estimator(**BUDGET).fit(np.column_stack([X, far_column()]), y)
+    np.testing.assert_allclose(model.coef_[:3], clean.coef_, atol=0.15)
+    low, high = model.feature_bounds_[3]
+    assert high - low < 100.0
+
+
+@pytest.mark.parametrize("units", ESTIMATORS)
+def test_predictions_read_features_within_the_bounds_of_the_fit(units):
+    estimator, y = ESTIMATORS[units]
+    model = estimator(**BUDGET).fit(X, y)
+    assert model.plan_.settings["feature_bound"] == BOUNDS[units]
+    width = np.diff(model.feature_bounds_, axis=1)[:, 0]
+    assert (width > 1.5 * BOUNDS[units]).all()
+    assert (width < 4.0 * BOUNDS[units]).all()
+    far, edge = np.full((1, 3), 1e9), model.feature_bounds_[:, 1][None, :]
+    assert model._score_of(far) == pytest.approx(model._score_of(edge))
+    assert model._score_of(X[:9]) == pytest.approx(X[:9] @ model.coef_ + model.intercept_)
+    linear = model.set_params(extrapolate="linear")
+    assert linear._score_of(far) == pytest.approx(far @ model.coef_ + model.intercept_)
+    assert np.isnan(model._score_of(np.full((1, 3), np.nan))).all()
+
+
+def test_a_column_that_is_not_read_has_no_bounds():
+    model = tg.LinearRegression(**BUDGET).fit(np.column_stack([X, np.zeros(N_ROWS)]), SCORE)
+    np.testing.assert_array_equal(model.feature_bounds_[3], [-np.inf, np.inf])
+    assert model.coef_[3] == 0.0
+
+
+def test_solvers_that_read_features_as_they_are_have_no_bounds():
+    solver = tg.LinearRegression(**BUDGET, solver="scaled-gradient-descent")
+    assert solver.fit(X, SCORE).feature_bounds_ is None
+    assert solver.predict(np.full((1, 3), 1e9))[0] == pytest.approx(
+        1e9 * solver.coef_.sum() + solver.intercept_
+    )
+
+
+def test_another_word_for_extrapolation_is_refused_before_anything_is_spent():
+    model = tg.LinearRegression(**BUDGET, extrapolate="flat")
+    with pytest.raises(tg.InputError, match="extrapolate must be one of 'bounded', 'linear'"):
+        model.fit(X, SCORE)
+    assert not hasattr(model, "certificate_")
+
+
+def test_minimize_tells_the_bounds():
+    solved = tg.minimize(
+        tg.losses.Squared(), X, SCORE, guarantee=tg.GDP(1.0), intercept=True, random_state=0
+    )
+    assert solved.feature_bounds.shape == (3, 2)
+    assert feature_bound(Problem(tg.losses.Squared(), 10, 3)) == BOUNDS["location-scale"]
