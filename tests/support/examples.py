@@ -1,6 +1,6 @@
 """One example of every registered query: how to build it, its state, and a worst pair."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.means.iterative import IterativeMean
@@ -398,6 +399,13 @@ def whitened_examples():
     ):
         query = ClippedScores(view, limit, levels, shares)
         yield Example(f"clipped-scores/{name}", query, pair, *opposite, loss)
+    slopes = np.outer([0.0, 1.0, 9.0], [1.0, 0.0, 0.0])
+    higher, lower = (9.0, 0, 0, 1e3), (9.0, 0, 0, -1e3)
+    differences = LossDifferences(squared, 3 * (plain,), 2.0)
+    yield Example("loss-differences/slopes", differences, slopes, higher, lower, squared)
+    held = LossDifferences(squared, (plain, replace(plain, bound=2.0)), 0.5)
+    within, beyond = (9.0, 0, 0, 2.0), (9.0, 0, 0, 9.0)
+    yield Example("loss-differences/bounds", held, slopes[[1, 1]], within, beyond, squared)
     sizes = ClippedScores(whitened, 2.0, (0.5, 2.0), (1.0, 0.4), magnitudes=True)
     sides = (9.0, 0, 0, 1e6), (-9.0, 0, 0, 1e6)
     yield Example("clipped-scores/magnitudes", sizes, pair, *sides, squared)

@@ -24,6 +24,7 @@ QUERIES = {
     "whitened-histogram": "tailguard.queries.whitened_histogram:WhitenedHistogram",
     "second-moments": "tailguard.queries.second_moments:SecondMoments",
     "clipped-scores": "tailguard.queries.clipped_scores:ClippedScores",
+    "loss-differences": "tailguard.queries.loss_differences:LossDifferences",
     "clamped-mean": "tailguard.queries.means.clamped:ClampedMean",
     "truncated-mean": "tailguard.queries.means.truncated:TruncatedMean",
     "count-magnitudes": "tailguard.queries.magnitudes:CountMagnitudes",

@@ -1,0 +1,80 @@
+"""Sums of what several linear scores lose more, or less, than a first one, record by record."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.checks import InputError, check_positive
+from tailguard.losses.base import Loss
+
+from .base import round_to_lattice
+from .block import FloatArray, IntArray, RecordBlock
+from .steady import steady
+from .whitened import WhitenedChunk, WhitenedRows
+
+__all__ = ["LossDifferenceSum"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LossDifferenceSum:
+    """Lattice sums of ``clip((loss of a candidate - loss of the first) / limit, -1, 1)``.
+
+    Attributes
+    ----------
+    loss
+        Whose values are compared.
+    candidates
+        How the score of each is read: records in units, and weights.
+
+    Guarantee
+    ---------
+    One record adds at most 1 to each sum, in magnitude, for every input. Void records add nothing,
+    and neither does one whose losses differ by no number.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> candidates = tuple(
+    ...     WhitenedRows(
+    ...         loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...         whitening=np.zeros((1, 0)), weights=np.array([slope]),
+    ...     )
+    ...     for slope in (0.0, 1.0)
+    ... )
+    >>> kernel = LossDifferenceSum(
+    ...     loss=tg.losses.Squared(), candidates=candidates, limit=2.0, grid=2.0**-20
+    ... )
+    >>> kernel.sum_block(RecordBlock(np.ones((3, 1)), np.array([1.0, 9.0, np.nan]))) * kernel.grid
+    array([-1.25])
+    """
+
+    loss: Loss
+    candidates: tuple[WhitenedRows, ...]
+    limit: float
+    grid: float
+
+    def __post_init__(self) -> None:
+        check_positive("limit", self.limit)
+        check_positive("grid", self.grid)
+        if len(self.candidates) < 2:
+            raise InputError("candidates must be at least two.")
+
+    @property
+    def size(self) -> int:
+        """Number of sums: one per candidate after the first."""
+        return len(self.candidates) - 1
+
+    @steady
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up the differences of one block."""
+        total = np.zeros(self.size, dtype=np.int64)
+        read = (rows.read(block, lengths=False) for rows in self.candidates)
+        for first, *others in zip(*read, strict=True):
+            base = self._loss(first)
+            shares = np.array([(self._loss(chunk) - base) / self.limit for chunk in others])
+            shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -1.0, 1.0))
+            total += round_to_lattice(shares.sum(axis=1), self.grid)
+        return total
+
+    def _loss(self, chunk: WhitenedChunk) -> FloatArray:
+        return self.loss.value(chunk.score, chunk.target)
