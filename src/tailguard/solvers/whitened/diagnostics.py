@@ -17,6 +17,7 @@ from tailguard.losses.base import Loss
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.solvers.whitened.bound_choice import CHOICE, CHOICE_PHASE, choose_bound
 from tailguard.solvers.whitened.clipping import RowNormDistribution, SlopeDistribution, choose_clip
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
@@ -209,6 +210,8 @@ def start_phase(fit: Fit, phase: int) -> bool:
     fit.phase = phase
     if fit.iterates:
         fit.average_iterates()
+    if phase == CHOICE_PHASE and fit.iterates and fit.has(CHOICE):
+        choose_bound(fit)
     updated = update_curvature(fit) if phase in fit.shares.curvature_phases else False
     planned = phase in fit.shares.diagnostic_phases
     # Weighted lengths move with the fit, others with the whitening alone.

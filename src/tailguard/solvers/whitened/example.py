@@ -6,6 +6,7 @@ from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.initialise import initialise
@@ -54,7 +55,8 @@ def example_fit(loss: Loss, *, phase: int | None = None) -> Fit:
     ((3,), True)
     """
     session, problem, shares = example_run(loss)
-    fit = initialise(session, problem, shares, *find_units(session, problem))
+    units, detected = find_units(session, problem)
+    fit = initialise(session, problem, shares, units, detected, feature_bound(problem))
     if phase is not None:
         release_row_norms(fit)
         start_phase(fit, phase)

@@ -123,6 +123,9 @@ CURVED_WITH_SAMPLE: dict[str, Any] = {
 # on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails) lose.
 BALANCED_BELOW = 80.0
 
+# Bounds of features are chosen anew with n * mu above this: below, noise hides differences.
+CHOICE_ABOVE, CHOICE_SHARE = 500.0, 0.03
+
 # The first constant of a likelihood should be seen so clearly, as share of mu times n.
 CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 20.0, 0.2
 # A typical column has this share of its records in one window of octaves, which should stand out by
@@ -161,6 +164,8 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         shares, below = _of_likelihood(problem, mu), WHITENING_ONLY_BELOW_OF_LIKELIHOOD
     if problem.n_rows * mu < below * (problem.n_features + 2) ** 1.5:
         shares = replace(shares, **WHITENING_ONLY)
+    if problem.n_rows * mu > CHOICE_ABOVE:
+        shares = replace(shares, bound_choice=CHOICE_SHARE)
     shares = _with_units(shares, problem, mu)
     if shares.debiasing < SQUARED.debiasing or problem.n_rows * mu < NO_VARIANCE_BELOW:
         return shares

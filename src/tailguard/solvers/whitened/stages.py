@@ -45,6 +45,7 @@ DEBIASING_LEVELS = 4
 BALANCED = ", slopes bounded by one half"
 DEBIASING_STAGES = ("residual direction", "debiasing", "debiasing curvature")
 ROUNDS = "rounds of phase"
+MOST_CANDIDATES = 4  # with other bounds of features, compared with the fit halfway
 DEBIASING_DIRECTIONS = 3  # that are debiased at most
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -64,7 +65,7 @@ class Shares:
         What places may have besides, of what the second release of sizes leaves.
     constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
         The stages of these names.
-    residual_direction, debiasing, variance
+    bound_choice, residual_direction, debiasing, variance
         The same.
     rounds
         How many rounds each phase has.
@@ -96,6 +97,7 @@ class Shares:
     whitened_row_norms: float = 0.01
     slopes: float = 0.08
     curvature: float = 0.0
+    bound_choice: float = 0.0
     residual_direction: float = 0.0
     debiasing: float = 0.08
     variance: float = 0.03
@@ -236,6 +238,8 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
         ("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
         ("curvature", "curvature of the loss", shares.curvature,
          len(shares.curvature_phases), square),
+        ("choice of bounds", "within which bounds features are read from here on",
+         shares.bound_choice, 1, MOST_CANDIDATES),
         ("residual direction", "along which rows residuals are large", shares.residual_direction, 1,
          problem.size),
         ("debiasing", "bias that clipping leaves in the mean and the fitted score",

@@ -1,0 +1,93 @@
+"""Whether the rest of the rounds should read features within nearer or farther bounds.
+
+No public bound suits all tables: where a linear score is true far out, farther bounds fit better;
+where columns have codes or clusters, nearer ones do. Halfway the fit so far is compared with itself
+read within other bounds, record by record.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Theorem 1; Liu and Talwar 2019 (private selection).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tailguard.losses.base import Loss
+from tailguard.queries.base import FloatArray
+from tailguard.queries.loss_differences import LossDifferences
+from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.fit import Fit
+
+__all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
+
+CHOICE = "choice of bounds"
+CHOICE_PHASE = 2  # before which bounds are chosen
+# Other bounds in scales of a column, by what the loss does to targets, and by how many noise
+# standard deviations the farther one has to win. The nearer one, which is safer, has to win by one.
+OTHERS = {"location-scale": (4.0, 64.0), "none": (4.0, 64.0), "scale": (16.0, 64.0)}
+FARTHER = {"location-scale": 1.0, "none": 3.0, "scale": 2.0}
+NEARER = 1.0
+# Differences are bounded at the loss of a typical residual, at half a nat, and at two counts in
+# scales of the target. Low bounds show most: what bounds of features do has one sign over the
+# records that they touch.
+HALF_NAT, COUNTS = 0.5, 2.0
+FLATTER = 0.5  # times the slopes, for farther bounds
+LEAST_WEIGHT = 0.2  # of a typical row among the rows cut by the second moments
+NORMAL_SPREAD = 0.6745  # half a normal interquartile range, in standard deviations
+
+
+def choose_bound(fit: Fit) -> None:
+    """Ask once, and read features within the bound that wins.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> choose_bound(fit)
+    >>> fit.view.bound
+    16.0
+    """
+    units, loss = target_units(fit.problem), fit.problem.scored
+    assert loss is not None
+    candidates = [(fit.view, fit.weights)]
+    for bound in OTHERS[units]:
+        view = replace(fit.view, bound=bound)
+        candidates.append((view, fit.weights))
+        if bound > fit.view.bound:
+            candidates.append((view, _flatter(fit)))
+    views = tuple(view for view, _ in candidates)
+    query = LossDifferences(loss, views, _limit(fit, loss, units))
+    mu, weights = fit.mu(CHOICE), np.array([weights for _, weights in candidates])
+    differences = fit.session.ask(query, weights, mu, CHOICE)
+    noise_std = query.noise_std(fit.n_rows, fit.n_features, mu)
+    farther = np.array([view.bound > fit.view.bound for view in views[1:]])
+    differences = differences + np.where(farther, FARTHER[units], NEARER) * noise_std
+    best = int(np.argmin(differences))
+    if differences[best] < 0.0:
+        fit.view, fit.weights = candidates[1 + best]
+        fit.notes.append(f"features are read within {fit.view.bound:g} scales of their location")
+
+
+def _flatter(fit: Fit) -> FloatArray:
+    """Return weights with half the slopes and the same score at the mean row.
+
+    Slopes within bounds that are too near are too steep for what lies beyond.
+    """
+    flatter = FLATTER * fit.weights
+    if fit.problem.intercept:
+        d = fit.n_features
+        mean = np.append(fit.mean_row[:d] / max(fit.mean_row[d], LEAST_WEIGHT), 1.0)
+        flatter[d] += (1.0 - FLATTER) * float(mean @ fit.weights)
+    return flatter
+
+
+def _limit(fit: Fit, loss: Loss, units: str) -> float:
+    """Return the bound of a difference, in units of the loss."""
+    if units == "none":
+        return HALF_NAT
+    if units == "scale" or fit.slopes is None:
+        return COUNTS
+    residual = max(fit.slopes.spread / NORMAL_SPREAD, 1e-6)
+    return max(float(loss.value(residual, 0.0)), 1e-12)

@@ -1,0 +1,52 @@
+"""Bounds of features follow the records where the budget shows which are better."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.solvers.whitened.bound_choice import CHOICE
+
+RNG = np.random.default_rng(0)
+N_ROWS = 20_000
+HEAVY = np.exp(1.5 * RNG.standard_normal(N_ROWS))
+OTHER = RNG.standard_normal(N_ROWS)
+X = np.column_stack([HEAVY, OTHER])
+
+
+def bound_of(model):
+    """Bound of the first column, in scales of it."""
+    noted = [note for note in model.notes_ if note.startswith("features are read within")]
+    return float(noted[0].split()[4]) if noted else model.plan_.settings["feature_bound"]
+
+
+def fitted(estimator, y, epsilon=3.0):
+    return estimator(epsilon=epsilon, delta=1e-6, random_state=0).fit(X, y)
+
+
+def test_where_a_linear_score_is_true_far_out_bounds_are_far():
+    model = fitted(tg.LinearRegression, HEAVY - OTHER + RNG.standard_normal(N_ROWS))
+    assert bound_of(model) == 64.0
+    np.testing.assert_allclose(model.coef_, [1.0, -1.0], atol=0.1)
+
+
+def test_where_the_target_stops_growing_bounds_are_near():
+    y = np.minimum(HEAVY, 4.0) - OTHER + RNG.standard_normal(N_ROWS)
+    model = fitted(tg.LinearRegression, y)
+    assert bound_of(model) == 4.0
+    assert model.predict(X).max() < 20.0
+
+
+def test_counts_that_stop_growing_keep_the_near_bound_and_others_a_farther_one():
+    rate = 0.1 * HEAVY + 0.3 * OTHER
+    growing = RNG.poisson(np.exp(np.minimum(rate, 5.0))).astype(float)
+    stopped = RNG.poisson(np.exp(np.minimum(0.3 * HEAVY, 1.0))).astype(float)
+    assert bound_of(fitted(tg.PoissonRegression, growing)) > 4.0
+    assert bound_of(fitted(tg.PoissonRegression, stopped)) == 4.0
+
+
+@pytest.mark.parametrize(("epsilon", "planned"), [(1.0, True), (0.01, False)])
+def test_the_choice_is_planned_where_noise_does_not_hide_it(epsilon, planned):
+    model = fitted(tg.LinearRegression, OTHER, epsilon=epsilon)
+    names = [stage.name for stage in model.plan_.stages]
+    assert (CHOICE in names) == planned
+    assert (CHOICE in [release.stage for release in model.certificate_.releases]) == planned
