@@ -55,7 +55,7 @@ def choose_bound(fit: Fit) -> None:
     for bound in OTHERS[units]:
         view = replace(fit.view, bound=bound)
         candidates.append((view, fit.weights))
-        if bound > fit.view.bound:
+        if fit.log_link and bound > fit.view.bound:
             candidates.append((view, _flatter(fit)))
     views = tuple(view for view, _ in candidates)
     query = LossDifferences(loss, views, _limit(fit, loss, units))
@@ -73,7 +73,8 @@ def choose_bound(fit: Fit) -> None:
 def _flatter(fit: Fit) -> FloatArray:
     """Return weights with half the slopes and the same score at the mean row.
 
-    Slopes within bounds that are too near are too steep for what lies beyond.
+    Slopes within bounds that are too near are too steep for what lies beyond, and with a log link
+    the exponential makes that worse than no slope at all.
     """
     flatter = FLATTER * fit.weights
     if fit.problem.intercept:
