@@ -61,3 +61,10 @@ class RecordBlock:
             None if values is None else values[start:stop] for values in (self.target, self.offset)
         )
         return RecordBlock(self.features[start:stop], target, offset, self.first + start)
+
+    def at(self, places: IntArray, first: int = 0) -> "RecordBlock":
+        """Return a copy of the records at these places, in this order."""
+        target, offset = (
+            None if values is None else values[places] for values in (self.target, self.offset)
+        )
+        return RecordBlock(self.features[places], target, offset, first)
