@@ -67,4 +67,5 @@ class RecordBlock:
         target, offset = (
             None if values is None else values[places] for values in (self.target, self.offset)
         )
-        return RecordBlock(self.features[places], target, offset, first)
+        # To take rows is nearly twice as fast as to index by them, and gives the same.
+        return RecordBlock(self.features.take(places, axis=0), target, offset, first)
