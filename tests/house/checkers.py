@@ -1,7 +1,10 @@
 """The house rules as functions: modules in, complaints out. Standard library only."""
 
 import ast
+import io
 import re
+import tokenize
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -20,6 +23,14 @@ BEHIND_THE_WALL = {"solvers", "papers", "planning", "means", "estimators", "repr
 PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
 PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")
+ASKS_THE_CLASS = BEHIND_THE_WALL | {"queries", "gate", "baselines"}
+TELLING_WORDS = {"target_units"}  # an attribute whose word stands for the class
+TOLD_BY_CLASS = {"loss", "constraint", "solver", "query"}  # what should answer by its methods
+REFUSES_CLASSES = {"tailguard.queries.admission"}  # exact classes are its purpose
+FEWEST_TESTS, MOST_FILES = 3, 12  # of one name in a function; in a package
+TRIVIAL = re.compile(
+    r"(type\()?[\w.]+\)?\.__(name|doc|module)__|(issubclass|callable)\(.*\)|[\w.]+"
+)
 FUNCTION, BRANDED = (ast.FunctionDef, ast.AsyncFunctionDef), r"tailguard\.(losses|sets|solvers)\b"
 
 
@@ -134,6 +145,101 @@ def class_ladders(modules):
                 asked = list(ast.walk(node.args[1]))
             if any(re.match(BRANDED, m.dotted(part)) for part in asked):
                 yield f"{m.name} line {node.lineno} asks for the class of a loss, set or solver"
+
+
+def disguised_ladders(modules):
+    """A choice by class that does not say ``isinstance``, or says it again and again."""
+    for m in [m for m in modules if m.name not in REFUSES_CLASSES]:
+        for line, words in sorted({*disguises(m), *long_ladders(m)}):
+            yield f"{m.name} line {line} chooses by class: {words}"
+
+
+def disguises(m):
+    """Line and source of ``type(x) is``, ``hasattr(x, "p")``, of words for classes, of prefixes."""
+    for node in ast.walk(m.tree) if m.room in ASKS_THE_CLASS else ():
+        parts = []
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+            words = {getattr(p, "attr", getattr(getattr(p, "func", p), "id", "")) for p in parts}
+            if words & TELLING_WORDS and any(isinstance(p, ast.Constant) for p in parts):
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Subscript):
+            parts = [node.slice]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"hasattr", "getattr"}:
+            asked, name = (ast.unparse(argument) for argument in node.args[:2])
+            if asked.rpartition(".")[2] in TOLD_BY_CLASS and name[:1] in "'":
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("stage.startswith"):
+            yield node.lineno, ast.unparse(node)
+        for part in parts:
+            if isinstance(part, ast.Call) and ast.unparse(part.func) == "type":
+                yield node.lineno, ast.unparse(node)
+
+
+def long_ladders(m):
+    """Line and name of what a function asks for three of our classes, one by one."""
+    for function in (node for node in ast.walk(m.tree) if isinstance(node, FUNCTION)):
+        calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and len(n.args) == 2]
+        calls = [n for n in calls if ast.unparse(n.func) == "isinstance"]
+        ours = m.definitions.keys() | {n for n, f in m.imports.items() if f[:9] == "tailguard"}
+        asked = [
+            (ast.unparse(n.args[0]), {*re.findall(r"\w+", ast.unparse(n.args[1]))}) for n in calls
+        ]
+        tests = [name for name, classes in asked if classes & ours]
+        for name in sorted({name for name in tests if tests.count(name) >= FEWEST_TESTS}):
+            yield function.lineno, f"isinstance({name}, ...) {tests.count(name)} times"
+
+
+def packages(modules):
+    """No package of more files than one keeps in mind; what a registry lists is one idea a file."""
+    listed = {name for m in modules for name in re.findall(r'"(tailguard[\w.]*):\w+"', m.text)}
+    counted = [m for m in modules if not m.package and m.name not in listed]
+    files = Counter(m.name.rpartition(".")[0] for m in counted if not m.name.endswith(".registry"))
+    for name, count in sorted(files.items()):
+        if count > MOST_FILES:
+            yield f"{name} has {count} files"
+
+
+def constants(modules):
+    """Beside a number that has a name stands where it comes from: a comment or a string."""
+    for m in modules:
+        lines = m.text.split("\n")
+        words = {n.lineno for n in m.tree.body if isinstance(n, ast.Expr)} | comment_lines(m.text)
+        for node in m.tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and (name := number_named(node)):
+                first, last = node.lineno, node.end_lineno
+                while first > 1 and lines[first - 2].strip():
+                    first -= 1
+                while last < len(lines) and lines[last].strip():
+                    last += 1
+                if not words & set(range(first, last + 1)):
+                    yield f"{m.name}.{name} says nothing of where it comes from"
+
+
+def comment_lines(text):
+    """Lines with a comment for people."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token for token in tokens if token.type == tokenize.COMMENT]
+    return {c.start[0] for c in comments if not re.match("# (fmt|type|noqa|ruff):", c.string)}
+
+
+def number_named(node):
+    """The upper-case name of a constant with a number in it, if it is one."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    values = [n.value for n in ast.walk(node.value or node) if isinstance(n, ast.Constant)]
+    numbers = [value for value in values if type(value) in (int, float)]
+    return ", ".join(n for n in names if n.isupper()) if numbers else ""
+
+
+def trivial_examples(modules):
+    """An example shows more than the name of what it is an example of."""
+    for m in modules:
+        for name, node in m.definitions.items():
+            shown = re.findall(r"^\s*(?:>>>|\.\.\.) (.*)", ast.get_docstring(node) or "", re.M)
+            done = [line for line in shown if not re.match(r"(import|from) ", line)]
+            if shown and all(TRIVIAL.fullmatch(line.strip()) for line in done):
+                yield f"{m.name}.{name} shows nothing: {done}"
 
 
 def examples(modules):

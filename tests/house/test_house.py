@@ -16,6 +16,28 @@ def read(path):
 
 
 HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
+# What breaks a rule of the house until it is rebuilt: the test tells when a line may go.
+EXCEPTIONS = {
+    "packages": {
+        *("tailguard.cli", "tailguard.kernels", "tailguard.privacy", "tailguard.solvers"),
+        "tailguard.solvers.whitened",
+    },
+    "disguised_ladders": {
+        *("tailguard.estimators.minimize", "tailguard.queries.clipped_minimiser"),
+        *("tailguard.queries.float_error", "tailguard.queries.units", "tailguard.solvers.base"),
+        *("tailguard.solvers.hard_thresholding", "tailguard.solvers.limits"),
+        *("tailguard.solvers.private_units", "tailguard.solvers.registry"),
+        *("tailguard.solvers.reproduction", "tailguard.solvers.scaled_gradient_descent"),
+        *("tailguard.solvers.smooth_stage", "tailguard.solvers.sparse_limits"),
+        *("tailguard.solvers.unit_rate", "tailguard.solvers.whitened_newton"),
+        *("tailguard.solvers.whitened." + name for name in ("begin", "constant", "fit", "looking")),
+        *("tailguard.solvers.whitened." + name for name in ("outlook", "purse", "shares")),
+        *("tailguard.solvers.whitened." + name for name in ("stages", "units")),
+    },
+}
+TESTS = "".join(f"    if isinstance(g, {name}):\n        return 1\n" for name in ("A", "B", "C"))
+LADDER = f"from tailguard.privacy.a import A, B, C\ndef f(g):\n{TESTS}"
+NAMED = "def f():\n    '''>>> from a import g\n    >>> issubclass(f, g)\n    True'''"
 BREACHES = [
     ("arrows", "privacy.a", "from tailguard.gate import Gate"),
     ("arrows", "losses.a", "def f():\n    from ..sets import box"),
@@ -30,6 +52,18 @@ BREACHES = [
     ("lengths", "sets.a", "\n" * 401),
     ("empty_inits", "sets", "if True:\n    pass"),
     ("class_ladders", "solvers.a", "from tailguard.sets import Box\nisinstance(0, (int, Box))"),
+    ("disguised_ladders", "solvers.a", "def f(p):\n    return p.target_units == 'scale'"),
+    ("disguised_ladders", "solvers.a", "def f(p):\n    return 'scale' != target_units(p)"),
+    ("disguised_ladders", "queries.a", "def f(s):\n    return type(s) is Box"),
+    ("disguised_ladders", "planning", "def f(s):\n    return STEPS[type(s)]"),
+    ("disguised_ladders", "means.a", "def f(loss):\n    return getattr(loss, 'p', 2)"),
+    ("disguised_ladders", "solvers.a", "def f(p):\n    return hasattr(p.loss, 'slope')"),
+    ("disguised_ladders", "solvers.a", "def f(stage):\n    return stage.startswith('rounds')"),
+    ("disguised_ladders", "privacy.a", LADDER),
+    ("constants", "sets.a", "A = 1\n\n# Of another.\nB = 2"),
+    ("constants", "sets.a", "A, B = 0.5, -1.0  # fmt: skip"),
+    ("trivial_examples", "sets.a", NAMED.replace("issubclass(f, g)", "f.__name__")),
+    ("trivial_examples", "sets.a", NAMED),
     ("examples", "sets.a", '__all__ = ["f"]\ndef f():\n    """Do."""'),
     ("examples", "sets.a", "class Box: ..."),
     ("papers", "queries.a", '"""A good idea."""\nclass Mean(Query): ...'),
@@ -40,10 +74,27 @@ BREACHES = [
 @pytest.mark.parametrize("rule", dict.fromkeys(rule for rule, _, _ in BREACHES))
 def test_the_house_keeps_the_rule(rule):
     assert len(HOUSE) > 5
-    assert list(getattr(checkers, rule)(HOUSE)) == []
+    known = EXCEPTIONS.get(rule, set())
+    assert [
+        words for words in getattr(checkers, rule)(HOUSE) if words.split()[0] not in known
+    ] == []
+
+
+@pytest.mark.parametrize("rule", EXCEPTIONS)
+def test_no_exception_outlives_its_reason(rule):
+    assert (
+        EXCEPTIONS[rule] - {words.split()[0] for words in getattr(checkers, rule)(HOUSE)} == set()
+    )
 
 
 @pytest.mark.parametrize(("rule", "name", "text"), BREACHES)
 def test_a_breach_is_seen(rule, name, text):
     breach = Module(f"tailguard.{name}", text, package="." not in name and rule == "empty_inits")
     assert len(list(getattr(checkers, rule)([breach]))) == 1
+
+
+def test_a_package_of_many_files_is_seen_unless_a_registry_lists_them():
+    files = [Module(f"tailguard.sets.a{number}", "") for number in range(checkers.MOST_FILES + 1)]
+    registry = Module("tailguard.sets.registry", 'SETS = {"a0": "tailguard.sets.a0:A"}')
+    assert len(list(checkers.packages(files))) == 1
+    assert list(checkers.packages([*files, registry, Module("tailguard.sets", "", True)])) == []

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tailguard.checks import InputError
+from tailguard.kernels.bin_loops import count_below
 from tailguard.kernels.bins import Bins
 
 ALL_BINS = [
@@ -24,6 +26,38 @@ def test_every_float_has_a_bin(bins):
 def test_middles_lie_in_their_bins_and_edges_grow(bins):
     np.testing.assert_array_equal(bins.index(bins.middle()), np.arange(bins.count))
     assert (np.diff(bins.upper()) > 0).all()
+
+
+@pytest.mark.parametrize("low", [-1001.0, 999.5])
+@pytest.mark.parametrize("transform", ["octaves", "signed"])
+def test_ends_whose_powers_leave_the_floats_are_refused(transform, low):
+    with pytest.raises(InputError, match="-1000"):
+        Bins(transform, low, 1.0, 4)
+    assert Bins("linear", low, 1.0, 4).index([low + 2.5]) == 2
+
+
+@pytest.mark.parametrize("bins", ALL_BINS)
+def test_the_index_is_that_of_its_definition(bins):
+    values = np.random.default_rng(1).standard_cauchy((3, 4_000))
+    with np.errstate(divide="ignore"):
+        transformed = {
+            "octaves": np.log2(np.abs(values) / bins.unit),
+            "signed": np.copysign(np.log2(1.0 + np.abs(values) / bins.unit), values),
+            "linear": values / bins.unit,
+        }[bins.transform]
+    places = np.floor((transformed - bins.low) * bins.per_unit)
+    np.testing.assert_array_equal(bins.index(values), np.clip(places, 0, bins.count - 1))
+    assert bins.index(np.nan) == 0
+
+
+@pytest.mark.parametrize("n_edges", [1, 2, 3, 4, 7, 8, 9, 100])
+def test_edges_below_a_value_are_counted(n_edges):
+    rng = np.random.default_rng(n_edges)
+    edges = np.sort(rng.standard_normal(n_edges))
+    values = np.concatenate([edges, np.nextafter(edges, 9), rng.standard_normal(100), [-9.0, 9.0]])
+    expected = np.searchsorted(edges, values, side="left")
+    np.testing.assert_array_equal(count_below(edges, values), expected)
+    np.testing.assert_array_equal(count_below(edges, [np.inf, -np.inf, np.nan]), [n_edges, 0, 0])
 
 
 def test_a_unit_is_what_values_are_counted_in():

@@ -159,19 +159,26 @@ def test_every_number_of_records_is_summed(n_rows, n_features):
     assert gap <= 1e-9 * kernel.norm_limit
 
 
-def test_directions_survive_overflow_and_underflow():
+@pytest.mark.parametrize("loss", [LpLoss(4), InNumPyOnly(LpLoss(4))])
+def test_directions_survive_overflow_and_no_row_is_too_long_but_some_are_too_short(loss):
     kernel = make_kernel(np.random.default_rng(8), "lp", 2, intercept=False)
     kernel = replace(
         kernel,
-        loss=LpLoss(4),  # the slope at a target of 1e150 overflows
+        loss=loss,  # the slope at a target of 1e150 overflows
         center=np.zeros(2),
         inverse_scale=np.ones(2),
         weights=np.zeros(2),
         target_center=0.0,
     )
-    for features in ([1e-310, 0.0], [5e-324, 0.0], [1e150, 0.0], [1e308, 1e100], [1e200, 0.0]):
+
+    def total(features):
         block = RecordBlock(np.array([features]), np.array([-1e150]))
-        np.testing.assert_allclose(kernel.sum_block(block) * kernel.grid, [1.5, 0.0], atol=1e-11)
+        return kernel.sum_block(block) * kernel.grid
+
+    for features in ([1.1e-145, 0.0], [1e150, 0.0], [1e308, 1e100], [1e200, 0.0]):
+        np.testing.assert_allclose(total(features), [1.5, 0.0], atol=1e-11)
+    for features in ([0.9e-145, 0.0], [1e-200, 1e-310], [5e-324, 0.0]):
+        np.testing.assert_array_equal(total(features), [0.0, 0.0])
 
 
 @pytest.mark.parametrize("intercept", [False, True])

@@ -11,8 +11,13 @@ from tailguard.kernels.counts import CountBelow
 THRESHOLDS = [np.inf, -np.inf, 0.0, -0.5, 5e-324, 1e-310, 1.0, 1e308]
 
 
+def normal(numbers):
+    """The numbers, zero where they are subnormal."""
+    return np.where(np.abs(numbers) < np.finfo(np.float64).tiny, 0.0, numbers)
+
+
 def count_by_hand(data, threshold, column, paired):
-    count = 0
+    count, data, threshold = 0, normal(data), normal(threshold)
     step = 2 if paired else 1
     for i in range(0, len(data) - step + 1, step):
         group = data[i : i + step]

@@ -44,6 +44,10 @@ OPERATIONS = {
     "square root": (lambda lanes, v: lanes.square_root(v), np.sqrt),
     "magnitude": (lambda lanes, v: lanes.magnitude(v), np.abs),
     "cut": (lambda lanes, v: lanes.cut(v, limit(lanes)), lambda v: np.clip(v, -0.75, 0.75)),
+    "held": (
+        lambda lanes, v: lanes.held(v, limit(lanes)),
+        lambda v: np.where(np.isnan(v), 0.75, np.clip(v, -0.75, 0.75)),
+    ),
     "number": (lambda lanes, v: lanes.number_or_zero(v), lambda v: np.where(np.isnan(v), 0.0, v)),
 }
 

@@ -238,8 +238,8 @@ def test_norms_of_score_gradients_are_counted(name, intercept):
 
 
 def test_norms_of_extreme_records_are_counted():
-    features = np.array([[1e300, 1e300], [1e-310, 0.0], [0.0, 0.0], [np.nan, 0.0], [1.0, 0.0]])
-    targets = np.array([1e300, 1e300, 7.0, 0.0, np.inf])
+    features = np.array([[1e300, 1e300], [1e-140, 0.0], [0.0, 0.0], [np.nan, 0.0], [1.0, 0.0]])
+    targets = np.array([1e300, 1e130, 7.0, 0.0, np.inf])
     for loss in (Squared(), InNumPyOnly(Squared()), RecordGradient(least_squares)):
         for threshold, expected in ((1e-11, 1), (1e-9, 2), (1e300, 2), (np.inf, 3)):
             kernel = GradientNormCount(

@@ -9,9 +9,7 @@ from tailguard.kernels.lanes import LANES
 from tailguard.kernels.vectors import (
     LARGEST_FEATURE,
     add_rows,
-    find_peaks,
     lent,
-    rescore_four_rows,
     score_four_rows,
 )
 
@@ -19,18 +17,6 @@ from tailguard.kernels.vectors import (
 @njit
 def score(features, row, center, inverse_scale, weights, tile, place, scores, squares):
     score_four_rows(features, row, center, inverse_scale, weights, tile, place, scores, squares)
-
-
-@njit
-def rescore(features, row, center, inverse_scale, weights, tile, place, scores, squares, units):
-    rescore_four_rows(
-        features, row, center, inverse_scale, weights, tile, place, scores, squares, units
-    )
-
-
-@njit
-def find(features, row, center, inverse_scale, peaks):
-    find_peaks(features, row, center, inverse_scale, peaks)
 
 
 @njit
@@ -79,53 +65,32 @@ def test_four_rows_are_scored_and_kept(n_columns, intercept, dtype):
 @pytest.mark.parametrize("n_columns", [1, 7, 8, 9, 31])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_four_rows_are_rescored_times_their_units(n_columns, intercept, dtype):
-    rng = np.random.default_rng(n_columns)
-    features = rng.standard_normal((6, n_columns)).astype(dtype)
-    features[3] = np.nan
-    features[5, -1] = np.finfo(dtype).max
-    size = n_columns + intercept
-    width = -(-size // LANES) * LANES
-    center, weights = padded(np.zeros(size), width), padded(rng.standard_normal(size), width)
-    inverse_scale = padded(np.ones(size), width)
-    tile = np.zeros((width // LANES, TILE_ROWS, LANES))
-    scores, squares = np.zeros((2, TILE_ROWS))
-    units = np.array([2.0, 0.0, 2.0**-500, 0.0, 1.0, 1.0, 1.0, 1.0])
-    rescore(features, 2, center, inverse_scale, weights, tile, 0, scores, squares, units)
-
-    rows = np.ones((4, size))
-    rows[:, :n_columns] = np.clip(features[2:6].astype(float), -LARGEST_FEATURE, LARGEST_FEATURE)
-    rows = np.where(units[:4, None] > 0.0, rows * units[:4, None], 0.0)
-    np.testing.assert_array_equal(rows_of(tile)[:4, :size], rows)
-    np.testing.assert_allclose(scores[:4], rows @ weights[:size], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(squares[:4], (rows**2).sum(axis=1), rtol=1e-12)
-    assert scores[1] == squares[1] == 0.0
-
-
-@pytest.mark.parametrize("n_columns", [1, 7, 8, 9, 31])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_peaks_see_every_column_and_nothing_else(n_columns, intercept):
-    size = n_columns + intercept
-    width = -(-size // LANES) * LANES
-    center, scale = np.zeros(width), padded(np.full(size, 2.0), width)
+def test_what_is_kept_is_finite_and_the_square_tells_of_what_is_not(n_columns, intercept, dtype):
+    largest = float(np.finfo(dtype).max)
+    width = -(-(n_columns + intercept) // LANES) * LANES
+    weights = padded(np.ones(n_columns + intercept), width)
     for column in range(n_columns):
-        for value in (-3.0, 1e-200, 1e308, np.nan, np.inf, -np.inf):
-            features = np.zeros((5, n_columns))
+        for value in (-3.0, 1e-20, largest, -largest, np.nan, np.inf, -np.inf):
+            features = np.full((5, n_columns), 0.5, dtype=dtype)
             features[0], features[2, column] = np.nan, value
-            peaks = np.full(4, 7.0)
-            find(features, 1, center, scale, peaks)
-            rest = 2.0 * intercept
-            with np.errstate(over="ignore"):
-                expected = max(rest, 2 * abs(value)) if np.isfinite(value) else np.nan
-            np.testing.assert_array_equal(peaks, [rest, expected, rest, rest])
+            tile, (scores, squares) = np.zeros((width // LANES, TILE_ROWS, LANES)), np.zeros((2, 8))
+            score(features, 1, np.zeros(width), weights, weights, tile, 0, scores, squares)
+            rows = np.full((4, n_columns), 0.5)
+            rows[1, column] = LARGEST_FEATURE if np.isnan(value) else float(dtype(value))
+            rows = np.clip(rows, -LARGEST_FEATURE, LARGEST_FEATURE)
+            np.testing.assert_array_equal(rows_of(tile)[:4, :n_columns], rows)
+            np.testing.assert_allclose(scores[:4], rows.sum(axis=1) + intercept, rtol=1e-14)
+            expected = (rows**2).sum(axis=1) + intercept
+            expected[1] = expected[1] if np.isfinite(value) else np.nan
+            np.testing.assert_allclose(squares[:4], expected, rtol=1e-14)
 
 
 def test_the_last_row_stands_for_rows_past_the_end():
-    features, peaks = np.arange(1.0, 4.0)[:, None], np.zeros(4)
-    find(features, 1, np.zeros(8), padded(np.ones(1), 8), peaks)
-    np.testing.assert_array_equal(peaks, [2.0, 3.0, 3.0, 3.0])
-    find(features, 9, np.zeros(8), padded(np.ones(1), 8), peaks)
-    np.testing.assert_array_equal(peaks, [3.0, 3.0, 3.0, 3.0])
+    features, scale = np.arange(1.0, 4.0)[:, None], padded(np.ones(1), 8)
+    for start, expected in ((1, [2.0, 3.0, 3.0, 3.0]), (9, [3.0, 3.0, 3.0, 3.0])):
+        tile, (scores, squares) = np.zeros((1, TILE_ROWS, LANES)), np.zeros((2, TILE_ROWS))
+        score(features, start, np.zeros(8), scale, scale, tile, 0, scores, squares)
+        np.testing.assert_array_equal(scores[:4], expected)
 
 
 @pytest.mark.parametrize("width", [8, 16, 40])

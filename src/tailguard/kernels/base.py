@@ -44,8 +44,8 @@ def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
     >>> round_to_lattice(np.array([0.26, -1.0]), grid=0.25)
     array([ 1, -4])
     """
-    units = np.clip(np.rint(chunk_sum / grid), -LARGEST_UNITS, LARGEST_UNITS)
-    return units.astype(np.int64)
+    units = np.rint(chunk_sum / grid)
+    return np.minimum(np.maximum(units, -LARGEST_UNITS), LARGEST_UNITS).astype(np.int64)
 
 
 def chunks_of(block: RecordBlock) -> list[RecordBlock]:

@@ -6,13 +6,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import check_choice, check_finite, check_integer, check_positive
+from tailguard.checks import (
+    check_between,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_positive,
+)
 
+from .bin_loops import place, size
 from .block import FloatArray, IntArray
 
 __all__ = ["Bins"]
 
 TRANSFORMS = ("octaves", "signed", "linear")
+LARGEST_POWER = 1000.0  # two to this, and its inverse, are normal numbers
 
 
 @dataclass(frozen=True)
@@ -44,17 +52,35 @@ class Bins:
         check_positive("per_unit", self.per_unit)
         check_integer("count", self.count, minimum=2)
         check_positive("unit", self.unit)
+        if self.transform != "linear":
+            check_between("low", self.low, -LARGEST_POWER, LARGEST_POWER)
+            check_between("low + count / per_unit", self._last(), -LARGEST_POWER, LARGEST_POWER)
 
     @np.errstate(all="ignore")
     def index(self, values: ArrayLike) -> IntArray:
         """Return the bin of each value."""
-        value = np.asarray(values, dtype=np.float64) / self.unit
-        if self.transform == "octaves":
-            value = np.log2(np.abs(value))
-        elif self.transform == "signed":
-            value = np.copysign(np.log2(1.0 + np.abs(value)), value)
-        place = (np.where(np.isnan(value), -np.inf, value) - self.low) * self.per_unit
-        return np.clip(np.floor(place), 0, self.count - 1).astype(np.int64)
+        value = np.asarray(values, dtype=np.float64)
+        numbers, places = value.ravel(), np.empty(value.size, dtype=np.int64)
+        transformed, signed = self._transformed(numbers), self.transform == "signed"
+        place()(numbers, transformed, signed, self.low, self.per_unit, self.count - 1, places)
+        return places.reshape(value.shape)
+
+    def _transformed(self, value: FloatArray) -> FloatArray:
+        """Return the transform of each value, without its sign if that is to be kept."""
+        if self.transform == "linear":
+            return value / self.unit
+        # The logarithm of zero or infinity would take another time, which would tell of a record.
+        sizes, shift = np.empty(value.size), 1.0 if self.transform == "signed" else 0.0
+        size()(value, self.unit, *self._ends(), shift, sizes)
+        return np.log2(sizes, out=sizes)
+
+    def _ends(self) -> tuple[float, float]:
+        """Return the magnitudes, in units, from which on the first and the last bin go on."""
+        least = 2.0**self.low if self.transform == "octaves" else 0.0
+        return least, 2.0 ** max(self._last(), -self.low)
+
+    def _last(self) -> float:
+        return self.low + self.count / self.per_unit
 
     def upper(self) -> FloatArray:
         """Return the upper edge of each bin, as a value; the last bin's is nominal."""

@@ -11,6 +11,7 @@ from tailguard.losses.base import Loss
 
 from . import numpy_twin
 from .block import FloatArray, IntArray, RecordBlock
+from .steady import steady
 
 __all__ = ["ClippedGradientSum", "ScoreModel"]
 
@@ -158,6 +159,7 @@ class ClippedGradientSum(ScoreModel):
         """Number of coordinates: one per weight."""
         return self.weights.size
 
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the clipped gradients of one block."""
         self.check_block(block)

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tailguard.checks import InputError, check_integer
 
 from .base import chunks_of
 from .bins import Bins
 from .block import FloatArray, IntArray, RecordBlock
+from .steady import steady
 
 __all__ = ["ColumnHistogramCount"]
 
@@ -61,18 +62,20 @@ class ColumnHistogramCount:
         """Number of counts: one per column and bin, column by column."""
         return len(self.columns) * self.bins.count
 
-    @np.errstate(all="ignore")
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the records of one block."""
         counts = np.zeros(self.size, dtype=np.int64)
         first_bin = np.arange(len(self.columns)) * self.bins.count
         for chunk in chunks_of(block):
-            places = self.bins.index(self._values(chunk)) + first_bin
-            counts += np.bincount(places.ravel(), minlength=self.size)
+            values, void = self._values(chunk)
+            # What is void is counted in a place that is dropped: time does not tell how much it is.
+            places = np.where(void[:, None], self.size, self.bins.index(values) + first_bin)
+            counts += np.bincount(places.ravel(), minlength=self.size + 1)[: self.size]
         return counts * self.multiplier
 
-    def _values(self, chunk: RecordBlock) -> FloatArray:
-        """Return the counted numbers of one chunk, void records left out."""
+    def _values(self, chunk: RecordBlock) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Return the counted numbers of one chunk, and which records or pairs are void."""
         extra = {chunk.features.shape[1]: "target", chunk.features.shape[1] + 1: "offset"}
         values = np.column_stack(
             [
@@ -87,4 +90,4 @@ class ColumnHistogramCount:
             void = void[: 2 * n_pairs : 2] | void[1 : 2 * n_pairs : 2]
         else:
             values = values - np.asarray(self.center)
-        return np.asarray(values[~void] * np.asarray(self.inverse_scale))
+        return np.asarray(values * np.asarray(self.inverse_scale)), void

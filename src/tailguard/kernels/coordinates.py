@@ -13,6 +13,7 @@ from .block import FloatArray, IntArray, RecordBlock
 from .chunks import CHUNK_ROWS
 from .clipped_gradient import ScoreModel
 from .soft_truncation import fast_form, soft_limit
+from .steady import steady
 
 __all__ = ["BoundedCoordinateSum", "CoordinateBound"]
 
@@ -121,6 +122,7 @@ class BoundedCoordinateSum(ScoreModel):
         """Number of integers: one per group and weight, group by group."""
         return self.n_groups * self.weights.size
 
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the bounded gradients of one block."""
         self.check_block(block)

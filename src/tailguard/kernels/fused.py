@@ -24,11 +24,12 @@ from .block import Features, FloatArray, IntArray
 from .chunks import CHUNK_ROWS, TILE_ROWS, shrink
 from .tile import (
     FACTORS,
+    KNOWN,
     MERGED,
     OPTIONS,
     SCORES,
     SIZES,
-    UNITS,
+    TARGETS,
     Space,
     clip,
     load,
@@ -44,6 +45,7 @@ lent: Any = vectors.lent
 bound_rows: Any = tile_bounds.bound_rows
 bound_gradients: Any = tile_bounds.bound_gradients
 
+# What a compiled slope takes and gives: score, target, the loss's shape; the slope.
 SLOPE = types.float64(types.float64, types.float64, types.float64[::1])
 Slope = Callable[[float, float, FloatArray], float]
 
@@ -94,11 +96,11 @@ def _measure_tile(
     space: Space,
 ) -> None:
     """Bound the gradients of a tile; its targets and offsets are known from ``first`` on."""
-    work, targets = space.work, space.targets
-    score_tile(features, start, count, True, space)
-    bound_rows(work, targets, space.offsets, first, limits.row_limit)
+    work = space.work
+    score_tile(features, start, count, space)
+    bound_rows(work, space.targets, space.offsets, first, limits.row_limit)
     for b in range(TILE_ROWS):
-        work[SIZES, b] = slope(work[SCORES, b], targets[first + b], shape)
+        work[SIZES, b] = slope(work[SCORES, b], work[TARGETS, b], shape)
     bound_gradients(work, limits.slope_limit, limits.clip_norm, shrunk)
 
 
@@ -159,12 +161,12 @@ def _count_chunk(
 ) -> int:
     """Count the gradients of one chunk, whose targets and offsets are known, by their norm."""
     features, shape, space = lent(features), lent(shape), lent(space)
-    sizes, units, n_small = space.work[SIZES], space.work[UNITS], 0
+    sizes, known, n_small = space.work[SIZES], space.work[KNOWN], 0
     for row in range(start, stop, TILE_ROWS):
         _measure_tile(features, row, stop - row, row - start, slope, shape, limits, 1.0, space)
         for b in range(TILE_ROWS):
-            # Void records and places past the end have size zero too, but no unit.
-            n_small += (units[b] > 0.0) & (abs(sizes[b]) <= threshold)
+            # Void records and places past the end have size zero too.
+            n_small += (known[b] > 0.0) & (abs(sizes[b]) <= threshold)
     return n_small
 
 

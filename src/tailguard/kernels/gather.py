@@ -12,6 +12,7 @@ import numpy as np
 from . import coordinates_twin
 from .block import FloatArray, IntArray, RecordBlock
 from .clipped_gradient import ScoreModel
+from .steady import steady
 
 __all__ = ["GatheredGradients", "GatheredRecords"]
 
@@ -44,6 +45,7 @@ class GatheredGradients(ScoreModel):
         """Number of integers, one for each float."""
         return self.n_rows * self.weights.size
 
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Return the bits of the gradients of one block, in their places."""
         self.check_block(block)
@@ -69,8 +71,9 @@ class GatheredRecords:
         """Number of integers, one for each float."""
         return self.n_rows * self.n_columns
 
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Return the bits of the records of one block, in their places."""
         values = np.column_stack([block.features, block.vector("target")])
-        values[block.void()] = np.nan
+        values = np.where(block.void()[:, None], np.nan, values)
         return _placed(values.astype(np.float64, copy=False), block, self.n_rows)

@@ -18,23 +18,25 @@ from numba import njit, types
 
 from tailguard.machine_code import compiled
 
-from . import bounded_rows, fused, vectors
+from . import bounded_rows, fused, tile_bounds, vectors
 from .base import LARGEST_UNITS
 from .block import Features, FloatArray, IntArray
 from .chunks import CHUNK_ROWS, TILE_ROWS
 from .fused import Limits, Slope, load_known
 from .tile import (
     FACTORS,
+    KNOWN,
+    LEAST_SQUARE,
     MERGED,
     OPTIONS,
     SCORES,
+    SIZES,
     SQUARES,
-    UNITS,
+    TARGETS,
     Space,
     clip,
     make_space,
     score_tile,
-    usual,
 )
 
 __all__ = []
@@ -45,11 +47,13 @@ add_truncated_rows: Any = bounded_rows.add_truncated_rows
 add_cubic_rows: Any = bounded_rows.add_cubic_rows
 add_soft_rows: Any = bounded_rows.add_soft_rows
 lent: Any = vectors.lent
+offset_scores: Any = tile_bounds.offset_scores
 INVERSE_SCALE, REACH = bounded_rows.INVERSE_SCALE, bounded_rows.REACH
 # Norms err by far less than this, so that no entry of records on the cubic branch is beyond it. The
 # soft branch then gives the same bits for them, and no record's value depends on its neighbours.
 WELL_WITHIN = 1 - 2.0**-20
 
+# How an entry is bounded, as numbers that compiled code can compare.
 CLAMPED, TRUNCATED, SOFT = range(3)
 
 
@@ -59,16 +63,15 @@ def _weigh(first: int, slope: Slope, shape: FloatArray, slope_limit: float, spac
 
     Return a number that no entry of a record times its slope exceeds.
     """
-    scores, squares = space.work[SCORES], space.work[SQUARES]
-    units, factors = space.work[UNITS], space.work[FACTORS]
-    largest = 0.0
+    work, largest = space.work, 0.0
+    offset_scores(work, space.targets, space.offsets, first)
     for b in range(TILE_ROWS):
-        target, offset = space.targets[first + b], space.offsets[first + b]
-        factors[b] = 0.0
-        if units[b] > 0.0 and not (math.isnan(target) or math.isnan(offset)):
-            factors[b] = clip(slope(scores[b] + offset, target, shape), slope_limit)
-            size = abs(factors[b]) * math.sqrt(squares[b]) if usual(squares[b]) else math.inf
-            largest = max(largest, size)
+        work[SIZES, b] = slope(work[SCORES, b], work[TARGETS, b], shape)
+    for b in range(TILE_ROWS):
+        factor = clip(work[SIZES, b], slope_limit) * work[KNOWN, b]
+        size = abs(factor) * math.sqrt(max(work[SQUARES, b], LEAST_SQUARE))
+        work[FACTORS, b] = factor
+        largest = max(largest, size if work[KNOWN, b] > 0.0 else 0.0)
     return largest
 
 
@@ -102,7 +105,7 @@ def _sum_run(
     features, shape = lent(features), lent(shape)
     numbers, space = lent(numbers), lent(space)
     for row in range(start, stop, TILE_ROWS):
-        score_tile(features, row, stop - row, False, space)
+        score_tile(features, row, stop - row, space)
         largest = _weigh(row - start, slope, shape, slope_limit, space)
         _add_tile(kind, numbers, largest, space)
 

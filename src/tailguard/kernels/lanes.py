@@ -21,6 +21,7 @@ ALIGNMENT = 4
 # Numba's code generation helpers carry no types.
 cgutils: Any = import_module("numba.core.cgutils")
 
+# Types of LLVM: whole numbers of 64 bits, doubles, and vectors of these and of truth values.
 INDEX = ir.IntType(64)
 DOUBLE = ir.DoubleType()
 VECTOR = ir.VectorType(DOUBLE, LANES)
@@ -95,6 +96,13 @@ class Lanes:
         low = builder.select(builder.fcmp_ordered("<", value, least), least, value)
         return builder.select(builder.fcmp_ordered(">", low, limit), limit, low)
 
+    def held(self, value: Any, limit: Any) -> Any:
+        """Bound by ``limit`` in magnitude, exactly; NaN becomes the limit."""
+        builder = self.builder
+        least = builder.fsub(self.constant(-0.0), limit)
+        low = builder.select(builder.fcmp_ordered("<", value, limit), value, limit)
+        return builder.select(builder.fcmp_ordered(">", low, least), low, least)
+
     def number_or_zero(self, value: Any) -> Any:
         """Put zero in the place of NaN."""
         return self.builder.select(self.builder.fcmp_ordered("ord", value, value), value, ZEROS)
@@ -159,11 +167,6 @@ def vector_addresses(context: Any, builder: Any, kinds: Any, values: Any) -> lis
     """Addresses of the first elements of some vectors."""
     pairs = zip(kinds, values, strict=True)
     return [context.make_array(kind)(context, builder, value).data for kind, value in pairs]
-
-
-def vector_width(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Return the number of elements of a vector."""
-    return builder.extract_value(context.make_array(kind)(context, builder, value).shape, 0)
 
 
 def _fold(builder: Any, join: Join, left: Any, right: Any, distance: int) -> Any:

@@ -11,9 +11,11 @@ import numpy as np
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 
 from .base import chunks_of, round_to_lattice
+from .bin_loops import count_below
 from .block import FloatArray, IntArray, RecordBlock
 from .chunks import shrink
 from .numpy_twin import LARGEST_FEATURE, directions
+from .steady import steady
 
 __all__ = ["MagnitudeCount", "ShellSum"]
 
@@ -62,20 +64,21 @@ class MagnitudeCount(RowModel):
         """Number of cells."""
         return len(self.edges) + 1
 
-    @np.errstate(all="ignore")
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the magnitudes of one block."""
         counts = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
-            valid = ~chunk.void()
+            void = chunk.void()
             if self.of == "norm":
-                magnitudes = directions(self, chunk, ~valid)[1][valid]
+                magnitudes = directions(self, chunk, void)[1][:, None]
             else:
-                rows = chunk.features[valid].astype(np.float64) - self.center
-                magnitudes = np.abs(rows * self.inverse_scale).ravel()
-            magnitudes = np.fmin(magnitudes, LARGEST_FEATURE)
-            cells = np.searchsorted(self.edges, magnitudes, side="left")
-            counts += np.bincount(cells, minlength=self.size)
+                rows = chunk.features.astype(np.float64) - self.center
+                magnitudes = np.abs(rows * self.inverse_scale)
+            cells = count_below(self.edges, np.fmin(magnitudes, LARGEST_FEATURE))
+            # What is void is counted in a cell that is dropped: time does not tell how much it is.
+            cells = np.where(void[:, None], self.size, cells)
+            counts += np.bincount(cells.ravel(), minlength=self.size + 1)[: self.size]
         return counts * self.multiplier
 
 
@@ -115,7 +118,7 @@ class ShellSum(RowModel):
         """Number of integers: one per shell and column, shell by shell."""
         return self.radii.size * self.center.size
 
-    @np.errstate(all="ignore")
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the parts of the rows of one block."""
         inner = np.concatenate([[0.0], self.radii[:-1]])

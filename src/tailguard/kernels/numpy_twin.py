@@ -13,8 +13,9 @@ from .chunks import shrink
 
 __all__ = ["clipped_gradient_sum", "gradient_norm_count"]
 
-# The same bound as the fused kernel's: larger standardised features count as this.
-LARGEST_FEATURE = 1e150
+# The same bounds as the fused kernel's: larger standardised features count as this, shorter rows as
+# zero.
+LARGEST_FEATURE, SMALLEST_NORM = 1e150, 1e-145
 
 
 @np.errstate(all="ignore")
@@ -65,6 +66,7 @@ def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
     """Return directions of the records' gradients, and their sizes along them; zeros where void."""
     void = chunk.void()
     direction, norm = directions(model, chunk, void)
+    norm = np.where(norm > SMALLEST_NORM, norm, 0.0)
     target, offset = chunk.vector("target"), chunk.vector("offset")
     if chunk.target is not None:
         target = (target - model.target_center) / model.target_scale
@@ -82,10 +84,10 @@ def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
 def directions(model: Any, chunk: RecordBlock, void: Any) -> tuple[FloatArray, FloatArray]:
     """Return unit vectors along the standardised rows, and the norms of the rows."""
     rows = (chunk.features.astype(np.float64) - model.center) * model.inverse_scale
-    rows = np.clip(np.nan_to_num(rows, nan=0.0), -LARGEST_FEATURE, LARGEST_FEATURE)
+    rows = np.fmin(np.fmax(rows, -LARGEST_FEATURE), LARGEST_FEATURE)  # numbers only
     if model.intercept:
         rows = np.column_stack([rows, np.ones(len(rows))])
-    rows[void] = 0.0
+    rows = np.where(np.expand_dims(void, 1), 0.0, rows)
     # Scaling by the largest entry first keeps the squares within range.
     largest = np.abs(rows).max(axis=1, keepdims=True)
     scaled = rows / np.where(largest == 0, 1.0, largest)

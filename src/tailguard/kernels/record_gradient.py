@@ -15,7 +15,8 @@ from .base import chunks_of, round_to_lattice
 from .block import FloatArray, IntArray, RecordBlock
 from .clipped_gradient import ScoreModel
 from .record_loops import gradients
-from .safe_clip import compiled_clip
+from .safe_clip import clip_rows
+from .steady import steady
 
 __all__ = ["GradientNormCount", "RecordGradientSum"]
 
@@ -62,14 +63,13 @@ class RecordGradientSum:
         check_positive("clip_norm", self.clip_norm)
         check_positive("grid", self.grid)
 
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the clipped gradients of one block."""
-        clip = compiled_clip()
         total = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             found, _ = gradients(self.gradient, self.weights, self.size, chunk)
-            for vector in found:
-                clip(vector, self.clip_norm)
+            clip_rows(found, self.clip_norm)
             total += round_to_lattice(found.sum(axis=0), self.grid)
         return total
 
@@ -123,6 +123,7 @@ class GradientNormCount:
         """One count."""
         return 1
 
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the records of one block."""
         if isinstance(self.loss, RecordLoss):
@@ -132,11 +133,11 @@ class GradientNormCount:
         return np.array([count * self.multiplier], dtype=np.int64)
 
     def _count_record_gradients(self, loss: RecordLoss, block: RecordBlock) -> int:
-        count, clip = 0, compiled_clip()
+        count = 0
         size = loss.size(block.features.shape[1])
         for chunk in chunks_of(block):
             found, used = gradients(loss.record_gradient, self.weights, size, chunk)
-            norms = np.array([clip(vector, math.inf) for vector in found])
+            norms = clip_rows(found, math.inf)
             count += int(np.count_nonzero((norms <= self.threshold) & used))
         return count
 

@@ -1,7 +1,9 @@
-"""Bound one vector by an l2 limit, whatever it holds."""
+"""Bound vectors by an l2 limit, whatever they hold."""
 
 import math
+import sys
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -9,7 +11,9 @@ from tailguard.machine_code import compiled
 
 from .block import FloatArray
 
-__all__ = ["compiled_clip", "safe_clip"]
+__all__ = ["clip_rows", "safe_clip"]
+
+LARGEST_FLOAT, SMALLEST_FLOAT = sys.float_info.max, sys.float_info.min
 
 
 def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
@@ -28,41 +32,55 @@ def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
     array([0., 0.])
     """
     clipped = np.array(vector, dtype=np.float64)
-    compiled_clip()(clipped, limit)
+    clip_rows(clipped[None, :], limit)
     return clipped
 
 
-def compiled_clip() -> Callable[[FloatArray, float], float]:
-    """Return the compiled clip, which works in place and gives the norm before clipping.
+def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
+    """Clip every row of a matrix in its place, and return the norms before.
 
     Examples
     --------
-    >>> vector = np.array([3.0, 4.0])
-    >>> compiled_clip()(vector, 1.0)
-    5.0
-    >>> vector
-    array([0.6, 0.8])
+    >>> vectors = np.array([[3.0, 4.0], [0.3, 0.4]])
+    >>> clip_rows(vectors, 1.0)
+    array([5. , 0.5])
+    >>> vectors
+    array([[0.6, 0.8],
+           [0.3, 0.4]])
     """
-    signature = "float64(float64[::1], float64)"
-    return compiled(_clip_in_place, signature, error_model="numpy", nogil=True)
+    norms = np.empty(len(vectors))
+    _compiled()(vectors, float(limit), norms)
+    return norms
 
 
-def _clip_in_place(vector: FloatArray, limit: float) -> float:
-    largest = 0.0
-    for j in range(vector.size):
-        # Every entry is tested: a maximum may pass over a NaN.
-        if not math.isfinite(vector[j]):
-            vector[:] = 0.0
-            return 0.0
-        largest = max(largest, abs(vector[j]))
-    if largest == 0.0:
-        return 0.0
-    square = 0.0
-    for j in range(vector.size):
-        square += (vector[j] / largest) ** 2
-    length = math.sqrt(square)
-    allowed = limit * (1 - 4 * (vector.size + 2) * 2.0**-53)  # the shrink of chunks.py
-    if largest * length > allowed:
-        for j in range(vector.size):
-            vector[j] = vector[j] / largest * (allowed / length)
-    return largest * length
+@cache
+def _compiled() -> Callable[[FloatArray, float, FloatArray], None]:
+    signature = "void(float64[:, ::1], float64, float64[::1])"
+    return compiled(_clip_rows, signature, error_model="numpy", nogil=True)
+
+
+def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
+    """Take the same steps whatever a vector holds, so that time does not tell of it."""
+    size = vectors.shape[1]
+    allowed = limit * (1 - 4 * (size + 2) * 2.0**-53)  # the shrink of chunks.py
+    for i in range(len(vectors)):
+        largest, odd = 0.0, 0
+        for j in range(size):
+            entry = vectors[i, j]
+            odd |= not abs(entry) <= LARGEST_FLOAT
+            # Finite for what follows: a vector with such an entry is multiplied by zero.
+            entry = entry if entry < LARGEST_FLOAT else LARGEST_FLOAT
+            entry = entry if entry > -LARGEST_FLOAT else -LARGEST_FLOAT
+            vectors[i, j] = entry
+            largest = max(largest, abs(entry))
+        unit = max(largest, SMALLEST_FLOAT)
+        square = 0.0
+        for j in range(size):
+            square += (vectors[i, j] / unit) ** 2
+        length = max(math.sqrt(square), 1.0)  # at least one entry is one, or all are zero
+        used = 1.0 if odd == 0 else 0.0
+        # A sum of both cases: a choice would leave out the divisions.
+        shorter, kept = (allowed / length, 0.0) if unit * length > allowed else (0.0, 1.0)
+        for j in range(size):
+            vectors[i, j] = used * (vectors[i, j] / unit * shorter + vectors[i, j] * kept)
+        norms[i] = unit * length if (odd == 0) & (largest > 0.0) else 0.0

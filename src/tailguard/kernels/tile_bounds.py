@@ -14,13 +14,15 @@ from .lanes import INDEX, LANES, ZEROS, Lanes, vector_addresses
 from .tile import (
     FACTORS,
     INVERSES,
-    LARGEST_SQUARE,
+    KNOWN,
     LEAST_SQUARE,
     RADII,
     SCORES,
     SIZES,
     SQUARES,
-    UNITS,
+    TARGETS,
+    VOID_SCORE,
+    VOID_TARGET,
 )
 
 __all__ = []
@@ -43,13 +45,42 @@ def _clip(lanes: Lanes, value: Any, limit: Any) -> Any:
     return lanes.cut(lanes.number_or_zero(value), limit)
 
 
+def _tell_void(lanes: Lanes, work: Any, target: Any, offset: Any) -> Any:
+    """Mark the records that are known; give the others a usual target."""
+    read, write = _scratch(lanes, work)
+    numbers = lanes.builder.fcmp_ordered("ord", target, offset)
+    square = read(SQUARES)
+    known = lanes.builder.and_(numbers, lanes.builder.fcmp_ordered("ord", square, square))
+    write(lanes.builder.select(known, lanes.constant(1.0), ZEROS), KNOWN)
+    write(lanes.builder.select(known, target, lanes.constant(VOID_TARGET)), TARGETS)
+    return known
+
+
+@intrinsic
+def offset_scores(typing_context: Any, work: Any, targets: Any, offsets: Any, first: Any) -> Any:
+    """Add the offsets to the scores; void records get a usual score and target."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = Lanes(builder)
+        bases = vector_addresses(context, builder, signature.args[:3], arguments[:3])
+        read, write = _scratch(lanes, bases[0])
+        target, offset = (lanes.load(base, arguments[3]) for base in bases[1:])
+        known = _tell_void(lanes, bases[0], target, offset)
+        score = builder.fadd(read(SCORES), offset)
+        write(builder.select(known, score, lanes.constant(VOID_SCORE)), SCORES)
+        return context.get_dummy_value()
+
+    return types.void(work, targets, offsets, types.int64), generate
+
+
 @intrinsic
 def bound_rows(
     typing_context: Any, work: Any, targets: Any, offsets: Any, first: Any, row_limit: Any
 ) -> Any:
     """Cut rows to norm ``row_limit``: score the cut rows, and find their radii and inverse norms.
 
-    Void records get unit zero. They, and rows of zeros, get inverse norm and radius zero.
+    Void records get a usual score and target. They, and rows without a direction, get inverse norm
+    and radius zero.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -58,18 +89,15 @@ def bound_rows(
         read, write = _scratch(lanes, bases[0])
         target, offset = (lanes.load(base, arguments[3]) for base in bases[1:])
         limit, one = lanes.spread(arguments[4]), lanes.constant(1.0)
-        square, unit = read(SQUARES), read(UNITS)
-        known = builder.fcmp_ordered("ord", target, offset)
-        above = builder.fcmp_ordered(">", square, lanes.constant(LEAST_SQUARE))
-        below = builder.fcmp_ordered("<", square, lanes.constant(LARGEST_SQUARE))
-        usable = builder.and_(known, builder.and_(above, below))
+        known, square = _tell_void(lanes, bases[0], target, offset), read(SQUARES)
+        long = builder.fcmp_ordered(">", square, lanes.constant(LEAST_SQUARE))
+        usable = builder.and_(known, long)
         norm = lanes.square_root(builder.select(usable, square, one))
         inverse = builder.fdiv(one, norm)
-        radius = builder.fdiv(norm, unit)
-        radius = builder.select(builder.fcmp_ordered("<", radius, limit), radius, limit)
+        radius = builder.select(builder.fcmp_ordered("<", norm, limit), norm, limit)
         score = builder.fmul(read(SCORES), builder.fmul(radius, inverse))
-        write(builder.fadd(score, offset), SCORES)
-        write(builder.select(known, unit, ZEROS), UNITS)
+        score = builder.fadd(score, offset)
+        write(builder.select(known, score, lanes.constant(VOID_SCORE)), SCORES)
         write(builder.select(usable, inverse, ZEROS), INVERSES)
         write(builder.select(usable, radius, ZEROS), RADII)
         return context.get_dummy_value()

@@ -20,8 +20,6 @@ lack in width counts as 1 before it is standardised: with center 0, an inverse s
 intercept of it, and one of 0 makes nothing.
 """
 
-import math
-import sys
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -42,15 +40,13 @@ from .lanes import (
     store_half,
     tile_addresses,
     vector_addresses,
-    vector_width,
 )
 
-__all__ = ["add_rows", "find_peaks", "lent", "rescore_four_rows", "score_four_rows"]
+__all__ = ["add_rows", "lent", "score_four_rows"]
 
-# Standardised features beyond this count as this: they can be scaled into the range where squares
-# neither overflow nor lose digits.
+# Standardised features beyond this count as this: the squares of a hundred million of them add up
+# to a finite number.
 LARGEST_FEATURE = 1e150
-LARGEST_FLOAT = sys.float_info.max
 
 
 @intrinsic
@@ -88,8 +84,8 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return array._getvalue()
 
 
-def _emit_scores(context: Any, builder: Any, kinds: Any, arguments: Any, units: Any) -> Any:
-    """Score four rows, each times its unit if there are units."""
+def _emit_scores(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
+    """Score four rows."""
     lanes, place = Lanes(builder), arguments[6]
     rows, n_columns = row_addresses(context, builder, kinds[0], arguments[0], arguments[1], 4)
     copies, width = tile_addresses(context, builder, kinds[5], arguments[5], place, 4)
@@ -105,10 +101,12 @@ def _emit_scores(context: Any, builder: Any, kinds: Any, arguments: Any, units: 
             prefetch(builder, base, column)
             x = lanes.load(base, column, element, end)
             u = builder.fmul(builder.fsub(x, middle), unit)
-            u = u if units is None else _rescued(lanes, u, units[k])
+            u = lanes.held(u, lanes.constant(LARGEST_FEATURE))
             lanes.store(u, copy, builder.mul(column, INDEX(TILE_ROWS)))
-            for total, factor in ((totals[k], weight), (totals[k + 4], u)):
-                builder.store(lanes.multiply_add(u, factor, builder.load(total)), total)
+            # Zero times the feature makes a NaN of the square if it is not finite.
+            for total, factors in ((k, (u, weight)), (k + 4, (u, u)), (k + 4, (x, ZEROS))):
+                sums = lanes.multiply_add(*factors, builder.load(totals[total]))
+                builder.store(sums, totals[total])
 
     whole = builder.and_(n_columns, INDEX(-LANES))
     over_columns(builder, INDEX(0), whole, step)
@@ -117,14 +115,6 @@ def _emit_scores(context: Any, builder: Any, kinds: Any, arguments: Any, units: 
     for base, half in ((scores, range(4)), (squares, range(4, 8))):
         store_half(builder, sums, half, builder.gep(base, [place]))
     return context.get_dummy_value()
-
-
-def _rescued(lanes: Lanes, u: Any, unit: Any) -> Any:
-    """Cut to the largest feature and multiply by ``unit``; void if that is zero."""
-    builder = lanes.builder
-    scaled = builder.fmul(lanes.cut(u, lanes.constant(LARGEST_FEATURE)), unit)
-    # A void row may hold NaN, and 0 * NaN is NaN.
-    return builder.select(builder.fcmp_ordered(">", unit, ZEROS), scaled, ZEROS)
 
 
 @intrinsic
@@ -142,7 +132,8 @@ def score_four_rows(
 ) -> Any:
     """Leave ``u`` of rows ``row`` to ``row + 3`` in the tile, and what they add up to beside it.
 
-    From ``place`` on, ``scores`` gets ``<u, weights>`` and ``squares`` gets ``<u, u>``.
+    From ``place`` on, ``scores`` gets ``<u, weights>`` and ``squares`` gets ``<u, u>``, NaN if a
+    feature is not finite. In the tile ``u`` is finite whatever the features hold.
 
     Examples
     --------
@@ -162,105 +153,10 @@ def score_four_rows(
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _emit_scores(context, builder, signature.args, arguments, None)
+        return _emit_scores(context, builder, signature.args, arguments)
 
     vectors, index = (center, inverse_scale, weights), types.int64
     return types.void(features, index, *vectors, tile, index, scores, squares), generate
-
-
-@intrinsic
-def rescore_four_rows(
-    typing_context: Any,
-    features: Any,
-    row: Any,
-    center: Any,
-    inverse_scale: Any,
-    weights: Any,
-    tile: Any,
-    place: Any,
-    scores: Any,
-    squares: Any,
-    units: Any,
-) -> Any:
-    """Score four rows once more, with features cut to the largest, each row times its unit.
-
-    The units are read from ``place`` on. A unit of zero makes zeros of a row, whatever it holds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from numba import njit
-    >>> @njit
-    ... def score(features, units, tile, scores, squares):
-    ...     zeros, ones = np.zeros(8), np.ones(8)
-    ...     rescore_four_rows(features, 0, zeros, ones, ones, tile, 0, scores, squares, units)
-    >>> features, units = np.full((1, 8), 1e300), np.array([2.0**-500, 0.0, 0.0, 0.0])
-    >>> tile, scores, squares = np.zeros((1, TILE_ROWS, 8)), np.zeros(8), np.zeros(8)
-    >>> score(features, units, tile, scores, squares)
-    >>> bool(scores[0] == 8e150 * units[0]), float(scores[1])
-    (True, 0.0)
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (base,) = vector_addresses(context, builder, signature.args[9:], arguments[9:])
-        places = [builder.add(arguments[6], INDEX(k)) for k in range(4)]
-        units = [Lanes(builder).spread(builder.load(builder.gep(base, [k]))) for k in places]
-        return _emit_scores(context, builder, signature.args, arguments, units)
-
-    vectors, index = (center, inverse_scale, weights), types.int64
-    return types.void(features, index, *vectors, tile, index, scores, squares, units), generate
-
-
-@intrinsic
-def find_peaks(
-    typing_context: Any, features: Any, row: Any, center: Any, inverse_scale: Any, peaks: Any
-) -> Any:
-    """Find the largest ``|u|`` of rows ``row`` to ``row + 3``, NaN if a feature is not finite.
-
-    What the features lack in width counts as 1 here too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from numba import njit
-    >>> @njit
-    ... def find(features, peaks):
-    ...     find_peaks(features, 0, np.ones(8), np.full(8, 2.0), peaks)
-    >>> peaks = np.zeros(4)
-    >>> find(np.array([[1.0, -1.5], [np.nan, 0.0], [-np.inf, 0.0], [1e308, 0.0]]), peaks)
-    >>> peaks
-    array([ 5., nan, nan, inf])
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes, kinds = Lanes(builder), signature.args
-        rows, n_columns = row_addresses(context, builder, kinds[0], arguments[0], arguments[1], 4)
-        width = vector_width(context, builder, kinds[2], arguments[2])
-        center, scale, peaks = vector_addresses(context, builder, kinds[2:], arguments[2:])
-        element = context.get_data_type(kinds[0].dtype)
-        found = [cgutils.alloca_once_value(builder, ZEROS) for _ in range(4)]
-
-        def larger(left: Any, right: Any) -> Any:
-            """NaN is larger than any number."""
-            most = builder.select(builder.fcmp_ordered(">", right, left), right, left)
-            return builder.select(builder.fcmp_unordered("uno", right, right), right, most)
-
-        def step(column: Any) -> None:
-            middle, unit = lanes.load(center, column), lanes.load(scale, column)
-            for base, peak in zip(rows, found, strict=True):
-                x = lanes.load(base, column, element, n_columns)
-                u = lanes.magnitude(builder.fmul(builder.fsub(x, middle), unit))
-                size, most = lanes.magnitude(x), lanes.constant(LARGEST_FLOAT)
-                finite = builder.fcmp_ordered("<=", size, most)
-                u = builder.select(finite, u, lanes.constant(math.nan))
-                builder.store(larger(builder.load(peak), u), peak)
-
-        over_columns(builder, INDEX(0), width, step)
-        folded = join_lanes(builder, larger, 2 * [builder.load(peak) for peak in found])
-        store_half(builder, folded, range(4), peaks)
-        return context.get_dummy_value()
-
-    return types.void(features, types.int64, center, inverse_scale, peaks), generate
 
 
 @intrinsic

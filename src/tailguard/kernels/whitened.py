@@ -23,6 +23,7 @@ from .block import FloatArray, RecordBlock
 
 __all__ = ["WhitenedChunk", "WhitenedRows"]
 
+# A product of three such numbers is still within the floats, which end at 1.8e308.
 LARGEST_ENTRY = 1e100
 
 
@@ -158,25 +159,24 @@ class WhitenedRows:
             self._standardise(chunk, room)
             yield self._mapped(room, released, width, shrunk)
 
-    @np.errstate(all="ignore")
     def _mapped(
         self, room: _Buffers, released: FloatArray, width: int, shrunk: float
     ) -> WhitenedChunk:
         """Map the standardised rows: ``width`` coordinates, and a score if ``released`` has one."""
-        from .whitened_loops import measure  # noqa: PLC0415 (Numba takes a while to load)
+        from .whitened_loops import measure, score  # noqa: PLC0415 (Numba takes a while to load)
 
         np.matmul(released, room.rows.T, out=room.mapped)
         if width:
             measure()(room.mapped[:width], room.units, shrunk, room.lengths, room.inverses)
         if width < len(released):
-            room.scores[:] = room.units * room.mapped[width] + room.known[1]
+            score()(room.mapped[width], room.units, room.known[1], room.scores)
         void = room.units == 0.0
         return WhitenedChunk(
             room.mapped[:width], room.lengths, room.inverses, room.scores, room.known[0], void
         )
 
     def _standardise(self, chunk: RecordBlock, room: _Buffers) -> None:
-        from .whitened_loops import standardise  # noqa: PLC0415 (see above)
+        from .standardised_rows import standardise  # noqa: PLC0415 (see above)
 
         columns = (
             np.zeros(0) if values is None else np.ascontiguousarray(values)
@@ -200,11 +200,10 @@ class WhitenedRows:
         below = self._bounded_slope(chunk.score - reach, chunk, limit)
         return np.clip((above - below) / (2.0 * reach), 0.0, bound)
 
-    @np.errstate(all="ignore")
     def _bounded_slope(self, score: FloatArray, chunk: WhitenedChunk, limit: float) -> FloatArray:
-        if self.loss is None:
-            slope = np.ones(score.size)
-        else:
-            slope = np.array(self.loss.slope(score, chunk.target), dtype=np.float64)
-        slope[np.isnan(slope) | chunk.void] = 0.0
-        return np.clip(slope, -limit, limit, out=slope)
+        from .whitened_loops import bound_slopes  # noqa: PLC0415 (see above)
+
+        found = np.ones(score.size) if self.loss is None else self.loss.slope(score, chunk.target)
+        slopes, bounded = np.ascontiguousarray(found, dtype=np.float64), np.empty(score.size)
+        bound_slopes()(slopes, chunk.void, float(limit), bounded)
+        return bounded

@@ -10,6 +10,7 @@ from .base import round_to_lattice
 from .bins import Bins
 from .block import FloatArray, IntArray, RecordBlock
 from .chunks import shrink
+from .steady import steady
 from .whitened import WhitenedChunk, WhitenedRows
 
 __all__ = ["ScoreLadderSum", "SecondMomentSum", "Weighting", "WhitenedHistogram"]
@@ -113,7 +114,7 @@ class ScoreLadderSum:
         """The largest norm of one record's contribution."""
         return self.row_limit * float(np.linalg.norm(self.shares))
 
-    @np.errstate(all="ignore")
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the increments of one block."""
         from .whitened_loops import climb  # noqa: PLC0415 (Numba takes a while to load)
@@ -177,7 +178,7 @@ class SecondMomentSum:
         """The largest Frobenius norm of one record's contribution."""
         return self.row_limit * self.row_cap
 
-    @np.errstate(all="ignore")
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the outer products of one block."""
         width = self.rows.width
@@ -236,7 +237,7 @@ class WhitenedHistogram:
         """Number of bins."""
         return check_integer("bins", self.bins.count, minimum=2)
 
-    @np.errstate(all="ignore")
+    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the records of one block."""
         total = np.zeros(self.size, dtype=np.int64)

@@ -12,6 +12,10 @@ from .compiled import compile_slope
 
 __all__ = ["Logistic"]
 
+# Surer scores count as this sure, up to 7e-218. From an exponent of 512 on exp takes another time,
+# and below 2**-54, where it is 1: either would tell of a record.
+LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
+
 
 @dataclass(frozen=True)
 class Logistic:
@@ -34,8 +38,8 @@ class Logistic:
 
     @property
     def shape(self) -> FloatArray:
-        """One unused zero: the loss has no parameter."""
-        return np.zeros(1)
+        """The largest and least exponent; the loss has no parameter."""
+        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
 
     @property
     def slope_scalar(self) -> SlopeScalar:
@@ -84,10 +88,17 @@ class Logistic:
     @np.errstate(all="ignore")
     def mean(self, score: ArrayLike) -> FloatArray:
         """Probability of 1."""
-        # Far below zero exp overflows to infinity and the probability is 0, as it should be.
-        probability: FloatArray = 1.0 / (1.0 + np.exp(np.negative(score)))
+        exponent = np.clip(np.negative(score), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+        probability: FloatArray = 1.0 / (1.0 + np.exp(exponent))
         return probability
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
-    return 1.0 / (1.0 + math.exp(-score)) - target
+    # As constants they would have their exponentials worked out beforehand.
+    largest: float = shape[0]
+    least: float = shape[1]
+    # Not min() and max(): they may turn a NaN into a number.
+    exponent = largest if -score > largest else -score
+    exponent = -largest if exponent < -largest else exponent
+    exponent = least if abs(exponent) < least else exponent
+    return 1.0 / (1.0 + math.exp(exponent)) - target

@@ -17,6 +17,9 @@ __all__ = ["LpLoss"]
 
 # Slopes of a higher power leave the floats where residuals are 2**30 of their private scales.
 SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
+# A slope beyond this counts as infinite: powers from 1e222 on take another time, which would tell
+# of a record.
+LARGEST_SLOPE = 1e220
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class LpLoss(ResidualLoss):
 
     Edge cases
     ----------
-    A power beyond the largest float is infinite; its sign is kept in the slope.
+    A power beyond the largest float is infinite, and so is a slope beyond ``p * 1e220``; the sign
+    of a slope is kept.
 
     Reference
     ---------
@@ -53,8 +57,8 @@ class LpLoss(ResidualLoss):
 
     @property
     def shape(self) -> FloatArray:
-        """The power."""
-        return np.array([self.p])
+        """The power, and the largest residual with a finite slope."""
+        return np.array([self.p, LARGEST_SLOPE ** (1.0 / (self.p - 1.0))])
 
     @property
     def slope_scalar(self) -> SlopeScalar:
@@ -71,7 +75,9 @@ class LpLoss(ResidualLoss):
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Return ``p * |residual|**(p - 1)`` with the sign of the residual."""
         residual: FloatArray = np.subtract(score, target)
-        return np.copysign(self.p * np.abs(residual) ** (self.p - 1), residual)
+        size, largest = np.abs(residual), self.shape[1]
+        slope = self.p * np.minimum(size, largest) ** (self.p - 1)
+        return np.copysign(np.where(size > largest, np.inf, slope), residual)
 
     def slope_bound(self) -> float:
         """Infinite."""
@@ -100,5 +106,8 @@ class LpLoss(ResidualLoss):
 def _slope(score: float, target: float, shape: FloatArray) -> float:
     residual = score - target
     p: float = shape[0]
-    power: float = abs(residual) ** (p - 1.0)
-    return math.copysign(p * power, residual)
+    largest: float = shape[1]
+    size = abs(residual)
+    power: float = (largest if size > largest else size) ** (p - 1.0)
+    # A product, so that no power is left out.
+    return math.copysign(p * power * (math.inf if size > largest else 1.0), residual)

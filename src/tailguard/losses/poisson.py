@@ -12,8 +12,9 @@ from .compiled import compile_slope
 
 __all__ = ["Poisson"]
 
-# exp(709.8) is beyond the largest float; exp(700) leaves room to multiply by a row.
-LARGEST_EXPONENT = 700.0
+# exp(500) leaves room to multiply by a row. From an exponent of 512 on exp takes another time, and
+# below 2**-54, where it is 1: either would tell of a record.
+LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Poisson:
 
     Edge cases
     ----------
-    Above score 700 the loss goes on along its tangent, so that nothing overflows in the slope.
+    Above score 500 the loss goes on along its tangent, so that nothing overflows in the slope.
     Targets are unbounded, hence so is the curvature of the clipped loss: output perturbation
     refuses this loss.
 
@@ -42,8 +43,8 @@ class Poisson:
 
     @property
     def shape(self) -> FloatArray:
-        """One unused zero: the loss has no parameter."""
-        return np.zeros(1)
+        """The largest and least exponent; the loss has no parameter."""
+        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
 
     @property
     def slope_scalar(self) -> SlopeScalar:
@@ -82,11 +83,16 @@ class Poisson:
 
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the expected target."""
-        mean: FloatArray = np.exp(np.minimum(score, LARGEST_EXPONENT))
+        mean: FloatArray = np.exp(np.clip(score, -LARGEST_EXPONENT, LARGEST_EXPONENT))
         return mean
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
-    # Not min(): it may turn a NaN into a number.
-    exponent = LARGEST_EXPONENT if score > LARGEST_EXPONENT else score
+    # As constants they would have their exponentials worked out beforehand.
+    largest: float = shape[0]
+    least: float = shape[1]
+    # Not min() and max(): they may turn a NaN into a number.
+    exponent = largest if score > largest else score
+    exponent = -largest if exponent < -largest else exponent
+    exponent = least if abs(exponent) < least else exponent
     return math.exp(exponent) - target

@@ -13,6 +13,10 @@ from .residual import ResidualLoss, check_width
 
 __all__ = ["PseudoHuber"]
 
+# The slope at a residual of this many thresholds is the threshold, in floats. More count as this
+# many, so that no square overflows.
+MOST_THRESHOLDS = 2.0**30
+
 
 @dataclass(frozen=True)
 class PseudoHuber(ResidualLoss):
@@ -66,11 +70,9 @@ class PseudoHuber(ResidualLoss):
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Residual, bent so that it never reaches the threshold."""
         residual: FloatArray = np.subtract(score, target)
-        # Beyond the largest float the ratio would be inf / inf.
-        ratio = np.where(
-            np.isinf(residual), np.sign(residual), residual / np.hypot(self.threshold, residual)
-        )
-        return self.threshold * ratio
+        most = MOST_THRESHOLDS * self.threshold
+        residual = np.clip(residual, -most, most)
+        return self.threshold * (residual / np.sqrt(self.threshold**2 + residual * residual))
 
     def slope_bound(self) -> float:
         """Return the threshold."""
@@ -88,6 +90,7 @@ class PseudoHuber(ResidualLoss):
 def _slope(score: float, target: float, shape: FloatArray) -> float:
     residual = score - target
     threshold: float = shape[0]
-    if math.isinf(residual):
-        return math.copysign(threshold, residual)
-    return threshold * (residual / math.hypot(threshold, residual))
+    most = MOST_THRESHOLDS * threshold
+    residual = most if residual > most else residual
+    residual = -most if residual < -most else residual
+    return threshold * (residual / math.sqrt(threshold * threshold + residual * residual))

@@ -103,8 +103,6 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
     residual = score - target
     level: float = shape[0]
     width: float = shape[1]
-    if residual >= width:
-        return 1.0 - level
-    if residual <= -width:
-        return -level
+    residual = width if residual > width else residual
+    residual = -width if residual < -width else residual
     return residual / (2.0 * width) + 0.5 - level

@@ -60,8 +60,9 @@ class CoordinateWise:
     Examples
     --------
     >>> from tailguard.means.clamped import Clamped
-    >>> issubclass(Clamped, CoordinateWise)
-    True
+    >>> method: CoordinateWise = Clamped(threshold=3.0, n_groups=4)
+    >>> method.threshold, method.n_groups
+    (3.0, 4)
     """
 
     threshold: float | None = None

@@ -54,8 +54,9 @@ class SmoothMechanism(ABC):
 
     Examples
     --------
-    >>> issubclass(ArsinhNormal, SmoothMechanism)
-    True
+    >>> mechanism: SmoothMechanism = ArsinhNormal()
+    >>> round(float(mechanism.shape(Decimal(2))), 6)
+    3.62686
     """
 
     name: ClassVar[str]

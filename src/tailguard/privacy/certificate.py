@@ -36,6 +36,7 @@ KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
 VERSION = 1
 
+# Totals are rounded by less than this share of them; a smaller difference is no unused budget.
 ROUNDING_MARGIN = 1e-9
 
 OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the maximum counts"

@@ -151,8 +151,12 @@ class SmoothQuery(ABC):
     Examples
     --------
     >>> from tailguard.queries.means.trimmed import TrimmedMean
-    >>> issubclass(TrimmedMean, SmoothQuery)
-    True
+    >>> from tailguard.queries.units import Units
+    >>> query: SmoothQuery = TrimmedMean(None, Units.raw(1, intercept=False), low=0.0, high=9.0)
+    >>> query.calibrate(1000, 1, mu=1.0)
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: TrimmedMean has no cost in mu: ask with event.
     """
 
     name: ClassVar[str]

@@ -49,6 +49,7 @@ class Effort:
     n_orders: int
 
 
+# A quarter of an hour of one core, and a minute or two: docs/reproduce.md.
 FULL = Effort(n_points=6, n_seeds=20, n_orders=2)
 QUICK = Effort(n_points=3, n_seeds=5, n_orders=1)
 

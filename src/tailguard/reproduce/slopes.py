@@ -11,6 +11,7 @@ from tailguard.checks import InputError
 
 __all__ = ["Slope", "fit_slope", "slope_of"]
 
+# The usual level of an interval, as docs/reproduce.md states it.
 CONFIDENCE = 0.95
 
 

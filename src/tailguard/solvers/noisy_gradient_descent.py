@@ -40,6 +40,7 @@ __all__ = ["NoisyGradientDescent"]
 
 FloatArray = NDArray[np.float64]
 
+# A round figure, which was not tuned.
 DEFAULT_STEPS = 100
 
 

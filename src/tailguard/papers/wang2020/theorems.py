@@ -55,6 +55,7 @@ TIGHT = "noise at the exact bound of the truncation and of exact composition (E1
 UNIFORM = "the bound has the power of d that holds at all points at once (E9)"
 WHOLE = "the number of steps is whole, and their hidden constants are 1 (E36)"
 SCALES = ("printed", "balanced")
+# A round figure: the paper states no batch size.
 USUAL_BATCH_ROWS = 1000
 
 

@@ -35,6 +35,7 @@ from tailguard.privacy.tally import Tally
 
 __all__ = ["PldAccountant"]
 
+# What rounding may do to a composed delta: see the head of this file.
 SMALLEST_DELTA = 1e-10
 SLACK, SLACK_PER_STEP = 1e-15, 1e-16
 

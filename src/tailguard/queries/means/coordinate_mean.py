@@ -71,8 +71,11 @@ class CoordinateMean(GaussianQuery):
     Examples
     --------
     >>> from tailguard.queries.means.clamped import ClampedMean
-    >>> issubclass(ClampedMean, CoordinateMean)
-    True
+    >>> query: CoordinateMean = ClampedMean(
+    ...     None, Units.raw(2, intercept=False), threshold=1.0, n_groups=2
+    ... )
+    >>> query.bound.limit, query.group_count
+    (3.0, 2)
     """
 
     loss: Loss | None

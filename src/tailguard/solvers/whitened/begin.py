@@ -55,8 +55,13 @@ def begin(purse: Purse, problem: Problem, shares: Shares, units: Units, seen: Bo
 
     Examples
     --------
-    >>> begin.__name__
-    'begin'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_run
+    >>> from tailguard.solvers.whitened.units import find_units
+    >>> purse, problem, shares = example_run(tg.losses.Squared())
+    >>> fit = begin(purse, problem, shares, *find_units(purse, problem))
+    >>> fit.view.whitening.shape, bool(fit.weights[0] > 0.0 > fit.weights[1])
+    ((3, 3), True)
     """
     residual = target_units(problem) == "location-scale"
     size, d = problem.size, problem.n_features
@@ -150,8 +155,11 @@ def go_on_alone(fit: Fit) -> bool:
 
     Examples
     --------
-    >>> go_on_alone.__name__
-    'go_on_alone'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared())
+    >>> go_on_alone(fit), fit.view.width, fit.weights
+    (True, 1, array([0., 0., 0.]))
     """
     if fit.problem.intercept:
         fit.view = fit.view.through(np.eye(fit.view.height)[:, -1:])
@@ -171,8 +179,12 @@ def constant_alone(fit: Fit) -> None:
 
     Examples
     --------
-    >>> constant_alone.__name__
-    'constant_alone'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared())
+    >>> constant_alone(fit)
+    >>> fit.weights, fit.notes
+    (array([0., 0., 0.]), ['the budget showed no residuals: the fit is a constant'])
     """
     if not fit.curved and not fit.arrivals:
         fit.weights = np.zeros(fit.view.height)

@@ -52,8 +52,17 @@ def calibrate(fit: Fit) -> None:
 
     Examples
     --------
-    >>> calibrate.__name__
-    'calibrate'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> from tailguard.solvers.whitened.looking import prepare
+    >>> from tailguard.solvers.whitened.stepping import step
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> step(fit)
+    >>> prepare(fit, phase=3)
+    True
+    >>> calibrate(fit)
+    >>> fit.calibrated.shape, len(fit.notes)
+    ((3, 2), 1)
     """
     if fit.spared:
         fit.notes.append("residuals look symmetric: rounds got what correcting would cost")

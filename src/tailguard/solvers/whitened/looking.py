@@ -60,8 +60,10 @@ def weighting(fit: Fit) -> Weighting:
 
     Examples
     --------
-    >>> weighting.__name__
-    'weighting'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> weighting(example_fit(tg.losses.Logistic()))
+    Weighting(kind='curvature', slope_limit=1.0, reach=0.5, bound=0.25)
     """
     limit = 1.0 if fit.clip is None else fit.clip.slope_limit
     if fit.curved:
@@ -79,8 +81,11 @@ def look_at_rows(fit: Fit) -> bool:
 
     Examples
     --------
-    >>> look_at_rows.__name__
-    'look_at_rows'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared())
+    >>> look_at_rows(fit), 1.0 < fit.rows.law.quantile(0.5) < 2.0
+    (True, True)
     """
     mu = fit.mu("lengths")
     # At its first constant a log link bends alike at all records, which then count in full.
@@ -107,8 +112,11 @@ def look_at_slopes(fit: Fit) -> bool:
 
     Examples
     --------
-    >>> look_at_slopes.__name__
-    'look_at_slopes'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared())
+    >>> look_at_slopes(fit), fit.slopes.skewed
+    (True, True)
     """
     if not fit.has("slopes"):
         return True
@@ -186,8 +194,11 @@ def prepare(fit: Fit, phase: int) -> bool:
 
     Examples
     --------
-    >>> prepare.__name__
-    'prepare'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Logistic())
+    >>> prepare(fit, phase=0), fit.clip.slope_limit
+    (True, 1.0)
     """
     fit.phase = phase
     if fit.arrivals:
@@ -225,8 +236,12 @@ def look_at_leaning(fit: Fit) -> None:
 
     Examples
     --------
-    >>> look_at_leaning.__name__
-    'look_at_leaning'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> look_at_leaning(fit)
+    >>> fit.leaning.mean.shape, fit.leaning.noise_std < 0.01
+    ((3,), True)
     """
     assert fit.clip is not None
     assert fit.slopes is not None
@@ -243,8 +258,13 @@ def choose(fit: Fit) -> None:
 
     Examples
     --------
-    >>> choose.__name__
-    'choose'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> fit.clip = None
+    >>> choose(fit)
+    >>> 0.5 < fit.clip.slope_limit < 3.0
+    True
     """
     assert fit.rows is not None
     shift, leaning = fit.shift, 0.0
@@ -274,8 +294,11 @@ def bend(fit: Fit) -> bool:
 
     Examples
     --------
-    >>> bend.__name__
-    'bend'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Logistic(), phase=0)
+    >>> bend(fit), fit.bent
+    (True, True)
     """
     choose(fit)  # the first round that reads all records clips higher than those before it
     assert fit.clip is not None

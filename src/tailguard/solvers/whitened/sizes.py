@@ -89,8 +89,16 @@ def sizes_at(group: Group, mu: float) -> Found:
 
     Examples
     --------
-    >>> sizes_at.__name__
-    'sizes_at'
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.solvers.whitened.purse import Purse
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("size", "sizes", 1.0, 1, 320),))
+    >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> sizes_at(Group(Purse(plan, gate), (0,)), mu=1.0).seen
+    array([ True])
     """
     counts, noise_std = group.histograms(np.arange(len(group)), SIZE_BINS, mu)
     return read_sizes(counts, np.full(len(group), noise_std), group.n_rows())
@@ -129,8 +137,20 @@ def find_spreads(group: Group, found: Found) -> None:
 
     Examples
     --------
-    >>> find_spreads.__name__
-    'find_spreads'
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.solvers.whitened.purse import Purse
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("spread", "sizes", 1.0, 1, 320),))
+    >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
+    >>> gate = Gate.over(x, guarantee=tg.GDP(1.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> found = Found.nothing(1)
+    >>> found.center[:], found.scale[:] = 50.0, 70.0  # the typical value, which is no spread
+    >>> find_spreads(Group(Purse(plan, gate), (0,)), found)
+    >>> bool(0.5 < found.scale[0] < 2.0)
+    True
     """
     mu = group.mu("spread")
     needed = standing_out(len(group)) * math.sqrt(2 * len(group))

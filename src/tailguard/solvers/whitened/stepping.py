@@ -38,8 +38,12 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
 
     Examples
     --------
-    >>> step.__name__
-    'step'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> step(fit)
+    >>> len(fit.arrivals), fit.arrivals[0].n_rows
+    (1, 4000)
     """
     assert fit.clip is not None
     stage = rounds_of(fit.phase)

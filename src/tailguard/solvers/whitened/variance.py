@@ -49,8 +49,15 @@ def covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
-    >>> covariances.__name__
-    'covariances'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> from tailguard.solvers.whitened.stepping import step
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> step(fit)
+    >>> fit.settle()
+    >>> noise, whole = covariances(fit)
+    >>> bool((np.diag(whole) > np.diag(noise)).all())
+    True
     """
     noise = whole = np.full((fit.view.height, fit.view.height), np.nan)
     if fit.arrivals:
@@ -68,8 +75,12 @@ def noise_covariance(fit: Fit) -> FloatArray:
 
     Examples
     --------
-    >>> noise_covariance.__name__
-    'noise_covariance'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared())
+    >>> fit.noise_std = 0.1
+    >>> noise_covariance(fit).shape
+    (3, 3)
     """
     return np.asarray(fit.noise_std**2 * (fit.view.whitening * fit.stretch) @ fit.view.whitening.T)
 
@@ -82,8 +93,11 @@ def sampling_covariance(fit: Fit) -> FloatArray:
 
     Examples
     --------
-    >>> sampling_covariance.__name__
-    'sampling_covariance'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> bool((np.diag(sampling_covariance(fit)) > 0.0).all())
+    True
     """
     assert fit.clip is not None
     assert fit.rows is not None
@@ -145,8 +159,11 @@ def expected_shares(fit: Fit, basis: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> expected_shares.__name__
-    'expected_shares'
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared())
+    >>> expected_shares(fit, fit.calibration_basis())
+    array([0.7 , 0.08])
     """
     if fit.leaning is None:
         return np.array(TAKEN)[: basis.shape[1]]

@@ -1,0 +1,107 @@
+"""CPU time on hostile records against usual ones of the same shape: does running time tell?
+
+    python benchmarks/bench_hostile.py [--quick] [--only kernels|fits] [NAME ...]
+
+Usual records are normal numbers. In hostile ones every feature, or the target, is one value, in one
+row, in a random half of the rows or in all: subnormal, 1e300, infinite, NaN. Usual and hostile runs
+take turns on one core; a ratio is the median over pairs of runs. A row of the table is the least
+and the largest ratio over all values, of features and target alike. ``noise`` is the same for usual
+records against copies of themselves: no other ratio can be known better than that. A fit that sees
+no scales ends early, as its certificate says; its time is left out, and the number of its released
+answers is printed instead.
+"""
+
+import math
+import os
+import statistics
+import sys
+import time
+from argparse import ArgumentParser
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from hostile import fits, kernels
+
+PAIRS, QUICK_PAIRS = 20, 3
+LEAST_SECONDS = 0.005  # of what is timed at once
+ENDED_EARLY = 0.75  # of the answers to usual records
+VALUES = {"subnormal": 1e-310, "1e300": 1e300, "infinite": np.inf, "NaN": np.nan}
+SHARES = ("one", "half", "all")
+
+
+def pin():
+    """Run on one core and one thread."""
+    os.environ["TAILGUARD_NUM_THREADS"] = "1"
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def seconds(run, data, repeats):
+    start = time.process_time()
+    for _ in range(repeats):
+        run(*data)
+    return time.process_time() - start
+
+
+def ratio(run, usual, hostile, pairs, repeats):
+    """Median ratio of CPU times of runs that take turns."""
+    found = []
+    for pair in range(pairs):
+        order = (hostile, usual) if pair % 2 else (usual, hostile)
+        first, second = (seconds(run, data, repeats) for data in order)
+        found.append(first / second if pair % 2 else second / first)
+    return statistics.median(found)
+
+
+def hostile_copies(X, y, share):
+    """Copies of the records with one value in the features, or in the target, of some rows."""
+    count = {"one": 1, "half": len(X) // 2, "all": len(X)}[share]
+    rows = np.random.default_rng(1).permutation(len(X))[:count]
+    for value in VALUES.values():
+        for of_target in (False, True) if y is not None else (False,):
+            features, target = X.copy(), None if y is None else y.copy()
+            (target if of_target else features)[rows] = value
+            yield features, target
+
+
+def compare(name, run, usual, pairs):
+    """Print a row: one range of ratios for each share, and what ended early for lack of scales."""
+    asked = run(*usual)
+    spent = statistics.median(seconds(run, usual, 1) for _ in range(5))
+    repeats = math.ceil(LEAST_SECONDS / spent)
+    copies = [tuple(part if part is None else part.copy() for part in usual) for _ in range(8)]
+    row = []
+    for group in (copies, *(hostile_copies(*usual, share) for share in SHARES)):
+        ratios, ended = [], []
+        for other in group:
+            questions = run(*other)
+            if asked is not None and questions < ENDED_EARLY * asked:
+                ended.append(questions)
+            else:
+                ratios.append(ratio(run, usual, other, pairs, repeats))
+        told = f", or {min(ended)} to {max(ended)} of {asked} questions" if ended else ""
+        row.append(f"{min(ratios):.2f} to {max(ratios):.2f}{told}")
+    print(f"| {name} | {1e3 * spent:.2f} | {' | '.join(row)} |", flush=True)
+
+
+def main():
+    parser = ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", choices=("kernels", "fits"))
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    pin()
+    pairs = QUICK_PAIRS if options.quick else PAIRS
+    print("| | ms | noise | in one row | in half | in all |")
+    print("|---|---|---|---|---|---|")
+    with threadpool_limits(1):
+        for module in (kernels, fits):
+            if options.only in (None, module.__name__.rpartition(".")[2]):
+                for name, run, X, y in module.cases(quick=options.quick):
+                    if not options.names or any(part in name for part in options.names):
+                        compare(name, run, (X, y), pairs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

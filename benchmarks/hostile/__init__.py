@@ -1,0 +1,1 @@
+"""What ``bench_hostile.py`` runs: every kernel, and whole fits."""

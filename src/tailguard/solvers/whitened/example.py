@@ -1,0 +1,61 @@
+"""A small fit of simulated records, for the examples of this package."""
+
+import numpy as np
+
+from tailguard.gate import Gate
+from tailguard.losses.base import Loss
+from tailguard.privacy.guarantees import GDP
+from tailguard.solvers.base import Problem
+from tailguard.solvers.whitened.begin import begin
+from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.looking import look_at_rows, prepare
+from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.stages import Shares
+from tailguard.solvers.whitened.units import find_units
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+__all__ = ["example_fit", "example_run"]
+
+
+def example_run(loss: Loss) -> tuple[Purse, Problem, Shares]:
+    """Plan a fit of 4000 records of two columns and reserve its budget.
+
+    The target is skewed: ``x_0 - x_1 / 2``, an exponential and a constant. Labels say whether that
+    is above its mean.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> purse, problem, shares = example_run(tg.losses.Squared())
+    >>> problem.size, len(shares.rounds)
+    (3, 4)
+    """
+    order = np.arange(4000.0)
+    X = np.column_stack([np.sin(order), np.cos(np.sqrt(2.0) * order)])
+    y = X[:, 0] - X[:, 1] / 2.0 + np.exp(np.sin(np.sqrt(3.0) * order)) + 3.0
+    if not loss.valid_target(y).all():
+        y = (y > y.mean()).astype(np.float64)
+    problem = Problem(loss, len(X), 2, intercept=True)
+    solver, guarantee = WhitenedNewton(), GDP(2.0)
+    plan = solver.plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return Purse(plan, gate), problem, solver.shares_of(problem, guarantee)
+
+
+def example_fit(loss: Loss, *, phase: int | None = None) -> Fit:
+    """Return the example's fit as it begins, or with the clip levels of a first phase chosen.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> fit.weights.shape, fit.clip is not None
+    ((3,), True)
+    """
+    purse, problem, shares = example_run(loss)
+    fit = begin(purse, problem, shares, *find_units(purse, problem))
+    if phase is not None:
+        look_at_rows(fit)
+        prepare(fit, phase)
+    return fit
