@@ -16,8 +16,8 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.rows.arrays import make_rows
@@ -120,7 +120,7 @@ def test_losses_sit_in_most_queries():
 def test_what_such_a_loss_would_do_if_it_were_let_in():
     """Why: one record moves the mean by 2, and the books say 2 / n."""
     view = View.plain(NeighbourlyLoss(), Units.raw(1, intercept=False))
-    query = ScoreLadder(view, 1.0, (1.0,))
+    query = ClippedScores(view, 1.0, (1.0,))
     answers = []
     for first in (1.0, -1.0):
         rows = make_rows(np.ones((1000, 1)), np.append(first, np.zeros(999)))
@@ -153,7 +153,9 @@ def test_parts_of_somebodys_own_are_refused():
     squared, units = tg.losses.Squared(), LookingUnits(np.zeros(3), np.ones(3), intercept=False)
     refused(MeanClippedGradient(squared, units, clip_norm=1.0), np.zeros(3))
     raw = Units.raw(3, intercept=False)
-    refused(ScoreLadder(View(squared, raw, np.eye(3).view(LookingArray)), 1.0, (1.0,)), np.zeros(3))
+    refused(
+        ClippedScores(View(squared, raw, np.eye(3).view(LookingArray)), 1.0, (1.0,)), np.zeros(3)
+    )
 
 
 @pytest.mark.parametrize("state", [np.zeros(3).view(LookingArray), object(), lambda rows: rows])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.missing import Fill
 from tailguard.rows import arrays
 from tailguard.rows.arrays import ArrayRows
@@ -29,7 +29,7 @@ def filled(features):
 
 
 def counts(rows, n_threads=1):
-    kernel = CountBelow(thresholds=[0.0, 0.0, 0.0], columns=(0, 1, 2), paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=[0.0, 0.0, 0.0], columns=(0, 1, 2), paired=False, multiplier=1)
     return rows.reduce(kernel, n_threads).tolist()
 
 

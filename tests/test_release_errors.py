@@ -8,8 +8,8 @@ import pytest
 import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.privacy.events import Composed, Gaussian, Sampled
+from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.rows.arrays import ArrayRows
@@ -113,7 +113,7 @@ def test_a_question_that_cannot_be_built_is_told_as_it_is():
     gate.reserve(tg.privacy.Gaussian(1.0))
     view = View.plain(tg.losses.Squared(), Units.raw(2, intercept=False))
     with pytest.raises(tg.InputError, match="levels must be finite and increasing"):
-        gate.ask(ScoreLadder(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), mu=0.5)
+        gate.ask(ClippedScores(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), mu=0.5)
 
 
 @pytest.mark.parametrize("told", ["abc", "0", "-1", "1.5", ""])

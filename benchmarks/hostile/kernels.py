@@ -8,13 +8,13 @@ from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.kernels.column_histograms import ColumnHistogramCount
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
 from tailguard.kernels.norms import MagnitudeCount, ShellSum
 from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ScoreLadderSum,
+    ClippedScoreSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogram,
@@ -36,7 +36,7 @@ def column_kernels():
     n_columns = len(COLUMNS)
     for paired, name in ((False, ""), (True, " of pairs")):
         counted = {"columns": COLUMNS, "paired": paired, "multiplier": 1}
-        yield f"counts below{name}", CountBelow(thresholds=np.full(n_columns, 0.5), **counted)
+        yield f"counts below{name}", BelowCount(thresholds=np.full(n_columns, 0.5), **counted)
         units = {"center": np.zeros(n_columns), "inverse_scale": np.ones(n_columns)}
         yield (
             f"column histograms{name}, octaves",
@@ -89,7 +89,7 @@ def whitened_kernels():
     for name in ("squared", "logistic", "poisson", "quantile"):
         yield (
             f"ladder of scores, {name}",
-            ScoreLadderSum(
+            ClippedScoreSum(
                 rows=rows(LOSSES[name]),
                 row_limit=5.0,
                 levels=(0.5, 1.5),

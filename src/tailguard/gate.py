@@ -36,7 +36,7 @@ from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.scopes import scoped_event, scoped_release
+from tailguard.privacy.namespaces import namespaced_event, namespaced_release
 from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.privacy.solve import satisfies
 from tailguard.queries.admission import check_admitted, check_state
@@ -93,7 +93,7 @@ class Gate:
         self._coordinates = 0
         self._distance = EXACT
         self._partitions = Partitions(rows, source)
-        self._scope = "" if ledger is None else f"{int(source.words(1)[0]):016x}"
+        self._namespace = "" if ledger is None else f"{int(source.words(1)[0]):016x}"
 
     @classmethod
     def over(
@@ -137,7 +137,7 @@ class Gate:
         return self._rows.n_features
 
     def reserve(self, event: Event, *, coordinates: int = 1000) -> None:
-        """Set the planned event aside, refusing one that costs more than the guarantee.
+        """Reserve the planned event, refusing one that costs more than the guarantee.
 
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
         sampled from ideal noise, which is charged.
@@ -151,7 +151,7 @@ class Gate:
                     f"the plan must cost at most {self._guarantee.describe()}; it costs more."
                 )
             if self._ledger is not None:
-                self._ledger.reserve(scoped_event(event, self._scope))
+                self._ledger.reserve(namespaced_event(event, self._namespace))
             self._books.reserve(event)
             self._reserved_coordinates = coordinates
 
@@ -366,7 +366,7 @@ class Gate:
             self._check_distance(release, self._distance + distance)
             self._books.check(release)
             if self._ledger is not None:
-                self._ledger.record(scoped_release(release, self._scope))
+                self._ledger.record(namespaced_release(release, self._namespace))
             self._books.record(release)
             self._coordinates += size
             self._distance += distance

@@ -28,8 +28,8 @@ from tailguard.privacy.events import (
     ShuffledPure,
     ZeroConcentrated,
 )
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.gaussian import delta_of, epsilon_of
-from tailguard.privacy.tally import tally_of
 
 pytestmark = pytest.mark.parametrize("name", ACCOUNTANTS)
 
@@ -173,7 +173,7 @@ def test_accountants_are_immutable(name):
     after = before.compose(leaf, times=3)
     assert before.epsilon(1e-6) == cost < after.epsilon(1e-6)
     with pytest.raises(AttributeError):
-        before.tally = after.tally
+        before.flat_events = after.flat_events
 
 
 def test_order_and_nesting_do_not_matter(name):
@@ -228,5 +228,5 @@ def test_the_smallest_epsilon_is_one_of_the_bounds(name, tree, delta):
         # distribution may then be below it by the rounding of its convolutions.
         assert smallest.epsilon <= bound * (1 + 1e-9)
     if total_mu(tree) is not None:
-        assert tally_of(tree).kinds <= {Gaussian}
+        assert flatten(tree).kinds <= {Gaussian}
         assert smallest.accountant == "gdp"

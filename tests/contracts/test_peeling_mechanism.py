@@ -20,9 +20,9 @@ from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.privacy.distance import COORDINATE_DISTANCE
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.peeling import PEELINGS
 from tailguard.privacy.releases import Release
-from tailguard.privacy.tally import tally_of
 
 FALSE_ALARM = 1e-6
 N_CHOICES = 32_000
@@ -72,7 +72,7 @@ def test_the_event_is_what_the_books_recompute_and_costs_the_share(
         calibration.noise_std,
         parameters=calibration.parameters(),
     )
-    booked, stated = tally_of(line.event()), tally_of(mechanism.event(calibration))
+    booked, stated = flatten(line.event()), flatten(mechanism.event(calibration))
     assert booked.covers(stated)
     assert stated.covers(booked)
 

@@ -44,7 +44,7 @@ COUNTS = (
 WEIGHTED = ("curvature", "slopes")
 SUMS = (
     *("mean-clipped-gradient", "mean-record-gradient", "clipped-shells", "soft-mean"),
-    *("second-moments", "score-ladder"),
+    *("second-moments", "clipped-scores"),
 )
 
 
@@ -120,7 +120,7 @@ def test_the_answer_less_that_of_one_record_is_that_of_the_others(name):
 
 
 @dataclass(frozen=True)
-class Leaning(InNumPyOnly):
+class ResidualDirection(InNumPyOnly):
     """A loss whose slopes lean on the mean of all of them, by a ten-thousandth of a millionth."""
 
     def slope(self, score, target):
@@ -132,7 +132,7 @@ def test_a_kernel_that_leans_on_other_records_is_seen():
     records, rng = Separate(0), np.random.default_rng(0)
     kernels = {name: kernel for name, kernel, _ in adding_kernels(rng)}
     kernel = kernels["clipped-gradient/squared in NumPy"]
-    for loss, seen in ((InNumPyOnly(Squared()), False), (Leaning(Squared()), True)):
+    for loss, seen in ((InNumPyOnly(Squared()), False), (ResidualDirection(Squared()), True)):
         object.__setattr__(kernel, "loss", loss)
         assert unlike_parts(kernel, OWN_COLUMNS, records, 3, 1e3, "features") == seen
 
@@ -141,7 +141,7 @@ def test_a_count_that_leans_on_other_records_is_seen():
     records, rng = Separate(0), np.random.default_rng(0)
     kernels = dict(counting_kernels(rng))
 
-    class Leaning:
+    class ResidualDirection:
         """Bins that move by one where some value is large."""
 
         def __init__(self, bins):
@@ -152,5 +152,5 @@ def test_a_count_that_leans_on_other_records_is_seen():
 
     kernel = kernels["column-histogram/signed/False"]
     assert not unlike_counts(kernel, records, 3, 1e10, "features")
-    object.__setattr__(kernel, "bins", Leaning(kernel.bins))
+    object.__setattr__(kernel, "bins", ResidualDirection(kernel.bins))
     assert unlike_counts(kernel, records, 3, 1e10, "features")

@@ -241,7 +241,7 @@ def test_an_unknown_solver_is_one_sentence_with_the_known_ones():
 @every_solver
 @pytest.mark.parametrize("mu", [1e-5, 1e-6, 1e-7, 1e-9, 1e-12])
 def test_what_is_planned_is_never_refused_later(name, mu):
-    """A refusal after budget was set aside would cost it for nothing."""
+    """A refusal after budget was reserved would cost it for nothing."""
     X, y = regression()
     problem, guarantee = problem_for(name), tg.GDP(mu)
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)

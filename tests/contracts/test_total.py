@@ -1,4 +1,4 @@
-"""What every fit promises once budget is set aside: it ends, silently, with finite numbers.
+"""What every fit promises once budget is reserved: it ends, silently, with finite numbers.
 
 The values of records never raise and never warn, however extreme they, their units and the loss's
 parameters are. Plans may refuse, since they see public numbers only.
@@ -70,7 +70,7 @@ def test_ordinary_records_never_leave_the_floats(loss):
     """The guards are for extremes: where nothing is extreme they stay out of the way."""
     for kind, guarantee in itertools.product(("cauchy", "line"), (PLENTY, tg.GDP(1.0))):
         solution = fit(loss, kind, (1.0, 1.0), guarantee, n_rows=2000)
-        assert not any("beyond the floats" in note for note in solution.notes)
+        assert not any("overflowed" in note for note in solution.notes)
 
 
 def run_of(solver, seed, loss):

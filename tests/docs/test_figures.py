@@ -8,11 +8,11 @@ import pytest
 
 import tailguard as tg
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.law import standing_out
+from tailguard.solvers.whitened.noisy_distribution import detection_threshold
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 SMALLEST = 110  # the page's, times the root of all columns over mu
-WINDOW, BULK = 4, 0.75  # octaves that hold most values of a typical column, and their share
+WINDOW, BULK_LEVEL = 4, 0.75  # octaves that hold most values of a typical column, and their share
 
 
 @pytest.mark.parametrize("page", ["docs/quickstart.md", "CHANGELOG.md"])
@@ -30,8 +30,11 @@ def test_the_smallest_number_of_records_is_the_one_in_the_quickstart(n_features,
     barely = Problem(tg.losses.Squared(), round(stated / 2), n_features, intercept=True)
     plan = WhitenedNewton().plan(barely, guarantee)
     needed = [
-        standing_out(columns) * math.sqrt(2 * columns * WINDOW) / plan.stage(stage).mu / BULK
-        for columns, stage in ((n_features, "size"), (1, "target size"))
+        detection_threshold(columns)
+        * math.sqrt(2 * columns * WINDOW)
+        / plan.stage(stage).mu
+        / BULK_LEVEL
+        for columns, stage in ((n_features, "typical size"), (1, "target typical size"))
     ]
     # A single column is seen a little sooner, since the target gets more than its part.
     assert 0.85 < stated / 2 / max(needed) < (1.25 if n_features == 1 else 1.15)

@@ -30,8 +30,11 @@ EXCEPTIONS = {
         *("tailguard.solvers.reproduction", "tailguard.solvers.scaled_gradient_descent"),
         *("tailguard.solvers.smooth_stage", "tailguard.solvers.sparse_limits"),
         *("tailguard.solvers.unit_rate", "tailguard.solvers.whitened_newton"),
-        *("tailguard.solvers.whitened." + name for name in ("begin", "constant", "fit", "looking")),
-        *("tailguard.solvers.whitened." + name for name in ("outlook", "purse", "shares")),
+        *(
+            "tailguard.solvers.whitened." + name
+            for name in ("initialise", "constant", "fit", "diagnostics")
+        ),
+        *("tailguard.solvers.whitened." + name for name in ("outlook", "session", "shares")),
         *("tailguard.solvers.whitened." + name for name in ("stages", "units")),
     },
 }

@@ -6,7 +6,7 @@ import pytest
 from support.adversary import EXTREMES, records
 from tailguard.checks import InputError
 from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 
 THRESHOLDS = [np.inf, -np.inf, 0.0, -0.5, 5e-324, 1e-310, 1.0, 1e308]
 
@@ -39,7 +39,7 @@ def test_counts_match_counting_by_hand(dtype, paired, n_rows):
         data[:, :3] = data[:, :3].astype(dtype)
     columns = np.tile(np.arange(5), len(THRESHOLDS))
     thresholds = np.repeat(THRESHOLDS, 5)
-    kernel = CountBelow(thresholds=thresholds, columns=columns, paired=paired, multiplier=7)
+    kernel = BelowCount(thresholds=thresholds, columns=columns, paired=paired, multiplier=7)
     block = RecordBlock(np.ascontiguousarray(data[:, :3], dtype), *data[:, 3:].T.copy())
     pairs = zip(thresholds, columns, strict=True)
     expected = [7 * count_by_hand(data, t, c, paired) for t, c in pairs]
@@ -48,7 +48,7 @@ def test_counts_match_counting_by_hand(dtype, paired, n_rows):
 
 def test_a_difference_that_overflows_counts_below_infinity_only():
     block = RecordBlock(np.array([[1.7e308], [-1.7e308]]))
-    kernel = CountBelow(thresholds=[np.inf, 1.79e308], columns=[0, 0], paired=True, multiplier=1)
+    kernel = BelowCount(thresholds=[np.inf, 1.79e308], columns=[0, 0], paired=True, multiplier=1)
     np.testing.assert_array_equal(kernel.sum_block(block), [1, 0])
 
 
@@ -59,13 +59,13 @@ def test_a_void_record_counts_nowhere(value, column):
     data[3, column] = value
     block = RecordBlock(data[:, :21].copy(), data[:, 21].copy(), data[:, 22].copy())
     for paired, expected in ((False, 5), (True, 2)):
-        kernel = CountBelow(thresholds=[1.0], columns=[1], paired=paired, multiplier=1)
+        kernel = BelowCount(thresholds=[1.0], columns=[1], paired=paired, multiplier=1)
         np.testing.assert_array_equal(kernel.sum_block(block), [expected])
 
 
 def test_finite_values_whose_sum_overflows_are_not_void():
     block = RecordBlock(np.full((4, 33), 1.7e308), np.full(4, 1.7e308))
-    kernel = CountBelow(thresholds=[np.inf], columns=[33], paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=[np.inf], columns=[33], paired=False, multiplier=1)
     np.testing.assert_array_equal(kernel.sum_block(block), [4])
 
 
@@ -76,11 +76,11 @@ def test_finite_values_whose_sum_overflows_are_not_void():
 def test_wrong_parameters_are_refused(wrong):
     right = {"thresholds": [1.0], "columns": [0], "paired": False, "multiplier": 1}
     with pytest.raises(InputError):
-        CountBelow(**right | wrong)
+        BelowCount(**right | wrong)
 
 
 @pytest.mark.parametrize("column", [-1, 3, 4])
 def test_a_column_that_is_not_there_is_refused(column):
-    kernel = CountBelow(thresholds=[1.0], columns=[column], paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=[1.0], columns=[column], paired=False, multiplier=1)
     with pytest.raises(InputError, match="columns must be among"):
         kernel.sum_block(RecordBlock(np.zeros((4, 2)), np.zeros(4)))

@@ -19,7 +19,7 @@ for loss in (Squared(), Logistic()):
         weights=np.zeros(2), center=np.zeros(2), inverse_scale=np.ones(2), intercept=False,
         loss=loss, clip_norm=1.0, grid=0.1,
     ).sum_block(block)
-counts.CountBelow(thresholds=[1.0], columns=[0], paired=False, multiplier=1).sum_block(block)
+counts.BelowCount(thresholds=[1.0], columns=[0], paired=False, multiplier=1).sum_block(block)
 compiled = [fused.sum_chunks(np.dtype("f8")), counts._compile(np.dtype("f8"))]
 compiled += [Squared().slope_scalar, Logistic().slope_scalar]
 assert all(isinstance(function, Dispatcher) for function in compiled)

@@ -10,7 +10,7 @@ import pytest
 
 from tailguard import kernels
 from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.record_gradient import RecordGradientSum
 from tailguard.kernels.steady import steady
 
@@ -77,7 +77,7 @@ def test_a_kernel_silences_numpy():
 
 def test_a_subnormal_number_counts_as_zero():
     features = np.array([[1e-310], [-1e-310], [1e-300]])
-    kernel = CountBelow(thresholds=[0.0], columns=[0], paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=[0.0], columns=[0], paired=False, multiplier=1)
     np.testing.assert_array_equal(kernel.sum_block(RecordBlock(features)), [2])
 
 

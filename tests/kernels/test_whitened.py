@@ -10,10 +10,10 @@ from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.column_histograms import ColumnHistogramCount
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ScoreLadderSum,
+    ClippedScoreSum,
     SecondMomentSum,
     Weighting,
-    WhitenedHistogram,
+    WhitenedHistogramCount,
 )
 
 GRID = 2.0**-30
@@ -60,7 +60,7 @@ def test_what_is_not_asked_for_is_zero_and_changes_nothing_else():
 
 
 def test_the_score_comes_from_the_whole_row_and_only_the_summed_row_is_cut():
-    kernel = ScoreLadderSum(rows=rows(), row_limit=1.5, levels=(0.8,), shares=(1.0,), grid=GRID)
+    kernel = ClippedScoreSum(rows=rows(), row_limit=1.5, levels=(0.8,), shares=(1.0,), grid=GRID)
     cut = U * np.minimum(1.0, 1.5 / LENGTH)[:, None]
     expected = np.clip(SCORE - Y, -0.8, 0.8) @ cut / 0.8
     np.testing.assert_allclose(kernel.sum_block(BLOCK) * GRID, expected, rtol=1e-6, atol=1e-5)
@@ -68,7 +68,7 @@ def test_the_score_comes_from_the_whole_row_and_only_the_summed_row_is_cut():
 
 def test_increments_add_up_to_the_score_at_the_top_level():
     levels, shares = (1, 2, 6), (1.0, 0.5, 0.25)
-    kernel = ScoreLadderSum(rows=rows(), row_limit=9.0, levels=levels, shares=shares, grid=GRID)
+    kernel = ClippedScoreSum(rows=rows(), row_limit=9.0, levels=levels, shares=shares, grid=GRID)
     parts = (kernel.sum_block(BLOCK) * GRID).reshape(3, 3)
     widths = np.diff([0.0, *levels])
     whole = ((widths / shares)[:, None] * parts).sum(axis=0)
@@ -79,7 +79,7 @@ def test_increments_add_up_to_the_score_at_the_top_level():
 @pytest.mark.parametrize("row_limit", [1.5, 99.0])
 def test_magnitudes_count_rows_by_the_size_of_their_clipped_slope(row_limit):
     shares = (1.0, 0.5)
-    kernel = ScoreLadderSum(
+    kernel = ClippedScoreSum(
         rows=rows(), row_limit=row_limit, levels=(0.8, 2.0), shares=shares, grid=GRID,
         magnitudes=True,
     )  # fmt: skip
@@ -103,7 +103,7 @@ def test_second_moments_are_packed_with_the_frobenius_norm():
 
 @pytest.mark.parametrize("reach", [0.01, 0.5])
 def test_the_curvature_weight_of_a_logistic_score_is_its_variance(reach):
-    weighting = Weighting(kind="curvature", slope_limit=1.0, reach=reach, bound=0.25)
+    weighting = Weighting(kind="curvature", slope_limit=1.0, half_step=reach, bound=0.25)
     model, block = rows(tg.losses.Logistic()), RecordBlock(X, np.ones(len(X)))
     p = 1.0 / (1.0 + np.exp(-SCORE))
     found = np.concatenate([weighting.of(model, chunk) for chunk in model.read(block)]) * 0.25
@@ -113,7 +113,7 @@ def test_the_curvature_weight_of_a_logistic_score_is_its_variance(reach):
 def test_histograms_count_every_record_once():
     bins = Bins("octaves", -10.0, 2.0, 40)
     for what in ("length", "residual", "slope"):
-        kernel = WhitenedHistogram(
+        kernel = WhitenedHistogramCount(
             rows=rows(), what=what, bins=bins, weighting=Weighting(), grid=1.0
         )
         assert kernel.sum_block(BLOCK).sum() == len(X)

@@ -12,10 +12,10 @@ from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ScoreLadderSum,
+    ClippedScoreSum,
     SecondMomentSum,
     Weighting,
-    WhitenedHistogram,
+    WhitenedHistogramCount,
 )
 from tailguard.losses import Logistic, Poisson, Squared
 from tailguard.rows.arrays import ArrayRows
@@ -23,7 +23,7 @@ from tailguard.rows.arrays import ArrayRows
 LOSSES = {"squared": Squared(), "logistic": Logistic(), "poisson": Poisson(), "none": None}
 WEIGHTINGS = (
     Weighting(),
-    Weighting(kind="curvature", slope_limit=2.0, reach=0.5, bound=1.0),
+    Weighting(kind="curvature", slope_limit=2.0, half_step=0.5, bound=1.0),
     Weighting(kind="squared-slope", slope_limit=0.7),
 )
 GRID = 2.0**-30
@@ -47,7 +47,7 @@ def make_rows(rng, loss, n_features=3, *, intercept=True, target_in_row=False):
 
 def make_kernels(model, grid=GRID):
     """One kernel of each kind and weighting, with the limit on what a record adds."""
-    ladder = ScoreLadderSum(
+    ladder = ClippedScoreSum(
         rows=model, row_limit=2.0, levels=(0.5, 1.5), shares=(1.0, 0.4), grid=grid
     )
     kernels = [(ladder, ladder.norm_limit)]
@@ -59,7 +59,7 @@ def make_kernels(model, grid=GRID):
         kernels.append((moments, moments.norm_limit))
         for what in ("length", "residual", "slope"):
             bins = Bins("signed", -40.25, 0.5, 41)
-            histogram = WhitenedHistogram(
+            histogram = WhitenedHistogramCount(
                 rows=model, what=what, bins=bins, weighting=weighting, grid=grid
             )
             kernels.append((histogram, 1.0))
@@ -100,7 +100,7 @@ def plainly_summed(kernel, block):
         value = np.ones(at.size) if model.loss is None else model.loss.slope(at, target)
         return np.clip(np.where(np.isnan(value) | void, 0.0, value), -limit, limit)
 
-    if isinstance(kernel, ScoreLadderSum):
+    if isinstance(kernel, ClippedScoreSum):
         row = direction * np.minimum(length, kernel.row_limit)[:, None]
         cut = np.stack([slope(score, level) for level in (1e-300, *kernel.levels)])
         cut = np.abs(cut) if kernel.magnitudes else cut
@@ -109,7 +109,7 @@ def plainly_summed(kernel, block):
     kind, limit = kernel.weighting.kind, kernel.weighting.slope_limit
     weight = 1.0 - void
     if kind == "curvature":
-        reach, bound = kernel.weighting.reach, kernel.weighting.bound
+        reach, bound = kernel.weighting.half_step, kernel.weighting.bound
         rise = (slope(score + reach, limit) - slope(score - reach, limit)) / (2.0 * reach)
         weight = np.clip(rise / bound, 0.0, 1.0)
     elif kind == "squared-slope":
@@ -167,7 +167,7 @@ def test_no_record_contributes_more_than_its_limit(loss, target_in_row):
 
 def plain_ladder(model, limit):
     """One level, counted in ``2**40`` steps to the limit."""
-    return ScoreLadderSum(
+    return ClippedScoreSum(
         rows=model, row_limit=limit, levels=(1.0,), shares=(1.0,), grid=limit * 2.0**-40
     )
 

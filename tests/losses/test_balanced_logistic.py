@@ -8,10 +8,10 @@ import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
-from tailguard.queries.score_ladder import ScoreLadder
+from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.purse import Purse
-from tailguard.solvers.whitened.shares import EVEN, shares_for
+from tailguard.solvers.whitened.session import BudgetSession
+from tailguard.solvers.whitened.shares import BALANCED_BELOW, shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 EXTREME = np.array([0.0, -0.0, 5e-324, 1e-300, 1e-9, 36.0, 710.0, 746.0, 1e9, 1e308, np.inf])
@@ -136,25 +136,25 @@ def test_the_slope_of_a_record_depends_on_that_record_alone(loss):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("n_rows", [500, 20_000, 1_000_000])
 def test_logistic_fits_alone_take_them_and_only_below_a_budget(n_features, intercept, n_rows):
-    limit = np.sqrt(EVEN * (n_features + intercept) / n_rows)
+    limit = np.sqrt(BALANCED_BELOW * (n_features + intercept) / n_rows)
     for loss in (tg.losses.Logistic(), tg.losses.Squared(), tg.losses.Poisson()):
         problem = Problem(loss, n_rows, n_features, intercept)
-        even = [shares_for(problem, share * limit).even for share in (0.1, 0.999, 1.001, 10.0)]
+        even = [shares_for(problem, share * limit).balanced for share in (0.1, 0.999, 1.001, 10.0)]
         logistic = isinstance(loss, tg.losses.Logistic)
         assert even == ([True, True, False, False] if logistic else [False] * 4)
 
 
 def asked(mu, monkeypatch):
     """The questions of one fit that read scores, and its solution."""
-    rng, queries, honest = np.random.default_rng(1), [], Purse.ask
+    rng, queries, honest = np.random.default_rng(1), [], BudgetSession.ask
     X = rng.standard_normal((20_000, 2))
     y = (rng.random(20_000) < expit(0.5 + X @ [1.0, -0.6])).astype(float)
 
-    def spied(purse, query, *more):
+    def spied(session, query, *more):
         queries.append(query)
-        return honest(purse, query, *more)
+        return honest(session, query, *more)
 
-    monkeypatch.setattr(Purse, "ask", spied)
+    monkeypatch.setattr(BudgetSession, "ask", spied)
     problem = Problem(tg.losses.Logistic(), 20_000, 2, intercept=True)
     plan = WhitenedNewton().plan(problem, tg.GDP(mu))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=problem.loss, random_state=0)
@@ -168,7 +168,7 @@ def asked(mu, monkeypatch):
 def test_rounds_pay_for_the_limit_of_their_slopes(mu, limit, monkeypatch):
     """The first question is for the constant, whose slopes are those of the log-loss."""
     queries, solution = asked(mu, monkeypatch)
-    constant, *rounds = (query for query in queries if isinstance(query, ScoreLadder))
+    constant, *rounds = (query for query in queries if isinstance(query, ClippedScores))
     assert constant.levels == (1.0,)
     assert len(rounds) >= 8
     for query in rounds:

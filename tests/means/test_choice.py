@@ -38,15 +38,15 @@ def test_trimming_takes_no_unit():
         make_method("trimmed").plan(Task(5_000, 10, tg.ZCDP(1.0), unit=1.0))
 
 
-@pytest.mark.parametrize("law", ["student", "spikes"])
+@pytest.mark.parametrize("distribution", ["student", "spikes"])
 @pytest.mark.parametrize("scale", [1.0, 1e6])
-def test_a_histogram_beats_the_threshold_of_the_worst_law_in_any_unit(law, scale):
+def test_a_histogram_beats_the_threshold_of_the_worst_law_in_any_unit(distribution, scale):
     rng, n_rows, n_features = np.random.default_rng(0), 20_000, 30
     X = rng.standard_t(3.0, (n_rows, n_features))
-    if law == "spikes":
+    if distribution == "spikes":
         X = np.where(rng.random((n_rows, 1)) < 1e-3, 40.0, 0.0) * np.ones(n_features)
-    truth = 0.0 if law == "student" else 0.04
-    bound = 3.0 if law == "student" else 1e-3 * 1600.0 * n_features
+    truth = 0.0 if distribution == "student" else 0.04
+    bound = 3.0 if distribution == "student" else 1e-3 * 1600.0 * n_features
     moment = tg.Moment(2.0, scale**2 * bound, kind="directional")
     facts = {"guarantee": tg.PureDP(0.3), "moment": moment, "random_state": 0}
     auto = tg.mean(scale * X, **facts)

@@ -10,11 +10,11 @@ import tailguard as tg
 N_ROWS = 20_000
 
 
-def draw(law, n_features, seed):
+def draw(distribution, n_features, seed):
     rng, shape = np.random.default_rng(seed), (N_ROWS, n_features)
-    if law == "student":
+    if distribution == "student":
         return 3.0 + rng.standard_t(3, shape), 3.0
-    if law == "pareto":
+    if distribution == "pareto":
         return rng.pareto(3, shape), 0.5
     return rng.lognormal(size=shape), math.exp(0.5)
 
@@ -31,11 +31,11 @@ def clip_errors(X, truth, mu):
 
 
 @pytest.mark.parametrize("n_features", [1, 10, 50])
-@pytest.mark.parametrize("law", ["student", "pareto", "lognormal"])
-def test_it_is_near_the_best_clip_level_that_nobody_knows(law, n_features):
+@pytest.mark.parametrize("distribution", ["student", "pareto", "lognormal"])
+def test_it_is_near_the_best_clip_level_that_nobody_knows(distribution, n_features):
     mu, squares, oracle = 0.2, [], 0.0
     for seed in range(8 if n_features < 50 else 3):
-        X, truth = draw(law, n_features, seed)
+        X, truth = draw(distribution, n_features, seed)
         result = tg.mean(X, guarantee=tg.GDP(mu), method="clipped", random_state=100 + seed)
         squares.append(((result.value - truth) ** 2).sum())
         oracle = oracle + clip_errors(X, truth, mu)

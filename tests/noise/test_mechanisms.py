@@ -7,7 +7,7 @@ import pytest
 
 from support.statistics import gdp_audit
 from tailguard.noise.discrete_gaussian import coordinate_distance
-from tailguard.noise.mechanisms import Gaussian, Laplace
+from tailguard.noise.mechanisms import GaussianMechanism, LaplaceMechanism
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.privacy.distance import EXACT
@@ -17,7 +17,7 @@ FALSE_ALARM, N_RUNS = 1e-6, 4500
 CLIPPED_SUM = Sensitivity("l2", 2.0, 2.0 + 1e-9, 3, largest_partial=1024, largest_total=1e4)
 
 
-class UnderNoised(Gaussian):
+class UnderNoised(GaussianMechanism):
     """A mutant that adds 1.3 times too little noise."""
 
     def release(self, lattice, calibration, source):
@@ -25,7 +25,9 @@ class UnderNoised(Gaussian):
         return lattice + np.rint((noised - lattice) / 1.3).astype(np.int64)
 
 
-@pytest.mark.parametrize(("mechanism", "accepted"), [(Gaussian(), True), (UnderNoised(), False)])
+@pytest.mark.parametrize(
+    ("mechanism", "accepted"), [(GaussianMechanism(), True), (UnderNoised(), False)]
+)
 def test_gdp_audit_accepts_the_mechanism_and_catches_the_mutant(mechanism, accepted):
     calibration = mechanism.calibrate(CLIPPED_SUM, 1.0)
     # The whole charged sensitivity along one diagonal: the worst pair for a clipped sum.
@@ -51,12 +53,12 @@ def test_gdp_audit_accepts_the_mechanism_and_catches_the_mutant(mechanism, accep
 
 @pytest.mark.parametrize(("mu", "levels"), [(1.0, 5), (600.0, 4)])
 def test_the_distance_counts_coordinates_and_levels(mu, levels):
-    calibration = Gaussian().calibrate(CLIPPED_SUM, mu)
-    assert Gaussian().distance(calibration) == coordinate_distance(levels).times(3)
-    assert Gaussian().distance(calibration).variation == 3 * levels * 5e-27
+    calibration = GaussianMechanism().calibrate(CLIPPED_SUM, mu)
+    assert GaussianMechanism().distance(calibration) == coordinate_distance(levels).times(3)
+    assert GaussianMechanism().distance(calibration).variation == 3 * levels * 5e-27
 
 
 def test_laplace_is_exact():
     statistic = Sensitivity("l1", 1.0, 1.0, 4, largest_partial=1024, largest_total=1e4)
-    calibration = Laplace().calibrate(statistic, 1.0)
-    assert Laplace().distance(calibration) == EXACT
+    calibration = LaplaceMechanism().calibrate(statistic, 1.0)
+    assert LaplaceMechanism().distance(calibration) == EXACT

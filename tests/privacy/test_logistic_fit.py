@@ -1,4 +1,4 @@
-"""Audits of whole logistic fits with even slopes, by everything that they release.
+"""Audits of whole logistic fits with balanced slopes, by everything that they release.
 
 The pair was found by search. A record that no clip reaches moves curvature, and one on the other
 side of zero with the same outcome the score by most of its sensitivity; no pair does all at once,
@@ -44,7 +44,7 @@ PAIR = pair_of(FIRST, SECOND)
 
 def transcript(mu, seed, *, neighbour, pair=PAIR):
     """Fit once at ``mu``; return what the fit told about the pair."""
-    solver = WhitenedNewton(shares=replace(shares_for(PROBLEM, mu), even=True))
+    solver = WhitenedNewton(shares=replace(shares_for(PROBLEM, mu), balanced=True))
     return overhear(solver, PROBLEM, pair, mu=mu, seed=seed, neighbour=neighbour)
 
 

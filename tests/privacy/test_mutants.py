@@ -20,7 +20,7 @@ from support.examples import query_examples
 from support.spy import spent_mu
 from support.statistics import gaussian_scale_test
 from tailguard.gate import Gate
-from tailguard.noise.mechanisms import Gaussian
+from tailguard.noise.mechanisms import GaussianMechanism
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.rows.arrays import make_rows
@@ -32,7 +32,7 @@ from tailguard.solvers.whitened_newton import WhitenedNewton
 EXAMPLES = {example.name: example for example in query_examples()}
 SQUARED = EXAMPLES["mean-clipped-gradient/squared"]
 SOFT = EXAMPLES["soft-mean/smoothing-4.6"]
-SIZES = EXAMPLES["score-ladder/magnitudes"]
+SIZES = EXAMPLES["clipped-scores/magnitudes"]
 N_DRAWS = 6_000
 
 
@@ -75,7 +75,7 @@ def noise_of(mechanism):
 
 
 def test_halved_noise_is_caught():
-    for mechanism, accepted in ((Gaussian(), True), (HalvedNoise(), False)):
+    for mechanism, accepted in ((GaussianMechanism(), True), (HalvedNoise(), False)):
         verdict = gaussian_scale_test(*noise_of(mechanism), false_alarm=1e-6)
         assert verdict.accepted is accepted
         assert verdict.power >= 0.999

@@ -26,10 +26,10 @@ from tailguard.gate import Gate
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import BoundedRange, Gaussian, Pure
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.gaussian import delta_of
 from tailguard.privacy.peeling import peeling_event
 from tailguard.privacy.profiles import profile_of
-from tailguard.privacy.tally import tally_of
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
@@ -78,7 +78,7 @@ def test_a_gumbel_choice_reveals_what_its_profile_allows(mechanism, accepted):
     assert calibration.ratio == pytest.approx(1.0, rel=1e-6)
     (choice,) = (
         leaf
-        for leaf in tally_of(mechanism.event(calibration)).leaves
+        for leaf in flatten(mechanism.event(calibration)).leaves
         if isinstance(leaf, BoundedRange)
     )
     allowed = float(profile_of(choice).delta(np.zeros(1))[0])
@@ -98,7 +98,7 @@ def test_a_laplace_choice_reveals_no_more_than_twice_the_ratio(mechanism, accept
     upper = clopper_pearson_upper([counts[0], N_RUNS - counts[1]], N_RUNS, FALSE_ALARM / 2)
     proven = math.log((1.0 - float(upper[1])) / float(upper[0]))
     (choice,) = (
-        leaf for leaf in tally_of(mechanism.event(calibration)).leaves if isinstance(leaf, Pure)
+        leaf for leaf in flatten(mechanism.event(calibration)).leaves if isinstance(leaf, Pure)
     )
     assert (proven <= choice.epsilon) is accepted
 
@@ -230,8 +230,8 @@ def test_the_gate_books_choices_and_values_and_stops_what_was_not_planned():
     gate.reserve(planned)
     gate.ask(query, np.zeros(3), mu=0.1)
     (release,) = gate.books.releases
-    booked = tally_of(release.event())
+    booked = flatten(release.event())
     assert booked.kinds == {BoundedRange, Gaussian}
-    assert tally_of(planned).covers(booked)
+    assert flatten(planned).covers(booked)
     with pytest.raises(tg.BudgetError):
         gate.ask(query, np.zeros(3), mu=0.1)

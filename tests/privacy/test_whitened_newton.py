@@ -67,7 +67,7 @@ def reused(seed, *, neighbour):
     gives it, the excess is a few per cent, which takes books to see; ``test_mutants`` reads them.
     """
     shares = shares_for(PROBLEM, TOO_MUCH * CLAIMED_MU)
-    shares = replace(shares, again=0.0, calibration=0.12, target=1.0 - TOO_MUCH**-2)
+    shares = replace(shares, size_retry=0.0, debiasing=0.12, target=1.0 - TOO_MUCH**-2)
     solver = WhitenedNewton(shares=shares)
     plan = solver.plan(PROBLEM, tg.GDP(TOO_MUCH * CLAIMED_MU))
     claim = tg.GDP(CLAIMED_MU)
@@ -86,10 +86,13 @@ def test_all_releases_together_move_by_nearly_the_whole_budget_and_no_more():
 
 
 def test_where_residuals_are_large_is_told_once_and_the_pair_moves_it_as_far_as_it_can():
-    stage = WhitenedNewton().plan(PROBLEM, tg.GDP(CLAIMED_MU)).stage("leaning")
+    stage = WhitenedNewton().plan(PROBLEM, tg.GDP(CLAIMED_MU)).stage("residual direction")
     for seed in range(6):
-        # Without a second look at sizes units leave nothing that would raise what this may spend.
-        told = transcript(CLAIMED_MU, seed, neighbour=seed % 2 == 1, spare=False, again=0.0)
+        # Without a second release of sizes units leave nothing that would raise what this may
+        # spend.
+        told = transcript(
+            CLAIMED_MU, seed, neighbour=seed % 2 == 1, skip_if_symmetric=False, size_retry=0.0
+        )
         moved = [
             shift
             for query, shift in zip(told.queries, told.shifts, strict=True)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tailguard.checks import InputError
 from tailguard.privacy.blocks import Blocks, block_sizes
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated
-from tailguard.privacy.places import place_of
+from tailguard.privacy.namespaces import namespaced_event, namespaced_release
+from tailguard.privacy.read_scope import read_scope
 from tailguard.privacy.releases import Release
-from tailguard.privacy.scopes import scoped_event, scoped_release
 
 
 @given(n_rows=st.integers(1, 10_000), data=st.data(), equal=st.booleans())
@@ -77,7 +77,7 @@ def release(**facts):
 )
 def test_places_that_cannot_be(block_map, block, parameters):
     with pytest.raises(InputError):
-        place_of(block_map, block, parameters)
+        read_scope(block_map, block, parameters)
     with pytest.raises(InputError):
         release(block_map=block_map, block=block, parameters=parameters)
 
@@ -94,9 +94,9 @@ def test_a_release_says_which_blocks_it_read():
 
 def test_lasting_books_see_two_maps_of_one_name_as_two():
     tree = Composed((Repeated(Parallel("m", 0, Parallel("n", 1, Gaussian(1.0))), 2), Gaussian(1.0)))
-    scoped = scoped_event(tree, "a")
+    scoped = namespaced_event(tree, "a")
     inner = Parallel("a/m", 0, Parallel("a/n", 1, Gaussian(1.0)))
     assert scoped == Composed((Repeated(inner, 2), Gaussian(1.0)))
     nested = release(block_map="n", block=1, parameters={"outer_map": "m", "outer_block": 0})
-    assert scoped_release(nested, "a").event() == scoped_event(nested.event(), "a")
-    assert scoped_release(release(), "a") == release()
+    assert namespaced_release(nested, "a").event() == namespaced_event(nested.event(), "a")
+    assert namespaced_release(release(), "a") == release()

@@ -9,7 +9,7 @@ from tailguard.checks import InputError
 from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.gaussian import epsilon_of
-from tailguard.privacy.totals import epsilon_at_distance
+from tailguard.privacy.total_cost import epsilon_at_distance
 
 
 def hockey_stick(first, second, epsilon):

@@ -22,7 +22,7 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
 )
 from tailguard.privacy.gaussian import epsilon_of
-from tailguard.privacy.totals import total_of
+from tailguard.privacy.total_cost import total_cost
 
 EXAMPLE_A = Composed((Gaussian(1.0), Repeated(Laplace(0.1), 10), BoundedRange(0.3)))
 
@@ -79,8 +79,8 @@ def test_unknown_events_have_no_epsilon():
 
 
 def test_totals_in_every_currency():
-    total = total_of(Gaussian(1.0), 1e-6)
+    total = total_cost(Gaussian(1.0), 1e-6)
     assert (total.mu, total.rho, total.accountant) == (1.0, 0.5, "gdp")
-    mixed = total_of(EXAMPLE_A, None)
+    mixed = total_cost(EXAMPLE_A, None)
     assert (mixed.epsilon, mixed.delta, mixed.mu, mixed.accountant) == (None, None, None, "zcdp")
-    assert total_of(Gaussian(1.0), 0.0).to_dict()["epsilon"] == "infinite"
+    assert total_cost(Gaussian(1.0), 0.0).to_dict()["epsilon"] == "infinite"

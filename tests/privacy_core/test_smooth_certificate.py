@@ -25,7 +25,7 @@ from tailguard.privacy.guarantees import (
 )
 from tailguard.privacy.releases import Release
 from tailguard.privacy.solve import satisfies
-from tailguard.privacy.totals import total_of
+from tailguard.privacy.total_cost import total_cost
 
 ARSINH = {"smoothness": 0.1, "shift": 0.2, "calibration": "tight", "coordinates": 2}
 GAUSSIAN = {**ARSINH, "calibration": "published", "delta": 1e-6}
@@ -129,12 +129,12 @@ def test_an_unbounded_release_costs_everything_in_every_currency():
     mixed = Composed((Gaussian(0.1), Parallel("m", 0, Repeated(Unbounded(), 2))))
     for event in (Unbounded(), mixed):
         assert smallest_epsilon(event, 1e-6).epsilon == float("inf")
-        total = total_of(event, 1e-6)
+        total = total_cost(event, 1e-6)
         assert (total.epsilon, total.mu, total.rho, total.accountant) == (
             *(float("inf"), None, float("inf")),
             "none",
         )
-        assert total_of(event, None).epsilon is None
+        assert total_cost(event, None).epsilon is None
         for promise in (tg.ApproxDP(1e6, 0.5), tg.ZCDP(1e9), tg.GDP(1e9), tg.PureDP(1e9)):
             assert not satisfies(event, promise)
             assert satisfies(event, Unprotected(promise))

@@ -8,7 +8,7 @@ import pytest
 
 from support.score_kernels import make_block, make_kernel
 from tailguard.checks import InputError
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.losses import Poisson
 from tailguard.rows.arrays import ArrayRows, make_rows
 
@@ -22,7 +22,7 @@ def test_any_number_of_threads_gives_the_same_bits(dtype):
     rows = ArrayRows(block.features, block.target, block.offset)
     for kernel in (
         make_kernel(rng, "logistic", 12),
-        CountBelow(thresholds=np.zeros(14), columns=range(14), paired=True, multiplier=3),
+        BelowCount(thresholds=np.zeros(14), columns=range(14), paired=True, multiplier=3),
     ):
         expected = kernel.sum_block(block)
         assert expected.any()
@@ -37,7 +37,7 @@ def test_another_order_gives_the_bits_of_a_copy_in_that_order_for_any_number_of_
     columns = block.features, block.target, block.offset
     order, twice = rng.permutation(N_LARGE), rng.permutation(N_LARGE)
     rows = ArrayRows(*columns, missing=missing)
-    pairs = CountBelow(thresholds=np.ones(14), columns=range(14), paired=True, multiplier=3)
+    pairs = BelowCount(thresholds=np.ones(14), columns=range(14), paired=True, multiplier=3)
     for kernel in (make_kernel(rng, "logistic", 12), pairs):
         copied = ArrayRows(*(column[order] for column in columns), missing=missing)
         expected = copied.reduce(kernel, 1)
@@ -105,7 +105,7 @@ def test_arrays_are_neither_copied_nor_changed(dtype):
     features.flags.writeable = target.flags.writeable = False
     rows = ArrayRows(features, target, valid_target=Poisson().valid_target)
     assert np.shares_memory(rows._records.features, features)
-    kernel = CountBelow(thresholds=[np.inf], columns=[2], paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=[np.inf], columns=[2], paired=False, multiplier=1)
     np.testing.assert_array_equal(rows.reduce(kernel), [2])  # a negative count is no count
     np.testing.assert_array_equal(target, [1.0, -1.0, 2.0])
 
@@ -143,7 +143,7 @@ def test_shapes_that_do_not_fit_are_refused(arguments, words):
 def values_of(rows, column):
     """The finite values of a column, by counting."""
     steps = np.linspace(-3.0, 3.0, 601)
-    kernel = CountBelow(thresholds=steps, columns=np.full(601, column), paired=False, multiplier=1)
+    kernel = BelowCount(thresholds=steps, columns=np.full(601, column), paired=False, multiplier=1)
     counts = rows.reduce(kernel)
     return np.repeat(steps, np.diff(counts, prepend=0))
 

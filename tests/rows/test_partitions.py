@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from tailguard.checks import BudgetError, InputError
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.blocks import Block, Blocks
 from tailguard.rows.arrays import ArrayRows
@@ -32,7 +32,7 @@ def test_restricted_rows_keep_every_column_together():
     assert records.offset.tolist() == [-7.0, -2.0, -5.0]
     assert (rows.n_rows, rows.feature_names) == (3, ("a",))
     assert records.features.flags.c_contiguous
-    below = CountBelow(thresholds=[5.0], columns=(0,), paired=False, multiplier=1)
+    below = BelowCount(thresholds=[5.0], columns=(0,), paired=False, multiplier=1)
     assert rows.reduce(below).tolist() == [2]
 
 

@@ -10,8 +10,8 @@ import tailguard as tg
 from support.spy import GENEROUS, gate_over
 from tailguard.gate import Gate
 from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.peeling import peeling_event
-from tailguard.privacy.tally import tally_of
 from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.solve import solve
@@ -145,7 +145,7 @@ def test_keeping_every_column_pays_for_no_choice():
     X, y, _ = design(5, n_rows=2_000, n_features=5)
     _, plan, gate = run(HardThresholding(5), X, y, guarantee=BUDGET, seed=1)
     chosen = {BoundedRange, Pure}
-    assert not any(tally_of(release.event()).kinds & chosen for release in gate.books.releases)
+    assert not any(flatten(release.event()).kinds & chosen for release in gate.books.releases)
     assert plan.stage("descent").n_selected == 0
     sparse = HardThresholding(4).plan(Problem(tg.losses.Squared(), *X.shape), BUDGET)
     assert sparse.stage("descent").ratio < plan.stage("descent").ratio

@@ -133,7 +133,7 @@ def test_a_larger_budget_buys_a_larger_clip_level_up_to_the_largest_gradient():
     assert Localised().plan(bounded, tg.GDP(100.0)).settings["clip_norm"] == pytest.approx(3.0)
 
 
-# What is refused, before any budget is set aside.
+# What is refused, before any budget is reserved.
 
 
 @pytest.mark.parametrize(

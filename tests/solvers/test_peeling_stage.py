@@ -54,9 +54,9 @@ def test_pure_privacy_takes_laplace_noise_whatever_else_is_smaller():
 
 def test_what_is_bought_beside_is_paid_for():
     guarantee = tg.ApproxDP(1.0, 1e-6)
-    bought = tg.ApproxDP(0.5, 1e-6).gaussian_mu()
+    earlier = tg.ApproxDP(0.5, 1e-6).gaussian_mu()
     _, alone = best_form(guarantee, (), 5, 0)
-    _, beside = best_form(guarantee, (Gaussian(bought),), 5, 0)
+    _, beside = best_form(guarantee, (Gaussian(earlier),), 5, 0)
     assert beside < 0.9 * alone
 
 

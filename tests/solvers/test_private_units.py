@@ -7,7 +7,7 @@ import tailguard as tg
 from support.spy import gate_over
 from tailguard.privacy.events import Composed
 from tailguard.solvers.base import Problem
-from tailguard.solvers.private_units import buy_units, units_stages
+from tailguard.solvers.private_units import release_units, units_stages
 
 N_ROWS = 20_000
 UNIT_SIZES = (1e-250, 1e-6, 1.0, 1e6, 1e250)
@@ -20,7 +20,7 @@ def bought(X, y=None, *, loss=None, seed=0, mu=0.2, intercept=True):
     guarantee = tg.GDP(mu * (1 + 1e-9))
     gate, _ = gate_over(problem, X, X[:, 0] if y is None else y, guarantee, seed=seed)
     gate.reserve(Composed(tuple(stage.event for stage in stages)))
-    return buy_units(gate, problem, *stages)
+    return release_units(gate, problem, *stages)
 
 
 @pytest.mark.parametrize("size", UNIT_SIZES)

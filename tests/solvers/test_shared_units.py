@@ -16,11 +16,13 @@ N_ROWS, N_FEATURES = 4_000, 50
 def buy(X, y, *, total_mu=0.5, loss=None, seed=0, intercept=True, **flags):
     problem = Problem(loss or tg.losses.Squared(), *X.shape, intercept=intercept)
     stated = Units.raw(X.shape[1], intercept=False)
-    units = SharedUnits(problem, stated, **({"buys_scale": True, "buys_target": True} | flags))
+    units = SharedUnits(
+        problem, stated, **({"releases_scale": True, "releases_target": True} | flags)
+    )
     stages = units.stages(total_mu)
     gate = Gate.over(X, y, guarantee=tg.GDP(total_mu), random_state=seed)
     gate.reserve(Composed(tuple(stage.event for stage in stages)))
-    return units.buy(gate, stages), gate
+    return units.release(gate, stages), gate
 
 
 def columns(seed=0, n_rows=N_ROWS):
@@ -51,8 +53,8 @@ def test_the_noise_of_a_shared_scale_does_not_grow_with_the_columns():
         SharedUnits(
             Problem(tg.losses.Squared(), N_ROWS, width),
             Units.raw(width, intercept=False),
-            buys_scale=True,
-            buys_target=False,
+            releases_scale=True,
+            releases_target=False,
         )
         for width in (1, 10_000)
     )
@@ -68,7 +70,7 @@ def test_what_is_spent_is_what_was_planned_and_no_more_is_asked():
     X, y = columns()
     _, gate = buy(X, y)
     assert gate.certificate().spent.mu == pytest.approx(gate.certificate().total.mu, rel=1e-9)
-    _, only_target = buy(X, y, buys_scale=False)
+    _, only_target = buy(X, y, releases_scale=False)
     names = {release.name for release in only_target.books.releases}
     assert not any("columns" in name for name in names)
 

@@ -65,7 +65,7 @@ def test_a_whole_fit_spends_what_was_planned(exposed):
     gate.reserve(plan.event, coordinates=plan.coordinates)
     ScaledGradientDescent().run(plan, gate)
     releases = gate.books.releases
-    assert [stage.name for stage in plan.stages] == ["spread", "location", "rate", "descent"]
+    assert [stage.name for stage in plan.stages] == ["scale", "location", "rate", "descent"]
     assert spent_mu(gate.books) == pytest.approx(plan.total_mu, rel=1e-9)
     assert sum(release.times for release in releases) == sum(stage.times for stage in plan.stages)
     assert releases[-1].sensitivity > releases[-2].sensitivity  # the rate is below 1

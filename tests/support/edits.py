@@ -47,8 +47,8 @@ for chunk in rows.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]]))
     "counts": """
 import numpy as np
 from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.counts import CountBelow
-kernel = CountBelow(thresholds=[1.0], columns=[0], paired=False, multiplier=1)
+from tailguard.kernels.counts import BelowCount
+kernel = BelowCount(thresholds=[1.0], columns=[0], paired=False, multiplier=1)
 print(kernel.sum_block(RecordBlock(np.array([[1.0], [2.0], [np.inf]]))))
 """,
     "bins": """

@@ -11,6 +11,7 @@ from tailguard.kernels.whitened_sums import Weighting
 from tailguard.queries.cell_counts import CountCellsBelow
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
+from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.magnitudes import CountMagnitudes
@@ -22,7 +23,6 @@ from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.record_gradient import MeanRecordGradient
-from tailguard.queries.score_ladder import ScoreLadder
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
@@ -336,7 +336,7 @@ def iterative_examples():
 
 
 def whitened_examples():
-    """Histograms, second moments and score ladders, seen through a skewed map."""
+    """Histograms, second moments and clipped scores, seen through a skewed map."""
     weights, pair = np.array([0.3, -0.2, 0.1]), np.zeros(N_FEATURES)
     squared, poisson = tg.losses.Squared(), tg.losses.Poisson()
     logistic, quantile = tg.losses.Logistic(), tg.losses.Quantile(0.7)
@@ -358,7 +358,7 @@ def whitened_examples():
     joint = View(squared, raw, np.vstack([skewed, [0.0, 1.0, 0.0]]), target_in_row=True)
     lengths = Bins("octaves", -10.0, 2.0, 40)
     signed = Bins("signed", -40.0, 4.0, 320)
-    curved = Weighting(kind="curvature", slope_limit=3.0, reach=0.5, bound=1.0)
+    curved = Weighting(kind="curvature", slope_limit=3.0, half_step=0.5, bound=1.0)
     sloped = Weighting(kind="squared-slope", slope_limit=1.0)
     for name, view, what, bins, weighting in (
         ("lengths", whitened, "length", lengths, Weighting()),
@@ -381,7 +381,7 @@ def whitened_examples():
         query = SecondMoments(view, limit, 2.0 * limit, weighting)
         yield Example(f"second-moments/{name}", query, at, *orthogonal, squared)
     bent = SecondMoments(View.plain(logistic, raw), 2.0, 3.0, Weighting(
-        kind="curvature", slope_limit=1.0, reach=0.25, bound=0.25))  # fmt: skip
+        kind="curvature", slope_limit=1.0, half_step=0.25, bound=0.25))  # fmt: skip
     yield Example("second-moments/logistic", bent, pair, (1e5, 0, 0, 1.0), (0, 1e5, 0, 0), logistic)
     with_target = SecondMoments(joint, 2.0, 2.0)
     yield Example(
@@ -396,12 +396,13 @@ def whitened_examples():
         ("tiny", plain, 1e-150, (1.0,), (1.0,), squared),
         ("quantile", View(quantile, raw, skewed), 3.0, (0.3,), (1.0,), quantile),
     ):
-        query = ScoreLadder(view, limit, levels, shares)
-        yield Example(f"score-ladder/{name}", query, pair, *opposite, loss)
-    sizes = ScoreLadder(whitened, 2.0, (0.5, 2.0), (1.0, 0.4), magnitudes=True)
+        query = ClippedScores(view, limit, levels, shares)
+        yield Example(f"clipped-scores/{name}", query, pair, *opposite, loss)
+    sizes = ClippedScores(whitened, 2.0, (0.5, 2.0), (1.0, 0.4), magnitudes=True)
     sides = (9.0, 0, 0, 1e6), (-9.0, 0, 0, 1e6)
-    yield Example("score-ladder/magnitudes", sizes, pair, *sides, squared)
+    yield Example("clipped-scores/magnitudes", sizes, pair, *sides, squared)
     yield Example(
-        "score-ladder/exposure", ScoreLadder(constant, 3.0, (4.0, 9.0), (1.0, 1.0)), np.zeros(4),
+        "clipped-scores/exposure",
+        ClippedScores(constant, 3.0, (4.0, 9.0), (1.0, 1.0)), np.zeros(4),
         (1e9, 0, 0, 1e9, 1.0), (-1e9, 0, 0, 1e9, 1.0), poisson, exposed=True,
     )  # fmt: skip

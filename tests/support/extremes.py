@@ -48,7 +48,7 @@ def in_units(loss, X, y, feature_unit, target_unit):
 def survive(problem, X, y, guarantee, *, solver="auto", seed=0):
     """Plan, reserve and run where every floating-point error raises; return the solution.
 
-    None where the plan is refused, before budget is set aside.
+    None where the plan is refused, before budget is reserved.
     """
     gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=seed)
     try:

@@ -17,13 +17,13 @@ from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.kernels.column_histograms import ColumnHistogramCount
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.kernels.counts import CountBelow
+from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
 from tailguard.kernels.norms import MagnitudeCount, ShellSum
 from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ScoreLadderSum,
+    ClippedScoreSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogram,
@@ -111,7 +111,7 @@ def adding_kernels(rng):
     )
     yield "shells", shells, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
     for name, loss in losses.items():
-        ladder = ScoreLadderSum(
+        ladder = ClippedScoreSum(
             rows=whitened(rng, loss), row_limit=5.0, levels=(0.3, 1.5), shares=(1.0, 0.4), grid=GRID
         )
         yield f"ladder/{name}", ladder, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
@@ -140,7 +140,7 @@ def counting_kernels(rng):
     units = {"center": np.zeros(len(columns)), "inverse_scale": np.ones(len(columns))}
     for paired in (False, True):
         counted = {"columns": columns, "paired": paired, "multiplier": 1}
-        yield f"counts/{paired}", CountBelow(thresholds=np.full(len(columns), 0.5), **counted)
+        yield f"counts/{paired}", BelowCount(thresholds=np.full(len(columns), 0.5), **counted)
         for bins in (
             Bins("octaves", -20.0, 8.0, 320),
             Bins("signed", -8.0, 16.0, 256),

@@ -177,11 +177,11 @@ class PrivateLinearModel(BaseEstimator):
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Return a confidence interval per coefficient, the intercept last: sampling and noise.
 
-        One row of low and high per coefficient, from the normal law. The sampling variance comes
-        from one release that the fit was charged for, so asking costs nothing more. Not covered:
-        the choice of clip levels. NaN where the budget is too small for that release, so that
-        ``explain()`` lists no stage "variance", or showed no scale and the fit is a constant, and
-        for coefficients that are zero since their column's scale was not seen.
+        One row of low and high per coefficient, from the normal distribution. The sampling variance
+        comes from one release that the fit was charged for, so asking costs nothing more. Not
+        covered: the choice of clip levels. NaN where the budget is too small for that release, so
+        that ``explain()`` lists no stage "variance", or showed no scale and the fit is a constant,
+        and for coefficients that are zero since their column's scale was not seen.
         """
         check_is_fitted(self)
         check_open_unit("level", level)

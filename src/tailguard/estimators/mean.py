@@ -122,7 +122,7 @@ def mean(
         predicted error, from public facts only; ``explain()`` says why.
     moment
         What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
-        column are bought first, and nothing need be known of the data; ``"auto"`` does so with a
+        column are released first, and nothing need be known of the data; ``"auto"`` does so with a
         moment as well, or buys a histogram in its unit, where that is predicted to err less.
     schema
         What is declared of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file.

@@ -47,7 +47,7 @@ def minimize(
         which says so; the certificate then states an infinite cost.
     constraint
         The set of allowed weights, in the user's units. With a loss of a score and no constraint
-        the method of the estimators is used, in privately bought units.
+        the method of the estimators is used, in privately released units.
     intercept
         Whether a constant is fitted, for losses of a score; the constraint then covers it as the
         last weight.

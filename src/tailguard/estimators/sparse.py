@@ -48,7 +48,7 @@ class SparseLinearRegression(_Sparse, LinearRegression):
         Whether to fit a constant.
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
-        None leaves a row with a missing cell void.
+        None leaves such a row void: it contributes nothing and stays counted.
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
@@ -117,7 +117,7 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
         Whether to fit a constant.
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
-        None leaves a row with a missing cell void.
+        None leaves such a row void: it contributes nothing and stays counted.
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.

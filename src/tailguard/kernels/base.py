@@ -20,8 +20,8 @@ class Kernel(Protocol):
 
     Examples
     --------
-    >>> from tailguard.kernels.counts import CountBelow
-    >>> kernel: Kernel = CountBelow(thresholds=[1.0], columns=(0,), paired=False, multiplier=1)
+    >>> from tailguard.kernels.counts import BelowCount
+    >>> kernel: Kernel = BelowCount(thresholds=[1.0], columns=(0,), paired=False, multiplier=1)
     >>> kernel.size
     1
     """

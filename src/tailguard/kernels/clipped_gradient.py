@@ -88,7 +88,7 @@ class ScoreModel:
 
     def arguments(self, block: RecordBlock, clip_norm: float) -> tuple[Any, ...] | None:
         """Return the arguments of a compiled pass; None if the loss is not compiled."""
-        from .fused import Limits, unit_slope  # noqa: PLC0415 (Numba takes a while to load)
+        from .fused import ClipLimits, unit_slope  # noqa: PLC0415 (Numba takes a while to load)
 
         slope = unit_slope if self.loss is None else self.loss.slope_scalar
         if slope is None:
@@ -103,7 +103,7 @@ class ScoreModel:
             block.features,
             *(np.zeros(0) if v is None else v for v in (block.target, block.offset)),
             *(self.center, self.inverse_scale, self.weights, slope, shape),
-            Limits(*map(float, limits)),
+            ClipLimits(*map(float, limits)),
         )
 
 

@@ -15,13 +15,13 @@ from tailguard.machine_code import compiled
 from .block import Features, FloatArray, IntArray, RecordBlock
 from .steady import steady
 
-__all__ = ["CountBelow"]
+__all__ = ["BelowCount"]
 
 LARGEST_FLOAT = sys.float_info.max
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CountBelow:
+class BelowCount:
     """Per entry of ``columns``, how many records lie at or below its threshold, times a multiplier.
 
     Columns ``0 .. d-1`` are the features, ``d`` is the target, ``d + 1`` the offset. With
@@ -38,7 +38,7 @@ class CountBelow:
 
     Examples
     --------
-    >>> kernel = CountBelow(thresholds=[0.0, 5.0], columns=(0, 1), paired=False, multiplier=10)
+    >>> kernel = BelowCount(thresholds=[0.0, 5.0], columns=(0, 1), paired=False, multiplier=10)
     >>> kernel.sum_block(RecordBlock(np.array([[0.0], [1.0], [-2.0]]), np.array([5.0, 6.0, 7.0])))
     array([20, 10])
     """

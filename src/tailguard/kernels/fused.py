@@ -50,7 +50,7 @@ SLOPE = types.float64(types.float64, types.float64, types.float64[::1])
 Slope = Callable[[float, float, FloatArray], float]
 
 
-class Limits(NamedTuple):
+class ClipLimits(NamedTuple):
     """Public numbers of one pass."""
 
     target_center: float
@@ -74,7 +74,12 @@ unit_slope = compiled(_unit_slope, SLOPE, **OPTIONS)
 
 @njit(**OPTIONS)
 def load_known(
-    targets: FloatArray, offsets: FloatArray, start: int, stop: int, limits: Limits, space: Space
+    targets: FloatArray,
+    offsets: FloatArray,
+    start: int,
+    stop: int,
+    limits: ClipLimits,
+    space: Space,
 ) -> None:
     """Standardise the targets and offsets of some records of one chunk."""
     load(targets, start, stop, limits.target_center, limits.target_scale, space.targets)
@@ -91,7 +96,7 @@ def _measure_tile(
     first: int,
     slope: Slope,
     shape: FloatArray,
-    limits: Limits,
+    limits: ClipLimits,
     shrunk: float,
     space: Space,
 ) -> None:
@@ -111,7 +116,7 @@ def _sum_chunk(
     stop: int,
     slope: Slope,
     shape: FloatArray,
-    limits: Limits,
+    limits: ClipLimits,
     shrunk: float,
     space: Space,
 ) -> None:
@@ -132,7 +137,7 @@ def _sum_chunks(
     weights: FloatArray,
     slope: Slope,
     shape: FloatArray,
-    limits: Limits,
+    limits: ClipLimits,
     grid: float,
     totals: IntArray,
 ) -> None:
@@ -155,7 +160,7 @@ def _count_chunk(
     stop: int,
     slope: Slope,
     shape: FloatArray,
-    limits: Limits,
+    limits: ClipLimits,
     threshold: float,
     space: Space,
 ) -> int:
@@ -179,7 +184,7 @@ def _count_norms(
     weights: FloatArray,
     slope: Slope,
     shape: FloatArray,
-    limits: Limits,
+    limits: ClipLimits,
     threshold: float,
     totals: IntArray,
 ) -> None:
@@ -198,7 +203,7 @@ def _compile(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..
     matrix = types.Array(stored, 2, "C", readonly=True)
     vector = types.Array(types.float64, 1, "C", readonly=True)
     limits = types.NamedUniTuple(  # type: ignore[no-untyped-call]
-        types.float64, len(Limits._fields), Limits
+        types.float64, len(ClipLimits._fields), ClipLimits
     )
     signature = types.void(
         matrix, vector, vector, vector, vector, vector,

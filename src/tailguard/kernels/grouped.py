@@ -22,7 +22,7 @@ from . import bounded_rows, fused, tile_bounds, vectors
 from .base import LARGEST_UNITS
 from .block import Features, FloatArray, IntArray
 from .chunks import CHUNK_ROWS, TILE_ROWS
-from .fused import Limits, Slope, load_known
+from .fused import ClipLimits, Slope, load_known
 from .tile import (
     FACTORS,
     KNOWN,
@@ -119,7 +119,7 @@ def _sum_groups(
     weights: FloatArray,
     slope: Slope,
     shape: FloatArray,
-    limits: Limits,
+    limits: ClipLimits,
     kind: int,
     numbers: FloatArray,
     first: int,
@@ -153,7 +153,7 @@ def sum_groups(dtype: np.dtype[Any]) -> Callable[..., None]:
     matrix = types.Array(stored, 2, "C", readonly=True)
     vector = types.Array(types.float64, 1, "C", readonly=True)
     limits = types.NamedUniTuple(  # type: ignore[no-untyped-call]
-        types.float64, len(Limits._fields), Limits
+        types.float64, len(ClipLimits._fields), ClipLimits
     )
     signature = types.void(
         matrix, vector, vector, vector, vector, vector,

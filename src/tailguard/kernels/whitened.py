@@ -193,12 +193,12 @@ class WhitenedRows:
         return self._bounded_slope(chunk.score, chunk, limit)
 
     def curvature(
-        self, chunk: WhitenedChunk, limit: float, reach: float, bound: float
+        self, chunk: WhitenedChunk, limit: float, half_step: float, bound: float
     ) -> FloatArray:
-        """Return the rise of the clipped slope over ``2 * reach``, per unit, within 0 and bound."""
-        above = self._bounded_slope(chunk.score + reach, chunk, limit)
-        below = self._bounded_slope(chunk.score - reach, chunk, limit)
-        return np.clip((above - below) / (2.0 * reach), 0.0, bound)
+        """Return the clipped slope's rise over ``2 * half_step``, per unit, within 0 and bound."""
+        above = self._bounded_slope(chunk.score + half_step, chunk, limit)
+        below = self._bounded_slope(chunk.score - half_step, chunk, limit)
+        return np.clip((above - below) / (2.0 * half_step), 0.0, bound)
 
     def _bounded_slope(self, score: FloatArray, chunk: WhitenedChunk, limit: float) -> FloatArray:
         from .whitened_loops import bound_slopes  # noqa: PLC0415 (see above)

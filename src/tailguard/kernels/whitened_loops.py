@@ -65,7 +65,7 @@ def _climb(
     shares: FloatArray,
     factors: FloatArray,
 ) -> None:
-    """Find the factor of each scaled row at each level of a ladder of slopes."""
+    """Find the factor of each scaled row at each level of several slope limits."""
     below = 0.0
     for k in range(levels.size):
         step = levels[k] - below
@@ -103,6 +103,6 @@ def bound_slopes() -> Callable[..., None]:
 
 @cache
 def climb() -> Callable[..., None]:
-    """Compile the loop that finds the factors of a ladder."""
+    """Compile the loop that finds the factors of several slope limits."""
     signature = types.void(VECTOR, VECTOR, VECTOR, types.float64, VECTOR, VECTOR, MATRIX)
     return compiled(_climb, signature, **OPTIONS)

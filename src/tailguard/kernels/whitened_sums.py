@@ -13,7 +13,7 @@ from .chunks import shrink
 from .steady import steady
 from .whitened import WhitenedChunk, WhitenedRows
 
-__all__ = ["ScoreLadderSum", "SecondMomentSum", "Weighting", "WhitenedHistogram"]
+__all__ = ["ClippedScoreSum", "SecondMomentSum", "Weighting", "WhitenedHistogramCount"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,8 @@ class Weighting:
     """What a record counts in a second moment or histogram, in units of its largest value.
 
     ``"one"`` counts every record fully, ``"curvature"`` by the rise of its clipped slope over
-    ``2 * reach`` relative to ``bound``, ``"squared-slope"`` by its squared slope relative to the
-    squared limit.
+    ``2 * half_step`` relative to ``bound``, ``"squared-slope"`` by its squared slope relative to
+    the squared limit.
 
     Guarantee
     ---------
@@ -36,13 +36,13 @@ class Weighting:
 
     kind: str = "one"
     slope_limit: float = 1.0
-    reach: float = 1.0
+    half_step: float = 1.0
     bound: float = 1.0
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, ("one", "curvature", "squared-slope"))
         check_positive("slope_limit", self.slope_limit)
-        check_positive("reach", self.reach)
+        check_positive("half_step", self.half_step)
         check_positive("bound", self.bound)
 
     @property
@@ -55,13 +55,13 @@ class Weighting:
         if self.kind == "one":
             return np.where(chunk.void, 0.0, 1.0)
         if self.kind == "curvature":
-            rise = rows.curvature(chunk, self.slope_limit, self.reach, self.bound)
+            rise = rows.curvature(chunk, self.slope_limit, self.half_step, self.bound)
             return np.minimum(rise / self.bound, 1.0)
         return np.minimum((rows.slope(chunk, self.slope_limit) / self.slope_limit) ** 2, 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreLadderSum:
+class ClippedScoreSum:
     """Lattice sums of rows times the increments of the clipped slope from level to level.
 
     Level ``k`` adds ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1})`` times
@@ -80,7 +80,7 @@ class ScoreLadderSum:
     ...     loss=tg.losses.Squared(), center=np.zeros(1), inverse_scale=np.ones(1),
     ...     intercept=False, whitening=np.eye(1), weights=np.zeros(1),
     ... )
-    >>> kernel = ScoreLadderSum(
+    >>> kernel = ClippedScoreSum(
     ...     rows=rows, row_limit=1.0, levels=(1.0, 3.0), shares=(1.0, 0.5), grid=2.0**-20
     ... )
     >>> (kernel.sum_block(RecordBlock(np.ones((1, 1)), np.array([-2.0]))) * kernel.grid).round(6)
@@ -198,7 +198,7 @@ class SecondMomentSum:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WhitenedHistogram:
+class WhitenedHistogramCount:
     """Histogram of row lengths, residuals or slopes, every record counted by its weight.
 
     The residual is the score less the standardised target. With whole weights and ``grid`` one over
@@ -214,7 +214,7 @@ class WhitenedHistogram:
     ...     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
     ...     whitening=np.eye(1), weights=np.zeros(1),
     ... )
-    >>> kernel = WhitenedHistogram(
+    >>> kernel = WhitenedHistogramCount(
     ...     rows=rows, what="length", bins=Bins("linear", 0.0, 1.0, 3), weighting=Weighting(),
     ...     grid=1.0,
     ... )

@@ -35,7 +35,7 @@ class Task:
     """The public facts of a mean; no record is part of it.
 
     ``unit`` is a public scale of the columns about zero, for where buying scales is too dear: then
-    only the histogram is bought, in this unit.
+    only the histogram is released, in this unit.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class MeanPlan:
     >>> task = Task(n_rows=1000, n_features=1, guarantee=tg.GDP(1.0))
     >>> plan = make_method("clipped").plan(task)
     >>> [stage.name for stage in plan.stages]
-    ['spread', 'location', 'tail', 'mean']
+    ['scale', 'location', 'tail', 'mean']
     """
 
     method: str

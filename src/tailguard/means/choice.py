@@ -1,10 +1,10 @@
 """Which method: the one of least predicted error, from public facts, with the reasons.
 
 A stated moment is used where it helps. A threshold that follows from a moment is for the worst law
-that has it, and mostly far too wide; one that is bought follows the records. So with a moment every
-method is planned twice, with it and with private scales, where the rows are enough to buy these, or
-where no method can use the moment. Where they are not, the root of a moment about zero is the unit
-in which a histogram is bought, and that alone.
+that has it, and mostly far too wide; one that is released follows the records. So with a moment
+every method is planned twice, with it and with private scales, where the rows are enough to buy
+these, or where no method can use the moment. Where they are not, the root of a moment about zero is
+the unit in which a histogram is released, and that alone.
 
 Reference
 ---------
@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 
 from tailguard.checks import InputError
 from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task
+from tailguard.means.messages import IN_USER_UNITS, check_level
 from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import MEANS, make_method
-from tailguard.means.words import IN_USER_UNITS, check_level
 from tailguard.moments import Moment
 
 __all__ = ["Choice", "choose"]
@@ -110,15 +110,15 @@ def _best(task: Task) -> Choice:
 
 def _without_moment(task: Task, moment: Moment, *, last_resort: bool) -> list[Planned]:
     """Plan what buys scales, or else a histogram, where there are rows enough for either."""
-    bought = list(_bought(task, moment, unit=None))
-    affordable = [pair for pair in bought if affords_units(pair[1])]
+    released = list(_with_released_units(task, moment, unit=None))
+    affordable = [pair for pair in released if affords_units(pair[1])]
     if not affordable and moment.kind != "central":  # which says nothing of where means are
-        in_unit = _bought(task, moment, unit=_scale_of(moment, task.n_features))
+        in_unit = _with_released_units(task, moment, unit=_scale_of(moment, task.n_features))
         affordable = [pair for pair in in_unit if affords_tail(pair[1])]
-    return affordable or (bought if last_resort else [])
+    return affordable or (released if last_resort else [])
 
 
-def _bought(task: Task, moment: Moment, *, unit: float | None) -> Iterator[Planned]:
+def _with_released_units(task: Task, moment: Moment, *, unit: float | None) -> Iterator[Planned]:
     """Plan the methods that buy something, and predict in the units of the stated moment."""
     for name in MEANS:
         method = make_method(name)

@@ -32,7 +32,7 @@ class Clamped(CoordinateWise):
     Attributes
     ----------
     threshold
-        A public threshold (the paper's tau), in the units of the data; no scale is bought then.
+        A public threshold (the paper's tau), in the units of the data; no scale is released then.
     failure_probability
         Sets the number of groups, ``4 log(2 d / failure_probability)``, made even.
     n_groups

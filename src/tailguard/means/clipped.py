@@ -2,11 +2,11 @@
 
 With an assumed moment, or a clip norm, it is the papers' estimator: rows are cut at a fixed norm.
 
-Without either, a centre and a scale of every column are bought, then a histogram of the rows'
+Without either, a centre and a scale of every column are released, then a histogram of the rows'
 norms about the centre. The largest clip level is put where the tail that it cuts off and its noise
 balance, and shells below it come for nothing. Which clip level to believe is decided from the
-released shells. Each level ``R`` is corrected for how a clip shrinks towards the centre: moving
-the centre by ``h`` moves the clipped mean by ``(1 - g) h`` only, with the mean slope
+released shells. Each level ``R`` is corrected for how a clip shrinks towards the centre: moving the
+centre by ``h`` moves the clipped mean by ``(1 - g) h`` only, with the mean slope
 ``g = P(r <= R) + (1 - 1/d) E(R / r; r > R)``, read off the histogram. Dividing by ``g`` is one step
 of Newton's method, exact to first order for rows whose direction does not depend on their norm.
 
@@ -26,16 +26,16 @@ from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
 from tailguard.means.budget import MeanStage
-from tailguard.means.laws import BIAS_SHARE
-from tailguard.means.mixtures import least_error_weights
-from tailguard.means.private_units import Bought, PrivateUnits
-from tailguard.means.words import (
+from tailguard.means.magnitude_distribution import BIAS_SHARE
+from tailguard.means.messages import (
     ANY_TAIL,
     IN_PRIVATE_UNITS,
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
 )
+from tailguard.means.mixtures import least_error_weights
+from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.papers import zhao2024
 from tailguard.papers.parameters import xu2025
 from tailguard.papers.parameters import zhao2024 as printed
@@ -58,7 +58,7 @@ class Clipped:
     Attributes
     ----------
     clip_norm
-        A public clip norm, in the units of the data; no scale is bought then.
+        A public clip norm, in the units of the data; no scale is released then.
 
     Guarantee
     ---------
@@ -102,7 +102,7 @@ class Clipped:
             value = stage.ask(gate, query)[0]
             noise_std = query.noise_stds(gate.n_rows, stage.budget.amount)[0]
             return MeanAnswer(value, np.full(gate.n_features, noise_std))
-        return _from_shells(gate, stage, PrivateUnits.planned(plan, "norm").buy(gate))
+        return _from_shells(gate, stage, PrivateUnits.planned(plan, "norm").release(gate))
 
     def _private_plan(self, task: Task) -> MeanPlan:
         if task.calibration == "paper":
@@ -110,19 +110,23 @@ class Clipped:
                 "calibration='paper' needs moment= or clip_norm= with method 'clipped': the paper "
                 "has no private scale."
             )
-        purchase = PrivateUnits.of(task, "norm")
-        law, mu, d = purchase.assumed(task.n_features), purchase.left.amount, task.n_features
+        units_plan = PrivateUnits.of(task, "norm")
+        distribution, mu, d = (
+            units_plan.assumed(task.n_features),
+            units_plan.left.amount,
+            task.n_features,
+        )
         slope = _noise_slope(task.n_rows, d, mu)
-        radius = law.radius(slope)
+        radius = distribution.radius(slope)
         noise = slope * radius
-        bias = BIAS_SHARE * law.expected(lambda r: np.maximum(r - radius, 0.0))
-        sampling = math.sqrt(law.expected(np.square) / task.n_rows)
-        stage = MeanStage("mean", "the clipped mean", purchase.left, 1, MOST_SHELLS * d)
+        bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
+        sampling = math.sqrt(distribution.expected(np.square) / task.n_rows)
+        stage = MeanStage("mean", "the clipped mean", units_plan.left, 1, MOST_SHELLS * d)
         return MeanPlan(
             self.name,
             task,
             task.guarantee,
-            (*purchase.stages, stage),
+            (*units_plan.stages, stage),
             Expected(noise, bias, sampling),
             IN_PRIVATE_UNITS,
             assumptions=(ANY_TAIL,),
@@ -174,25 +178,25 @@ def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
 
-def _from_shells(gate: Gate, stage: MeanStage, bought: Bought) -> MeanAnswer:
+def _from_shells(gate: Gate, stage: MeanStage, released: ReleasedUnits) -> MeanAnswer:
     """Release the shells and believe the mixture of least estimated error."""
     d, mu = gate.n_features, stage.budget.amount
-    largest = bought.law.radius(_noise_slope(gate.n_rows, d, mu))
+    largest = released.distribution.radius(_noise_slope(gate.n_rows, d, mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO
-    room = math.log(max(largest / bought.law.quantile(0.5), 1.0), ratio)
+    room = math.log(max(largest / released.distribution.quantile(0.5), 1.0), ratio)
     count = 1 + min(most - 1, int(room))
     radii = largest * ratio ** -np.arange(count - 1.0, -1.0, -1.0)
-    query = ClippedShells(bought.units, tuple(radii.tolist()))
+    query = ClippedShells(released.units, tuple(radii.tolist()))
     shells = stage.ask(gate, query)
-    slopes = np.array([bought.mean_slope(radius) for radius in radii])
+    slopes = np.array([released.mean_slope(radius) for radius in radii])
     sums = np.tril(np.ones((count, count))) / slopes[:, None]
     means, noise = sums @ shells, sums * query.noise_stds(gate.n_rows, mu)
     weights = least_error_weights(means, noise)
-    scale = bought.units.scale
+    scale = released.units.scale
     return MeanAnswer(
-        bought.units.center + scale * (weights @ means),
+        released.units.center + scale * (weights @ means),
         scale * float(np.linalg.norm(weights @ noise)),
         {"largest clip norm": float(largest), "believed clip norm": float(weights @ radii)},
     )

@@ -1,6 +1,6 @@
 """What the coordinate-wise means share: plan a threshold, or buy one, then ask once.
 
-Without a moment, and without a threshold, private units are bought, and a histogram of how large
+Without a moment, and without a threshold, private units are released, and a histogram of how large
 entries are in them. The threshold is then the grid point at which half of the worst bias and one
 standard deviation of the noise have the least sum.
 
@@ -19,15 +19,15 @@ from tailguard.checks import InputError, check_integer, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
 from tailguard.means.budget import Budget, MeanStage
-from tailguard.means.laws import BIAS_SHARE, Law
-from tailguard.means.private_units import PrivateUnits
-from tailguard.means.words import (
+from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
+from tailguard.means.messages import (
     ANY_TAIL,
     IN_PRIVATE_UNITS,
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
 )
+from tailguard.means.private_units import PrivateUnits
 from tailguard.papers.parameters.groups import group_count, whole_groups
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
@@ -104,14 +104,14 @@ class CoordinateWise:
             query = self.query(units, float(plan.settings["threshold"]), groups)
             noise_std = stage.noise_std(query, gate.n_rows, gate.n_features)
             return MeanAnswer(stage.ask(gate, query, state), np.full(gate.n_features, noise_std))
-        bought = PrivateUnits.planned(plan, "entries").buy(gate)
-        threshold = self._balance(bought.law, plan.task, stage.budget, groups)
-        query = self.query(bought.units, threshold, groups)
-        found = stage.ask(gate, query, state) / bought.fraction
-        noise_std = stage.noise_std(query, gate.n_rows, gate.n_features) / bought.fraction
+        released = PrivateUnits.planned(plan, "entries").release(gate)
+        threshold = self._balance(released.distribution, plan.task, stage.budget, groups)
+        query = self.query(released.units, threshold, groups)
+        found = stage.ask(gate, query, state) / released.fraction
+        noise_std = stage.noise_std(query, gate.n_rows, gate.n_features) / released.fraction
         return MeanAnswer(
-            bought.units.center + bought.units.scale * found,
-            bought.units.scale * noise_std,
+            released.units.center + released.units.scale * found,
+            released.units.scale * noise_std,
             {"threshold in private units": threshold},
         )
 
@@ -121,19 +121,19 @@ class CoordinateWise:
                 f"calibration='paper' needs moment= or threshold= with method {self.name!r}: the "
                 "paper has no private scale."
             )
-        purchase, d = PrivateUnits.of(task, "entries"), task.n_features
-        law = purchase.assumed(d)
-        threshold = self._balance(law, task, purchase.left, groups)
+        units_plan, d = PrivateUnits.of(task, "entries"), task.n_features
+        distribution = units_plan.assumed(d)
+        threshold = self._balance(distribution, task, units_plan.left, groups)
         query = self.query(Units.raw(d, intercept=False), threshold, groups)
-        noise = purchase.left.calibrate(query, task.n_rows, d).noise_std
-        bias = BIAS_SHARE * law.expected(lambda t: t - query.bound.apply(t))
+        noise = units_plan.left.calibrate(query, task.n_rows, d).noise_std
+        bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         sampling = self._median_loss(groups) / math.sqrt(task.n_rows)
-        stage = MeanStage("mean", f"the {query.name}", purchase.left, 1, d)
+        stage = MeanStage("mean", f"the {query.name}", units_plan.left, 1, d)
         return MeanPlan(
             self.name,
             task,
             task.guarantee,
-            (*purchase.stages, stage),
+            (*units_plan.stages, stage),
             _over_columns(d, noise, bias, sampling),
             IN_PRIVATE_UNITS,
             {"groups": groups},
@@ -166,16 +166,20 @@ class CoordinateWise:
         threshold = check_level("threshold", self.threshold)
         return Level(threshold, bias=0.0, sampling=threshold / math.sqrt(task.n_rows))
 
-    def _balance(self, law: Law, task: Task, budget: Budget, groups: int) -> float:
+    def _balance(
+        self, distribution: MagnitudeDistribution, task: Task, budget: Budget, groups: int
+    ) -> float:
         """Return the threshold of least noise plus part of the bias; noise grows with it."""
         units = Units.raw(task.n_features, intercept=False)
         slope = self.noise_slope(task, budget, groups)
 
         def error(threshold: float) -> float:
             bound = self.query(units, threshold, groups).bound
-            return slope * threshold + BIAS_SHARE * law.expected(lambda t: t - bound.apply(t))
+            return slope * threshold + BIAS_SHARE * distribution.expected(
+                lambda t: t - bound.apply(t)
+            )
 
-        return float(min(law.points, key=error))
+        return float(min(distribution.points, key=error))
 
     def noise_slope(self, task: Task, budget: Budget, groups: int) -> float:
         """Return the noise on a coordinate per unit of the threshold."""

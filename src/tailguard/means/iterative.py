@@ -34,15 +34,15 @@ from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
 from tailguard.means.coordinate_wise import MEDIAN_LOSS
-from tailguard.means.laws import BIAS_SHARE
-from tailguard.means.private_units import PrivateUnits
-from tailguard.means.words import (
+from tailguard.means.magnitude_distribution import BIAS_SHARE
+from tailguard.means.messages import (
     ANY_TAIL,
     IN_PRIVATE_UNITS,
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
 )
+from tailguard.means.private_units import PrivateUnits
 from tailguard.papers import zhao2024
 from tailguard.papers.parameters import zhao2024 as printed
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
@@ -51,7 +51,7 @@ from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Shuffl
 from tailguard.privacy.gaussian import epsilon_of
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.privacy.solve import calibrate, satisfies
-from tailguard.privacy.totals import epsilon_at_distance
+from tailguard.privacy.total_cost import epsilon_at_distance
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, centre_of, check_group_count
 from tailguard.queries.units import Units
@@ -75,14 +75,14 @@ class Iterative:
     Attributes
     ----------
     clip_norm
-        A public clip norm, in the units of the data; no scale is bought then.
+        A public clip norm, in the units of the data; no scale is released then.
     n_groups
         How many groups; by default 20, or fewer where a group would have less than 20 records.
     centre
-        ``"walk"``: the paper's, from the coordinate-wise median; ``"median"`` and
+        ``"updates"``: the paper's, from the coordinate-wise median; ``"median"`` and
         ``"geometric-median"`` are as private.
     level
-        The part of the group means that a direction of the walk must have ahead.
+        The part of the group means that a direction of an update must have ahead.
     proof
         ``"parallel"``: groups are disjoint. ``"amplified"``: they are secret as well. ``"least"``:
         what allows less noise.
@@ -112,7 +112,7 @@ class Iterative:
 
     clip_norm: float | None = None
     n_groups: int | None = None
-    centre: str = "walk"
+    centre: str = "updates"
     level: float = LEVEL
     proof: str = "least"
 
@@ -130,11 +130,13 @@ class Iterative:
         if len(plan.stages) == 1:
             units = Units.raw(gate.n_features, intercept=False)
             return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
-        bought = PrivateUnits.planned(plan, "norm").buy(gate)
+        released = PrivateUnits.planned(plan, "norm").release(gate)
         mu, k = plan.stage("mean").budget.amount, self._group_count(plan.task)
-        radius = bought.law.radius(_noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k)))
-        slope = bought.mean_slope(radius)
-        return self._answer(plan, gate, bought.units, radius, slope)
+        radius = released.distribution.radius(
+            _noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
+        )
+        slope = released.mean_slope(radius)
+        return self._answer(plan, gate, released.units, radius, slope)
 
     def _answer(
         self, plan: MeanPlan, gate: Gate, units: Units, clip_norm: float, slope: float
@@ -158,18 +160,21 @@ class Iterative:
                 "calibration='paper' needs moment= or clip_norm= with method 'iterative': the "
                 "paper has no private scale."
             )
-        purchase, d = PrivateUnits.of(task, "norm", self._budget(task)), task.n_features
-        law, bought = purchase.assumed(d), tuple(stage.event for stage in purchase.stages)
-        budget, cost = self._cheapest(task, purchase.left, bought)
+        units_plan, d = PrivateUnits.of(task, "norm", self._budget(task)), task.n_features
+        distribution, released = (
+            units_plan.assumed(d),
+            tuple(stage.event for stage in units_plan.stages),
+        )
+        budget, cost = self._cheapest(task, units_plan.left, released)
         together = budget.amount / math.sqrt(self._group_count(task))
         slope = _noise_slope(task.n_rows, d, together)
-        radius = law.radius(slope)
+        radius = distribution.radius(slope)
         expected = Expected(
             noise=slope * radius,
-            bias=BIAS_SHARE * law.expected(lambda r: np.maximum(r - radius, 0.0)),
-            sampling=MEDIAN_LOSS * math.sqrt(law.expected(np.square) / task.n_rows),
+            bias=BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0)),
+            sampling=MEDIAN_LOSS * math.sqrt(distribution.expected(np.square) / task.n_rows),
         )
-        stages = (*purchase.stages, self._stage(task, budget, cost))
+        stages = (*units_plan.stages, self._stage(task, budget, cost))
         return self._plan(task, task.guarantee, stages, expected, IN_PRIVATE_UNITS, ANY_TAIL)
 
     def _public_plan(self, task: Task) -> MeanPlan:
@@ -206,9 +211,9 @@ class Iterative:
         return MeanStage("mean", purpose, budget, 1, k * task.n_features, cost=cost)
 
     def _cheapest(
-        self, task: Task, alone: Budget, bought: tuple[Event, ...]
+        self, task: Task, alone: Budget, released: tuple[Event, ...]
     ) -> tuple[Budget, Event]:
-        """Return what a group's mean may spend beside ``bought``, and what all of them cost."""
+        """Return what a group's mean may spend beside ``released``, and what all of them cost."""
         promise = usable_guarantee(task.guarantee, self._coordinates(task))
         parallel, k = (alone, Parallel(GROUPS, 0, Gaussian(alone.amount))), self._group_count(task)
         if self.proof == "parallel" or not isinstance(promise, ApproxDP):
@@ -216,7 +221,7 @@ class Iterative:
 
         def event_of(mu: float) -> Event:
             """Return what everything costs."""
-            return Composed((*bought, Shuffled(mu, k)))
+            return Composed((*released, Shuffled(mu, k)))
 
         more = alone.amount * (1.0 + WORTHWHILE)
         # A closed form tells at once where a shuffle is worth nothing.

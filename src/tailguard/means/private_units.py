@@ -1,4 +1,4 @@
-"""Buying a centre, a scale and the tail of every column, for means without an assumed moment.
+"""Location, scale and tail of every column, released for means without an assumed moment.
 
 The searches are those of :mod:`tailguard.solvers.private_units`, in either currency. What they get
 follows from the sizes: enough that the noise of a count is a small part of the records, and never
@@ -20,8 +20,14 @@ from numpy.typing import NDArray
 from tailguard.gate import Gate
 from tailguard.means.base import MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
-from tailguard.means.laws import SEEN as TAIL_SEEN
-from tailguard.means.laws import Law, assumed_entries, assumed_norms, cell_edges, released_law
+from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
+from tailguard.means.magnitude_distribution import (
+    MagnitudeDistribution,
+    assumed_entries,
+    assumed_norms,
+    cell_edges,
+    released_distribution,
+)
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
@@ -30,58 +36,60 @@ from tailguard.solvers.private_units import (
     LARGEST_SCALE,
     LOCATION_STEPS,
     RELATIVE_RESOLUTION,
-    SPREAD_STEPS,
+    SCALE_STEPS,
 )
 
-__all__ = ["Bought", "PrivateUnits", "affords_tail", "affords_units", "too_few_records"]
+__all__ = ["PrivateUnits", "ReleasedUnits", "affords_tail", "affords_units", "too_few_records"]
 
 FloatArray = NDArray[np.float64]
 Magnitude = Literal["norm", "entries"]
 
-SPREAD_TIMES, LOCATION_TIMES = SPREAD_STEPS + 2, LOCATION_STEPS + 1
+SCALE_TIMES, LOCATION_TIMES = SCALE_STEPS + 2, LOCATION_STEPS + 1
 COUNT_NOISE = 1.0 / 24.0  # wanted noise of a count, as a part of the records
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
 # A search starts where the wanted count stands this many noise standard deviations above zero. One
 # wrong turn of a bisection lands anywhere among the floats; of those that only just start, one in
 # 2,000 takes one with Gaussian noise.
-SEEN = 4.0
+SIGNIFICANT = 4.0
 MISSED = 3.0  # noise standard deviations that a count of all records must lack to be short of some
 LAPLACE_TAIL = 1.8  # Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5
 SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # that a mean is divided by
 
 
 @dataclass(frozen=True, eq=False)
-class Bought:
-    """Units, the law of magnitudes in them, and which part of the records is not void.
+class ReleasedUnits:
+    """Units, the distribution of magnitudes in them, and which part of the records is not void.
 
     Examples
     --------
-    >>> Bought(Units.raw(1, intercept=False), assumed_entries(), 1.0).fraction
+    >>> ReleasedUnits(Units.raw(1, intercept=False), assumed_entries(), 1.0).fraction
     1.0
     """
 
     units: Units
-    law: Law
+    distribution: MagnitudeDistribution
     fraction: float
 
     def mean_slope(self, radius: float) -> float:
         """How far the mean of rows clipped at a radius follows the true mean."""
         beside = 1.0 - 1.0 / self.units.size
-        slope = self.law.expected(lambda r: np.where(r <= radius, 1.0, beside * radius / r))
+        slope = self.distribution.expected(
+            lambda r: np.where(r <= radius, 1.0, beside * radius / r)
+        )
         return max(slope * self.fraction, SMALLEST_SLOPE)
 
 
 @dataclass(frozen=True)
 class PrivateUnits:
-    """The plan of the purchase: two searches and one histogram, or in a public unit this alone.
+    """The plan of these releases: two searches and one histogram, or in a public unit this alone.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> purchase = PrivateUnits.of(Task(10_000, 2, tg.GDP(1.0)), "norm")
-    >>> [stage.name for stage in purchase.stages], round(purchase.left.amount, 3)
-    (['spread', 'location', 'tail'], 0.938)
+    >>> units_plan = PrivateUnits.of(Task(10_000, 2, tg.GDP(1.0)), "norm")
+    >>> [stage.name for stage in units_plan.stages], round(units_plan.left.amount, 3)
+    (['scale', 'location', 'tail'], 0.938)
     """
 
     stages: tuple[MeanStage, ...]
@@ -101,40 +109,42 @@ class PrivateUnits:
         if task.unit is not None:
             return cls((histogram,), budget.share(1.0 - TAIL_SHARE), of_what, task.unit)
         part = searches_share(task, budget)
-        one = budget.share(part, times=SPREAD_TIMES + LOCATION_TIMES)
+        one = budget.share(part, times=SCALE_TIMES + LOCATION_TIMES)
         # Counts live on a lattice of whole steps: what they really spend is at most the share.
         counted = CountBelow(tuple(range(width)))
         one = replace(one, amount=one.calibrate(counted, task.n_rows, width).share)
         stages = (
-            MeanStage("spread", "a private scale for every column", one, SPREAD_TIMES, width),
-            MeanStage("location", "a private centre for every column", one, LOCATION_TIMES, width),
+            MeanStage("scale", "the scale of every column", one, SCALE_TIMES, width),
+            MeanStage("location", "the location of every column", one, LOCATION_TIMES, width),
             histogram,
         )
         return cls(stages, budget.share(1.0 - part - TAIL_SHARE), of_what)
 
     @classmethod
     def planned(cls, plan: MeanPlan, of_what: Magnitude) -> "PrivateUnits":
-        """Read the purchase off a plan."""
-        bought = tuple(stage for stage in plan.stages if stage.name != "mean")
-        return cls(bought, plan.stage("mean").budget, of_what, plan.task.unit)
+        """Read these releases off a plan."""
+        released = tuple(stage for stage in plan.stages if stage.name != "mean")
+        return cls(released, plan.stage("mean").budget, of_what, plan.task.unit)
 
-    def assumed(self, n_features: int) -> Law:
-        """Return the law that plans assume, and runs fall back to."""
+    def assumed(self, n_features: int) -> MagnitudeDistribution:
+        """Return the distribution that plans assume, and runs fall back to."""
         return assumed_norms(n_features) if self.of_what == "norm" else assumed_entries()
 
-    def buy(self, gate: Gate) -> Bought:
+    def release(self, gate: Gate) -> ReleasedUnits:
         """Run the searches, then count magnitudes in the units found."""
         units, tail = self._units(gate), self.stages[-1]
         query = _magnitudes(units, self.of_what)
         counts = tail.ask(gate, query)
         noise_std = tail.noise_std(query, gate.n_rows, gate.n_features)
         tail_noise = noise_std * (LAPLACE_TAIL if tail.budget.pure else 1.0)
-        law = released_law(np.array(query.edges), counts, tail_noise)
+        distribution = released_distribution(np.array(query.edges), counts, tail_noise)
         counted = counts.sum() / (gate.n_rows * query.per_record)
         slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
-        return Bought(
-            units, law or self.assumed(gate.n_features), float(max(fraction, SMALLEST_FRACTION))
+        return ReleasedUnits(
+            units,
+            distribution or self.assumed(gate.n_features),
+            float(max(fraction, SMALLEST_FRACTION)),
         )
 
     def _units(self, gate: Gate) -> Units:
@@ -142,7 +152,7 @@ class PrivateUnits:
         if self.unit is not None:
             width = gate.n_features
             return Units(np.zeros(width), np.full(width, self.unit), intercept=False)
-        scale = _spreads(gate, self.stages[0])
+        scale = _scales(gate, self.stages[0])
         center = _locations(gate, self.stages[1])
         scale = np.where(np.isnan(scale), np.maximum(1.0, np.abs(center)), scale)
         scale = np.maximum(scale, np.abs(center) * RELATIVE_RESOLUTION)
@@ -166,8 +176,8 @@ def affords_units(plan: MeanPlan) -> bool:
     """
     task = plan.task
     counted = CountBelow(tuple(range(task.n_features)))
-    noise_std = plan.stage("spread").noise_std(counted, task.n_rows, task.n_features)
-    return task.n_rows / 4.0 > (SEEN + 1.0) * noise_std
+    noise_std = plan.stage("scale").noise_std(counted, task.n_rows, task.n_features)
+    return task.n_rows / 4.0 > (SIGNIFICANT + 1.0) * noise_std
 
 
 def too_few_records(plan: MeanPlan) -> tuple[str, ...]:
@@ -182,11 +192,11 @@ def too_few_records(plan: MeanPlan) -> tuple[str, ...]:
     [1, 0]
     """
     task = plan.task
-    if all(stage.name != "spread" for stage in plan.stages):
+    if all(stage.name != "scale" for stage in plan.stages):
         return ()
     counted = CountBelow(tuple(range(task.n_features)))
-    noise_std = plan.stage("spread").noise_std(counted, task.n_rows, task.n_features)
-    fewest = math.ceil(4.0 * SEEN * noise_std)  # of half of the pairs, half must be seen
+    noise_std = plan.stage("scale").noise_std(counted, task.n_rows, task.n_features)
+    fewest = math.ceil(4.0 * SIGNIFICANT * noise_std)  # of half of the pairs, half must be seen
     if task.n_rows >= fewest:
         return ()
     return (
@@ -211,7 +221,7 @@ def affords_tail(plan: MeanPlan) -> bool:
     cells = _magnitudes(Units.raw(task.n_features, intercept=False), "entries")
     noise_std = stage.noise_std(cells, task.n_rows, task.n_features)
     tail_noise = noise_std * (LAPLACE_TAIL if task.pure else 1.0)
-    return task.n_rows * task.n_features / 8.0 > (TAIL_SEEN + 1.0) * tail_noise
+    return task.n_rows * task.n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * tail_noise
 
 
 _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
@@ -228,7 +238,7 @@ def searches_share(task: Task, budget: Budget) -> float:
     (0.02, 0.25)
     """
     counted = CountBelow(tuple(range(task.n_features)))
-    one = budget.share(LARGEST_SHARE, times=SPREAD_TIMES + LOCATION_TIMES)
+    one = budget.share(LARGEST_SHARE, times=SCALE_TIMES + LOCATION_TIMES)
     noise_std = one.calibrate(counted, task.n_rows, task.n_features).noise_std
     excess = noise_std / (COUNT_NOISE * task.n_rows)
     share = LARGEST_SHARE * (excess if task.pure else excess**2)
@@ -254,15 +264,15 @@ def _noise_of(gate: Gate, stage: MeanStage) -> float:
     return stage.noise_std(query, gate.n_rows, gate.n_features)
 
 
-def _spreads(gate: Gate, stage: MeanStage) -> FloatArray:
+def _scales(gate: Gate, stage: MeanStage) -> FloatArray:
     """Median of the non-zero pair differences per column; NaN where none can be told from zero."""
     below = _counter(gate, stage, paired=True)
     width = gate.n_features
     pairs = np.full(width, below(np.full(width, np.inf)).mean())
     zeros = below(np.zeros(width))
     wanted = (pairs - zeros) / 2.0
-    middle = bisect_quantiles(below, zeros + wanted, steps=SPREAD_STEPS, signed=False)
-    return np.where(wanted > SEEN * _noise_of(gate, stage), middle, np.nan)
+    middle = bisect_quantiles(below, zeros + wanted, steps=SCALE_STEPS, signed=False)
+    return np.where(wanted > SIGNIFICANT * _noise_of(gate, stage), middle, np.nan)
 
 
 def _locations(gate: Gate, stage: MeanStage) -> FloatArray:
@@ -271,4 +281,4 @@ def _locations(gate: Gate, stage: MeanStage) -> FloatArray:
     width = gate.n_features
     half = np.full(width, below(np.full(width, np.inf)).mean() / 2.0)
     found = bisect_quantiles(below, half, steps=LOCATION_STEPS, signed=True)
-    return np.where(half > SEEN * _noise_of(gate, stage), found, 0.0)
+    return np.where(half > SIGNIFICANT * _noise_of(gate, stage), found, 0.0)

@@ -30,7 +30,7 @@ class Soft(CoordinateWise):
     ----------
     threshold
         A public scale at which the truncation sets in, in the units of the data; no scale is
-        bought then.
+        released then.
     failure_probability
         Sets scale and smoothing for an assumed moment.
     smoothing

@@ -18,9 +18,13 @@ from tailguard.checks import InputError, check_finite, check_integer
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
-from tailguard.means.laws import BIAS_SHARE, Law, assumed_entries
+from tailguard.means.magnitude_distribution import (
+    BIAS_SHARE,
+    MagnitudeDistribution,
+    assumed_entries,
+)
+from tailguard.means.messages import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS
 from tailguard.means.private_units import PrivateUnits
-from tailguard.means.words import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS
 from tailguard.privacy.concentrated import rho_of
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Unprotected
@@ -45,7 +49,7 @@ class Trimmed:
     Attributes
     ----------
     low, high
-        A public range in which the means lie, in the units of the data; no scale is bought then.
+        A public range in which the means lie, in the units of the data; no scale is released then.
     n_trimmed
         How many values are left out at either end; by default what the budget asks for.
 
@@ -87,9 +91,9 @@ class Trimmed:
         if self.low is None or self.high is None:
             return self._private_plan(task, budget)
         low, high = check_finite("low", self.low), check_finite("high", self.high)
-        law = assumed_entries()
-        law = replace(law, points=law.points * _spread(low, high))
-        return self._plan(task, budget, (), low, high, law)
+        distribution = assumed_entries()
+        distribution = replace(distribution, points=distribution.points * _spread(low, high))
+        return self._plan(task, budget, (), low, high, distribution)
 
     def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
         """Ask once, in the planned or the bought units."""
@@ -98,30 +102,34 @@ class Trimmed:
             Units.raw(gate.n_features, intercept=False),
             1.0,
         )
-        law = None
+        distribution = None
         if len(plan.stages) > 1:
-            bought = PrivateUnits.planned(plan, "entries").buy(gate)
-            units, law, fraction = bought.units, bought.law, bought.fraction
+            released = PrivateUnits.planned(plan, "entries").release(gate)
+            units, distribution, fraction = released.units, released.distribution, released.fraction
         query = self._planned_query(plan, units)
         found = stage.ask(gate, query, np.zeros(gate.n_features)) / fraction
         assert stage.smooth is not None
         public = query.calibrate_event(gate.n_rows, gate.n_features, stage.smooth)
-        noise_std = math.nan if law is None else _noise_std(law, public, gate.n_rows) / fraction
+        noise_std = (
+            math.nan
+            if distribution is None
+            else _noise_std(distribution, public, gate.n_rows) / fraction
+        )
         return MeanAnswer(units.center + units.scale * found, units.scale * noise_std)
 
     def _private_plan(self, task: Task, budget: Budget) -> MeanPlan:
-        purchase = PrivateUnits.of(task, "entries", budget)
-        law = purchase.assumed(task.n_features)
-        return self._plan(task, purchase.left, purchase.stages, -REACH, REACH, law)
+        units_plan = PrivateUnits.of(task, "entries", budget)
+        distribution = units_plan.assumed(task.n_features)
+        return self._plan(task, units_plan.left, units_plan.stages, -REACH, REACH, distribution)
 
     def _plan(
         self,
         task: Task,
         budget: Budget,
-        bought: tuple[MeanStage, ...],
+        released: tuple[MeanStage, ...],
         low: float,
         high: float,
-        law: Law,
+        distribution: MagnitudeDistribution,
     ) -> MeanPlan:
         d, spread = task.n_features, _spread(low, high)
         query = TrimmedMean(
@@ -135,16 +143,16 @@ class Trimmed:
             unsafe_reproduction=task.unsafe_reproduction,
         )
         event = ZeroConcentrated(budget.amount**2 / 2.0)
-        query, public, expected = _least_error(query, task, event, law, spread)
+        query, public, expected = _least_error(query, task, event, distribution, spread)
         stage = MeanStage("mean", "the trimmed mean", budget, 1, d, smooth=event, cost=public.event)
         broken = task.calibration == "paper"
         return MeanPlan(
             self.name,
             task,
             Unprotected(task.guarantee) if broken else task.guarantee,
-            (*bought, stage),
+            (*released, stage),
             expected,
-            IN_PRIVATE_UNITS if bought else IN_USER_UNITS,
+            IN_PRIVATE_UNITS if released else IN_USER_UNITS,
             {
                 "trimmed at either end": int(public.facts["n_trimmed"]),
                 "smoothness share": query.smoothness_share,
@@ -152,7 +160,10 @@ class Trimmed:
                 "high": high,
                 "spread": spread,
             },
-            (ANY_TAIL, "the law of each column is nearly symmetric beyond what is trimmed"),
+            (
+                ANY_TAIL,
+                "the distribution of each column is nearly symmetric beyond what is trimmed",
+            ),
         )
 
     def _planned_query(self, plan: MeanPlan, units: Units) -> TrimmedMean:
@@ -192,9 +203,13 @@ def _rho(task: Task) -> float:
 
 
 def _least_error(
-    query: TrimmedMean, task: Task, event: ZeroConcentrated, law: Law, spread: float
+    query: TrimmedMean,
+    task: Task,
+    event: ZeroConcentrated,
+    distribution: MagnitudeDistribution,
+    spread: float,
 ) -> tuple[TrimmedMean, SmoothCalibration, Expected]:
-    """Split the budget between smoothness and noise as is best for the law, bias included."""
+    """Split the budget between smoothness and noise for the least error, bias included."""
     found, refusal = [], None
     for share in SMOOTHNESS_SHARES if query.n_trimmed is None else (query.smoothness_share,):
         candidate = replace(query, smoothness_share=share)
@@ -203,24 +218,28 @@ def _least_error(
         except InputError as error:
             refusal = error
             continue
-        found.append((candidate, public, _expected(law, public, task, spread)))
+        found.append((candidate, public, _expected(distribution, public, task, spread)))
     if not found:
         assert refusal is not None
         raise refusal
     return min(found, key=lambda each: each[2].total)
 
 
-def _expected(law: Law, public: SmoothCalibration, task: Task, spread: float) -> Expected:
-    """Predict noise, bias and sampling error from a law of magnitudes."""
+def _expected(
+    distribution: MagnitudeDistribution, public: SmoothCalibration, task: Task, spread: float
+) -> Expected:
+    """Predict noise, bias and sampling error from a distribution of magnitudes."""
     part = 2.0 * int(public.facts["n_trimmed"]) / task.n_rows
-    cut, root = law.quantile(min(part, 1.0)), math.sqrt(task.n_features)
-    bias = BIAS_SHARE * law.expected(lambda t: np.where(t > cut, t - cut, 0.0))
-    noise = _noise_std(law, public, task.n_rows)
+    cut, root = distribution.quantile(min(part, 1.0)), math.sqrt(task.n_features)
+    bias = BIAS_SHARE * distribution.expected(lambda t: np.where(t > cut, t - cut, 0.0))
+    noise = _noise_std(distribution, public, task.n_rows)
     return Expected(noise * root, bias * root, root * spread / math.sqrt(task.n_rows))
 
 
-def _noise_std(law: Law, public: SmoothCalibration, n_rows: int) -> float:
-    """Predict the noise from a law of magnitudes: the smooth scale of its order statistics.
+def _noise_std(
+    distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
+) -> float:
+    """Predict the noise from a distribution of magnitudes, by its expected order statistics.
 
     With ``k`` of the ``m`` trimmed values moved, one record moves the mean by at most the distance
     of the order statistics ``m - k`` from either end over the number of values kept; these are
@@ -228,6 +247,6 @@ def _noise_std(law: Law, public: SmoothCalibration, n_rows: int) -> float:
     """
     trimmed = int(public.facts["n_trimmed"])
     moved = np.unique(np.geomspace(1.0, trimmed, 60).astype(int)) - 1
-    reach = np.array([law.quantile(min(2.0 * (trimmed - k) / n_rows, 1.0)) for k in moved])
+    reach = np.array([distribution.quantile(min(2.0 * (trimmed - k) / n_rows, 1.0)) for k in moved])
     scales = np.exp(-public.smoothness * moved) * 2.0 * reach / (n_rows - 2 * trimmed)
     return NOISE_OVER_SCALE * float(scales.max()) / public.shift

@@ -25,7 +25,7 @@ class Truncated(CoordinateWise):
     Attributes
     ----------
     threshold
-        A public threshold, in the units of the data; no scale is bought then.
+        A public threshold, in the units of the data; no scale is released then.
     failure_probability
         Sets the number of groups, ``4 log(2 d / failure_probability)``, made even; and the paper's
         threshold.

@@ -21,7 +21,7 @@ from tailguard.privacy import events
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.privacy.distance import EXACT, Distance
 
-__all__ = ["Gaussian", "Laplace", "Mechanism"]
+__all__ = ["GaussianMechanism", "LaplaceMechanism", "Mechanism"]
 
 IntArray = NDArray[np.int64]
 
@@ -35,7 +35,7 @@ class Mechanism(Protocol):
 
     Examples
     --------
-    >>> mechanism: Mechanism = Gaussian()
+    >>> mechanism: Mechanism = GaussianMechanism()
     >>> mechanism.name
     'gaussian'
     """
@@ -62,7 +62,7 @@ class Mechanism(Protocol):
         ...
 
 
-class Gaussian:
+class GaussianMechanism:
     """Discrete Gaussian noise: mu-GDP in the l2 norm.
 
     Guarantee
@@ -83,7 +83,7 @@ class Gaussian:
     --------
     >>> from tailguard.noise.sources import make_source
     >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> mechanism = Gaussian()
+    >>> mechanism = GaussianMechanism()
     >>> calibration = mechanism.calibrate(count, 0.5)
     >>> noised = mechanism.release(np.zeros(1, dtype=np.int64), calibration, make_source(None))
     >>> bool(abs(noised[0] * calibration.grid) < 30)  # fifteen standard deviations
@@ -112,7 +112,7 @@ class Gaussian:
         return coordinate_distance(calibration.levels).times(calibration.sensitivity.size)
 
 
-class Laplace:
+class LaplaceMechanism:
     """Discrete Laplace noise: pure epsilon-DP in the l1 norm.
 
     Guarantee
@@ -122,7 +122,7 @@ class Laplace:
 
     Edge cases
     ----------
-    As for :class:`Gaussian`.
+    As for :class:`GaussianMechanism`.
 
     Reference
     ---------
@@ -132,7 +132,7 @@ class Laplace:
     --------
     >>> from tailguard.noise.sources import make_source
     >>> count = Sensitivity("l1", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> mechanism = Laplace()
+    >>> mechanism = LaplaceMechanism()
     >>> calibration = mechanism.calibrate(count, 0.5)
     >>> noised = mechanism.release(np.zeros(1, dtype=np.int64), calibration, make_source(None))
     >>> bool(abs(noised[0] * calibration.grid) < 100)  # fifty times the scale

@@ -14,8 +14,8 @@ from tailguard.noise.mechanisms import Mechanism
 __all__ = ["MECHANISMS", "PEELING_MECHANISMS", "SMOOTH_MECHANISMS", "make_mechanism"]
 
 MECHANISMS = {
-    "gaussian": "tailguard.noise.mechanisms:Gaussian",
-    "laplace": "tailguard.noise.mechanisms:Laplace",
+    "gaussian": "tailguard.noise.mechanisms:GaussianMechanism",
+    "laplace": "tailguard.noise.mechanisms:LaplaceMechanism",
 }
 """Name -> ``"module:Class"``."""
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tailguard.papers.descent import descent_bound, smooth_descent_bound
-from tailguard.papers.descent_theorem import Facts, Statement, noise_of, paid, theorem_of
+from tailguard.papers.descent_theorem import Facts, Statement, noise_of, resolve_spend, theorem_of
 from tailguard.papers.parameters.steps import worthwhile_steps
 from tailguard.papers.theorem import Theorem
 from tailguard.privacy.guarantees import Guarantee
@@ -85,7 +85,7 @@ def convex_theorem(
     """
     n_steps = facts.steps(count)
     printed_mu = step_of(n_steps).printed_mu
-    promise, spent = paid(facts, printed_mu)
+    promise, spent = resolve_spend(facts, printed_mu)
     if facts.n_steps is None and not facts.prints and printed_mu is not None:
         statement = replace(statement, deviations=(*statement.deviations, MORE_STEPS))
         n_steps = worthwhile_steps(

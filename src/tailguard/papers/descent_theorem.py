@@ -27,7 +27,7 @@ __all__ = [
     "Statement",
     "needed_of_batches",
     "noise_of",
-    "paid",
+    "resolve_spend",
     "strongly_convex_theorem",
     "theorem_of",
 ]
@@ -225,7 +225,7 @@ def strongly_convex_theorem(
     >>> theorem.solver.schedule, theorem.solver.iterate
     ('disjoint', 'last')
     """
-    promise, spent = paid(facts, printed_mu)
+    promise, spent = resolve_spend(facts, printed_mu)
     mu = usable_mu(spent, n_steps * facts.n_features) / (1.0 if disjoint else math.sqrt(n_steps))
     n_rows = facts.block_rows(n_steps) if disjoint else facts.n_rows
     noise = noise_of(oracle, facts, n_rows=n_rows, mu=mu)
@@ -262,13 +262,13 @@ def strongly_convex_theorem(
     )
 
 
-def paid(facts: Facts, printed_mu: float | None = None) -> tuple[Guarantee, Guarantee]:
+def resolve_spend(facts: Facts, printed_mu: float | None = None) -> tuple[Guarantee, Guarantee]:
     """Return what is promised and what is spent, given what the printed noise costs.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> paid(Facts(1000, 3, tg.GDP(1.0), diameter=2.0))
+    >>> resolve_spend(Facts(1000, 3, tg.GDP(1.0), diameter=2.0))
     (GDP(mu=1.0), GDP(mu=1.0))
     """
     return promised_and_spent(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.acceleration import accelerate, step_parameter
 
-__all__ = ["Accelerated", "Course", "Descent", "Localisation", "Pass", "Pull", "Release"]
+__all__ = ["Accelerated", "Course", "Descent", "Localisation", "Pass", "Pull", "ReleasedOnce"]
 
 FloatArray = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Course(Protocol):
 
     Examples
     --------
-    >>> course: Course = Release(error=0.1)
+    >>> course: Course = ReleasedOnce(error=0.1)
     >>> round(course.excess(curvature=1.0), 6)
     0.005
     """
@@ -47,12 +47,12 @@ class Course(Protocol):
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleasedOnce:
     """One release of the answer, with an error of that norm.
 
     Examples
     --------
-    >>> Release(error=2.0).excess(curvature=0.5)
+    >>> ReleasedOnce(error=2.0).excess(curvature=0.5)
     1.0
     """
 

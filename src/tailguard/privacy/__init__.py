@@ -1,7 +1,7 @@
 """Guarantees, events, accountants, books and certificates; numbers only, never a record.
 
 An *event* says what a release cost, an *accountant* adds events up, a *guarantee* is what was
-promised, the *books* hold what was set aside and released, and the *certificate* shows all of it.
+promised, the *books* hold what was reserved and released, and the *certificate* shows all of it.
 """
 
 from tailguard.privacy.accountants.smallest import EpsilonBound, smallest_epsilon, total_mu

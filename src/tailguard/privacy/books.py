@@ -1,8 +1,8 @@
-"""The books: what is set aside before any record is read, and what was released against it.
+"""The books: what is reserved before any record is read, and what was released against it.
 
 What is asked next, and at which price, may depend on all earlier answers; the books refuse a
-release that, with the earlier ones, is not covered by what was reserved (``Tally.covers``). That
-suffices: whoever asks, all answers together cost at most the reserved event, in the sense of
+release that, with the earlier ones, is not covered by what was reserved (``FlatEvents.covers``).
+That suffices: whoever asks, all answers together cost at most the reserved event, in the sense of
 dominating pairs and hence by every accountant.
 
 Proof, by induction on the number of releases, of which there are at most as many as coordinates
@@ -31,10 +31,10 @@ from threading import Lock
 from typing import Protocol
 
 from tailguard.checks import BudgetError
+from tailguard.privacy.composed_releases import ComposedReleases
 from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.flat_events import FlatEvents, flatten
 from tailguard.privacy.releases import Release
-from tailguard.privacy.spending import Spending
-from tailguard.privacy.tally import Tally, tally_of
 
 __all__ = ["Books", "MemoryBooks", "Release"]
 
@@ -49,7 +49,7 @@ class Books(Protocol):
 
     @property
     def reserved(self) -> Event:
-        """Everything that was set aside; it counts as spent for ever."""
+        """Everything that was reserved; it counts as spent for ever."""
         ...
 
     @property
@@ -58,7 +58,7 @@ class Books(Protocol):
         ...
 
     def reserve(self, event: Event) -> None:
-        """Set a planned event aside."""
+        """Reserve a planned event."""
         ...
 
     def check(self, release: Release) -> None:
@@ -95,8 +95,8 @@ class MemoryBooks:
 
     def __init__(self) -> None:
         self._reserved: tuple[Event, ...] = ()
-        self._planned = Tally()
-        self._spent = Spending()
+        self._planned = FlatEvents()
+        self._spent = ComposedReleases()
         self._releases: list[Release] = []
         self._lock = Lock()
 
@@ -106,7 +106,7 @@ class MemoryBooks:
 
     @property
     def reserved(self) -> Event:
-        """Everything that was set aside."""
+        """Everything that was reserved."""
         return Composed(self._reserved)
 
     @property
@@ -115,9 +115,9 @@ class MemoryBooks:
         return tuple(self._releases)
 
     def reserve(self, event: Event) -> None:
-        """Set a planned event aside, on top of earlier ones."""
+        """Reserve a planned event, on top of earlier ones."""
         with self._lock:
-            self._planned = Tally.total((self._planned, tally_of(event)))
+            self._planned = FlatEvents.total((self._planned, flatten(event)))
             self._reserved = (*self._reserved, event)
 
     def check(self, release: Release) -> None:
@@ -134,10 +134,10 @@ class MemoryBooks:
             else:
                 self._releases.append(release)
 
-    def _spent_with(self, release: Release) -> Spending:
+    def _spent_with(self, release: Release) -> ComposedReleases:
         """Return what is spent with the release on top, or refuse."""
         spent = self._spent.plus(release)
-        if not self._planned.covers(spent.tally):
+        if not self._planned.covers(spent.flat_events):
             raise BudgetError(
                 f"release {release.name!r} must be covered by the reserved budget; with what was "
                 "spent before, it is not, and nothing was drawn."

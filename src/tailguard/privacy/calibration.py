@@ -18,8 +18,8 @@ __all__ = [
 SMALLEST_SHARE = 2.0**-24
 """Gaussian mu of a release, over the root of its size, that every lattice calibration grants.
 
-Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release,
-so that no run stops where budget is already set aside.
+Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release, so
+that no run stops where budget is already reserved.
 """
 
 LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44

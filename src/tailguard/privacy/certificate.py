@@ -1,4 +1,4 @@
-"""The certificate: what was promised, set aside, released and assumed, for a privacy officer.
+"""The certificate: what was promised, reserved, released and assumed, for a privacy officer.
 
 It holds facts only. Every total is worked out from the listed events when it is asked for, so that
 no stored total can disagree with what was released.
@@ -15,13 +15,13 @@ from tailguard.checks import InputError, check_choice, check_integer, check_vers
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate_html import certificate_html
 from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
+from tailguard.privacy.composed_releases import spent_event
 from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Event, Sampled, Shuffled, event_from_dict
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import Guarantee, Unprotected, guarantee_from_dict
 from tailguard.privacy.releases import Release
-from tailguard.privacy.spending import spent_event
-from tailguard.privacy.tally import tally_of
-from tailguard.privacy.totals import Total, total_of
+from tailguard.privacy.total_cost import TotalCost, total_cost
 from tailguard.version import __version__
 
 __all__ = ["Certificate", "Mode"]
@@ -56,7 +56,7 @@ NEIGHBOURS = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was promised, set aside, released and assumed.
+    """What was promised, reserved, released and assumed.
 
     *Guarantee.* Speaks of replace-one neighbours with public ``n_rows``. ``total`` and ``spent``
     are recomputed from ``planned`` and ``releases`` by the smallest valid accountant, rounded up.
@@ -72,7 +72,7 @@ class Certificate:
     n_rows
         The public number of records.
     planned
-        The event that was set aside before any record was read; it counts as spent.
+        The event that was reserved before any record was read; it counts as spent.
     releases
         What was released, in order.
     assumptions_for_accuracy
@@ -134,12 +134,12 @@ class Certificate:
         )
 
     @cached_property
-    def total(self) -> Total:
-        """What was set aside, which counts as spent."""
+    def total(self) -> TotalCost:
+        """What was reserved, which counts as spent."""
         return self._total(self.planned)
 
     @cached_property
-    def spent(self) -> Total:
+    def spent(self) -> TotalCost:
         """What the releases cost, recomputed from their sensitivities and noise."""
         return self._total(spent_event(self.releases))
 
@@ -234,7 +234,7 @@ class Certificate:
 
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
-        kinds = tally_of(self.planned).kinds
+        kinds = flatten(self.planned).kinds
         amplified = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES}
         rules = [text for kind, text in amplified.items() if kind in kinds]
         return "; ".join([COMPOSITION[self.total.accountant], OVER_BLOCKS, *rules])
@@ -252,9 +252,9 @@ class Certificate:
             f"for an event of probability {distance.variation:.3g}; {charged}"
         )
 
-    def _total(self, event: Event) -> Total:
+    def _total(self, event: Event) -> TotalCost:
         """Add an event up at the promised delta."""
-        return total_of(event, self.guarantee.delta, distance=self.sampler_distance)
+        return total_cost(event, self.guarantee.delta, distance=self.sampler_distance)
 
 
 def _mode(guarantee: Guarantee, *, private: bool) -> Mode:

@@ -113,7 +113,7 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
         "promise": data["promise"],
         "neighbours": data["neighbours"],
         "records": f"n = {data['n_rows']}, public",
-        "set aside": f"{_total(data['total'])}; all of it counts as spent",
+        "reserved": f"{_total(data['total'])}; all of it counts as spent",
         "released": _total(data["spent"]),
         "unused": _unused(data),
         "composition": data["composition"],
@@ -149,7 +149,7 @@ def _total(total: Mapping[str, Any]) -> str:
 
 
 def _unused(data: Mapping[str, Any]) -> str:
-    """Say what was set aside and not released."""
+    """Say what was reserved and not released."""
     left = ", ".join(f"{name} {_number(value)} lower" for name, value in data["unused"].items())
     stages = "; ".join(data["unused_stages"])
     return "; ".join(filter(None, (f"the released total has {left}" if left else "", stages))) or (

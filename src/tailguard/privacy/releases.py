@@ -10,7 +10,7 @@ from tailguard.checks import check_choice, check_integer, check_positive
 from tailguard.privacy.arsinh import ARSINH_BASIS, arsinh_event
 from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated, Sampled
 from tailguard.privacy.peeling import peeling_event
-from tailguard.privacy.places import Place, place_of
+from tailguard.privacy.read_scope import ReadScope, read_scope
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_event
 
 __all__ = ["Release"]
@@ -66,8 +66,8 @@ class Release:
     parameters
         Plain numbers and words from which the sensitivity can be recomputed; for a block also
         ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
-        secret partition, whose pass :mod:`tailguard.privacy.spending` prices as a whole. For a
-        sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
+        secret partition, whose pass :mod:`tailguard.privacy.composed_releases` prices as a
+        whole. For a sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
     stage
         What it was for: the name of a stage of the plan, or nothing.
 
@@ -101,12 +101,12 @@ class Release:
             check_positive("noise_std", self.noise_std)
         check_integer("times", self.times, minimum=1)
         object.__setattr__(self, "parameters", dict(self.parameters))
-        place_of(self.block_map, self.block, self.parameters)
+        read_scope(self.block_map, self.block, self.parameters)
 
     @cached_property
-    def place(self) -> Place | None:
+    def read_scope(self) -> ReadScope | None:
         """The blocks that were read, or None for all records."""
-        return place_of(self.block_map, self.block, self.parameters)
+        return read_scope(self.block_map, self.block, self.parameters)
 
     @property
     def ratio(self) -> float:
@@ -116,7 +116,7 @@ class Release:
     def event(self) -> Event:
         """Recompute the privacy event from the numbers, of this release by itself."""
         event = EVENT_OF[self.mechanism](self)
-        event = event if self.place is None else self.place.around(event)
+        event = event if self.read_scope is None else self.read_scope.around(event)
         return event if self.times == 1 else Repeated(event, self.times)
 
     def remark(self) -> str | None:

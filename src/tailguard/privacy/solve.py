@@ -13,7 +13,7 @@ from tailguard.privacy.distance import EXACT, Distance
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until
-from tailguard.privacy.totals import epsilon_at_distance
+from tailguard.privacy.total_cost import epsilon_at_distance
 
 __all__ = ["calibrate", "satisfies", "spent_share"]
 

@@ -1,4 +1,4 @@
-"""One count over the cells of several columns: what a scale shared by all of them is bought with.
+"""One count over the cells of several columns: what a scale shared by all of them is released with.
 
 A quantile per column costs noise that grows with the root of the number of columns. Where the
 columns are in comparable units, one quantile over all their cells serves, and it costs as much as
@@ -75,7 +75,7 @@ class CountCellsBelow(GaussianQuery):
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Count exactly, in lattice steps of ``1 / multiplier``."""
-        kernel = count_kernels.CountBelow(
+        kernel = count_kernels.BelowCount(
             thresholds=np.full(len(self.columns), state[0]),
             columns=self.columns,
             paired=self.paired,

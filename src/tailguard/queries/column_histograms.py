@@ -1,4 +1,4 @@
-"""Histograms of several columns at once: the cheapest look at units, whatever they are.
+"""Histograms of several columns at once: the cheapest way to units, whatever they are.
 
 One release tells the scale of every column to within a bin, where a bisection needs one release per
 step. With ``paired`` the counted value is the absolute difference of the records in the places

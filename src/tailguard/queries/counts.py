@@ -85,7 +85,7 @@ class CountBelow(GaussianQuery):
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Count exactly, in lattice steps of ``1 / multiplier``."""
-        kernel = count_kernels.CountBelow(
+        kernel = count_kernels.BelowCount(
             thresholds=state,
             columns=self.columns,
             paired=self.paired,

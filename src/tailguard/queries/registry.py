@@ -23,7 +23,7 @@ QUERIES = {
     "column-histograms": "tailguard.queries.column_histograms:ColumnHistograms",
     "whitened-histogram": "tailguard.queries.whitened_histogram:WhitenedHistogram",
     "second-moments": "tailguard.queries.second_moments:SecondMoments",
-    "score-ladder": "tailguard.queries.score_ladder:ScoreLadder",
+    "clipped-scores": "tailguard.queries.clipped_scores:ClippedScores",
     "clamped-mean": "tailguard.queries.means.clamped:ClampedMean",
     "truncated-mean": "tailguard.queries.means.truncated:TruncatedMean",
     "count-magnitudes": "tailguard.queries.magnitudes:CountMagnitudes",

@@ -13,7 +13,7 @@ from tailguard.kernels.bins import Bins
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.kernels.whitened_sums import Weighting
-from tailguard.kernels.whitened_sums import WhitenedHistogram as WhitenedHistogramKernel
+from tailguard.kernels.whitened_sums import WhitenedHistogramCount as WhitenedHistogramKernel
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.view import View

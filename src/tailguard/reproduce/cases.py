@@ -12,7 +12,7 @@ from typing import Any, Literal
 from tailguard.means.base import CalibrationMode, MeanMethod, MeanPlan, Task
 from tailguard.means.clamped import FEWEST_MOMENT_UNITS
 from tailguard.means.coordinate_wise import theory_groups
-from tailguard.means.laws import BIAS_SHARE
+from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.registry import make_method
 from tailguard.moments import Moment, MomentKind
 from tailguard.papers.rates import MEAN_RATES, MeanRate

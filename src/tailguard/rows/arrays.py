@@ -54,9 +54,9 @@ class ArrayRows:
 
     Examples
     --------
-    >>> from tailguard.kernels.counts import CountBelow
+    >>> from tailguard.kernels.counts import BelowCount
     >>> rows = ArrayRows(np.array([[1.0], [2.0], [np.nan]]))
-    >>> rows.reduce(CountBelow(thresholds=[1.5], columns=(0,), paired=False, multiplier=1))
+    >>> rows.reduce(BelowCount(thresholds=[1.5], columns=(0,), paired=False, multiplier=1))
     array([1])
     """
 

@@ -248,7 +248,7 @@ class Plan:
     warnings: tuple[str, ...] = ()  # what a user is warned of before anything is spent
 
     def __post_init__(self) -> None:
-        """Refuse shares that no lattice carries, before any budget is set aside."""
+        """Refuse shares that no lattice carries, before any budget is reserved."""
         largest = min(LARGEST_SHARE, LARGEST_RECORDS_SHARE / self.problem.n_rows)
         for stage in self.stages:
             require(

@@ -13,7 +13,7 @@ from tailguard.checks import InputError
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.totals import epsilon_at_distance
+from tailguard.privacy.total_cost import epsilon_at_distance
 from tailguard.solvers.base import BUDGET_MARGIN, Plan
 
 __all__ = ["BatchNoise", "as_it_is_worth", "batch_noise", "printed_batch_noise"]

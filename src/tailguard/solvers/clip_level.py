@@ -17,7 +17,7 @@ from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.base import BUDGET_MARGIN, Problem, Stage
 from tailguard.solvers.bisection import UNSIGNED_OCTAVE_STEPS, bisect_quantiles
 
-__all__ = ["CLIP_RELEASES", "buy_clip_norm", "clip_level_stage"]
+__all__ = ["CLIP_RELEASES", "clip_level_stage", "release_clip_norm"]
 
 FloatArray = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ CLIP_QUANTILE = 0.9  # of the gradient norms at the start
 
 
 def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> Stage:
-    """Plan the purchase: a tenth of the budget.
+    """Plan the search: a tenth of the budget.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> St
     return Stage("clip level", "a private clip level for the gradients", share, CLIP_RELEASES, 1)
 
 
-def buy_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) -> float:
+def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) -> float:
     """Bisect for a quantile of the gradient norms at the start.
 
     Examples
@@ -54,7 +54,7 @@ def buy_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) -> f
     >>> stage = clip_level_stage(problem, tg.GDP(1.0), start=0.0)
     >>> gate = Gate.over(np.eye(4), np.ones(4), guarantee=tg.GDP(1.0), loss=problem.loss)
     >>> gate.reserve(stage.event)
-    >>> buy_clip_norm(gate, problem, stage, start=0.0) > 0.0
+    >>> release_clip_norm(gate, problem, stage, start=0.0) > 0.0
     True
     """
     query = _norm_counts(problem, start)

@@ -15,9 +15,9 @@ from tailguard.checks import check_finite, check_integer
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require
+from tailguard.solvers.constraint_checks import set_of
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phases import doubling_sizes
-from tailguard.solvers.reach import set_of
 
 __all__ = ["DoublingAccelerated"]
 

@@ -40,7 +40,7 @@ from tailguard.solvers.base import (
     usable_guarantee,
 )
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
-from tailguard.solvers.private_units import LOCATION_STEPS, SPREAD_STEPS, target_units
+from tailguard.solvers.private_units import LOCATION_STEPS, SCALE_STEPS, target_units
 from tailguard.solvers.shared_units import SharedUnits
 from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
 
@@ -71,7 +71,8 @@ class HardThresholding:
     feature_center
         Public centres of the columns, one number or one per column.
     target_scale, target_center
-        The same for the target; without a scale both are bought where the loss has a use for them.
+        The same for the target; without a scale both are released where the loss has a use for
+        them.
     units_share
         The share of ``mu**2`` that buys units.
     calibration
@@ -130,16 +131,16 @@ class HardThresholding:
         n_nonzero = self._check(problem)
         units = self._units(problem)
         promise = usable_guarantee(guarantee, _most_coordinates(problem, self.n_steps))
-        bought: tuple[Stage, ...] = ()
-        if units.buys:
+        unit_stages: tuple[Stage, ...] = ()
+        if units.releases_any:
             usable = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
-            bought = units.stages(usable * math.sqrt(self.units_share))
+            unit_stages = units.stages(usable * math.sqrt(self.units_share))
         probe = PeeledStep(problem.scored, units.stated, 1.0, 1.0, n_nonzero)
         counts = probe.n_selected, probe.n_free
         if self.calibration == "paper":
             form, ratio = printed_form(promise, *counts)
         else:
-            form, ratio = best_form(promise, (stage.event for stage in bought), *counts)
+            form, ratio = best_form(promise, (stage.event for stage in unit_stages), *counts)
         limits = choose_sparse_limits(
             problem,
             ratio,
@@ -154,7 +155,7 @@ class HardThresholding:
             solver="hard-thresholding",
             problem=problem,
             guarantee=guarantee,
-            stages=(*bought, descent),
+            stages=(*unit_stages, descent),
             settings={
                 "n_nonzero": n_nonzero,
                 "threshold": limits.threshold,
@@ -163,7 +164,7 @@ class HardThresholding:
                 "noise": form,
             },
             assumptions=ASSUMPTIONS,
-            warnings=units.warnings(bought),
+            warnings=units.warnings(unit_stages),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -172,7 +173,7 @@ class HardThresholding:
         descent = cast(PeelingStage, plan.stage("descent"))
         query = PeeledStep(
             problem.scored,
-            self._units(problem).buy(gate, plan.stages),
+            self._units(problem).release(gate, plan.stages),
             threshold=float(settings["threshold"]),
             step_size=float(settings["step_size"]),
             n_nonzero=int(settings["n_nonzero"]),
@@ -216,7 +217,7 @@ class HardThresholding:
         return n_nonzero
 
     def _units(self, problem: Problem) -> SharedUnits:
-        """Lay out what is stated and what is bought."""
+        """Lay out what is stated and what is released."""
         stated = Units(
             _vector("feature_center", self.feature_center, problem.n_features),
             _vector("feature_scale", self.feature_scale or 1.0, problem.n_features),
@@ -224,8 +225,8 @@ class HardThresholding:
             self.target_center if self.target_scale else 0.0,
             self.target_scale or 1.0,
         )
-        buys_target = self.target_scale is None and target_units(problem) != "none"
-        return SharedUnits(problem, stated, self.feature_scale is None, buys_target)
+        releases_target = self.target_scale is None and target_units(problem) != "none"
+        return SharedUnits(problem, stated, self.feature_scale is None, releases_target)
 
 
 def _per_column(name: str, value: Any, check: Callable[[str, object], float]) -> PerColumn:
@@ -248,8 +249,8 @@ def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
 
 def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
     """Bound the numbers that a plan releases, before its steps are chosen."""
-    bought = 2 * (SPREAD_STEPS + 2) + LOCATION_STEPS + 1
-    return bought + (n_steps or max(STEP_COUNTS)) * problem.size
+    unit_stages = 2 * (SCALE_STEPS + 2) + LOCATION_STEPS + 1
+    return unit_stages + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
 def _solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solution:

@@ -20,7 +20,7 @@ from tailguard.losses.base import Loss
 from tailguard.solvers.base import Problem
 from tailguard.solvers.descent import Schedule, averaging_weights, predicted_noise_std
 
-__all__ = ["Limits", "centre_fraction", "choose_limits", "typical_curvature"]
+__all__ = ["DescentLimits", "centre_fraction", "choose_limits", "typical_curvature"]
 
 ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
 STEP_COUNTS = (25, 40, 60, 90, 130, 190, 280, 400)  # the plan picks one
@@ -34,12 +34,12 @@ NORMAL_POINTS = 20_000
 
 
 @dataclass(frozen=True)
-class Limits:
+class DescentLimits:
     """Public numbers of a descent.
 
     Examples
     --------
-    >>> Limits(n_steps=40, step_size=0.1, row_limit=3.0, slope_limit=2.0).n_steps
+    >>> DescentLimits(n_steps=40, step_size=0.1, row_limit=3.0, slope_limit=2.0).n_steps
     40
     """
 
@@ -93,7 +93,7 @@ def choose_limits(
     n_steps: int | None,
     row_limit: float | None,
     slope_limit: float | None,
-) -> Limits:
+) -> DescentLimits:
     """Fill in what the user left open; among step counts, the one of least predicted error.
 
     Examples
@@ -114,7 +114,7 @@ def choose_limits(
 
 def _limits(
     problem: Problem, mu: float, n_steps: int, row_limit: float, slope_limit: float | None
-) -> Limits:
+) -> DescentLimits:
     loss = problem.scored
     assert loss is not None
     typical = typical_curvature(loss)
@@ -123,10 +123,10 @@ def _limits(
         reach = min(max(reach, SMALLEST_RESIDUAL_LIMIT), LARGEST_RESIDUAL_LIMIT)
         slope_limit = slope_limit_at(loss, reach, typical)
     step_size = 1.0 / (step_curvature(loss, typical) * row_limit**2)
-    return Limits(n_steps, step_size, row_limit, slope_limit)
+    return DescentLimits(n_steps, step_size, row_limit, slope_limit)
 
 
-def predicted_error(problem: Problem, mu: float, iterate: str, limits: Limits) -> float:
+def predicted_error(problem: Problem, mu: float, iterate: str, limits: DescentLimits) -> float:
     """Squared error of the weights that a step plan leaves, from public numbers.
 
     What is left of a start one unit away where curvature is low, plus the noise of all weights.
@@ -135,7 +135,7 @@ def predicted_error(problem: Problem, mu: float, iterate: str, limits: Limits) -
     --------
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=10)
-    >>> few, many = (Limits(n, 0.05, 5.0, 2.0) for n in (1, 100))
+    >>> few, many = (DescentLimits(n, 0.05, 5.0, 2.0) for n in (1, 100))
     >>> predicted_error(problem, 1.0, "last", few) > predicted_error(problem, 1.0, "last", many)
     True
     """

@@ -32,6 +32,7 @@ from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
+from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.gradient_facts import NOISE_FACTOR, GradientFacts
 from tailguard.solvers.phases import (
     Phase,
@@ -40,7 +41,6 @@ from tailguard.solvers.phases import (
     printed_halving_sizes,
     strengths,
 )
-from tailguard.solvers.reach import check_reach, in_users_terms, set_of
 
 __all__ = ["Localised"]
 
@@ -205,7 +205,7 @@ class Localised:
             moved = gate.ask(query, center, mu=stage.mu, block=block, stage=stage.name)
             point = nearby.project(query.center(center, phase.n_rows) + moved)
             points[index] = point
-        coef, intercept = in_users_terms(problem, point)
+        coef, intercept = in_user_units(problem, point)
         unknown = np.full(coef.shape, math.nan)
         return Solution(coef, intercept, plan, unknown, math.nan, points)
 
@@ -271,7 +271,7 @@ class Localised:
             f"exposure must be None for solver {self.name!r}, whose minimiser it would make "
             "inexact; use solver='noisy-gradient-descent'.",
         )
-        check_reach(problem, self._diameter(problem))
+        check_constraint(problem, self._diameter(problem))
 
 
 def _within(base: ConstraintSet, center: FloatArray, radius: float) -> ConstraintSet:

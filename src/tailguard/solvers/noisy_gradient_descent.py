@@ -31,7 +31,7 @@ from tailguard.queries.units import Units
 from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_guarantee
 from tailguard.solvers.batches import Batches
-from tailguard.solvers.clip_level import CLIP_RELEASES, buy_clip_norm, clip_level_stage
+from tailguard.solvers.clip_level import CLIP_RELEASES, clip_level_stage, release_clip_norm
 from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.smooth_stage import SmoothStage, concentrated_budget
@@ -136,22 +136,22 @@ class NoisyGradientDescent:
             self.oracle is None or problem.scored is not None,
             "oracle must be None for a loss known one record at a time: its gradients are clipped.",
         )
-        buys = self.clip_norm is None and self.oracle is None
+        releases_any = self.clip_norm is None and self.oracle is None
         size = self._released(problem)
-        promise = usable_guarantee(guarantee, CLIP_RELEASES * buys + self.n_steps * size)
-        bought = (clip_level_stage(problem, promise, self.start),) if buys else ()
+        promise = usable_guarantee(guarantee, CLIP_RELEASES * releases_any + self.n_steps * size)
+        clip_stages = (clip_level_stage(problem, promise, self.start),) if releases_any else ()
         if self.oracle is not None and self.oracle.smooth:
             descent = self._smooth_stage(problem, promise)
         else:
-            spent_mu = sum(stage.total_mu for stage in bought)
+            spent_mu = sum(stage.total_mu for stage in clip_stages)
             descent = self.batches.stage(promise, spent_mu, problem.n_rows, size)
-            if not buys:  # what calibration refuses, it refuses here
+            if not releases_any:  # what calibration refuses, it refuses here
                 self._noise_std(problem, self._query(problem, self.clip_norm or 1.0), descent)
         return Plan(
             solver="noisy-gradient-descent",
             problem=problem,
             guarantee=guarantee,
-            stages=(*bought, descent),
+            stages=(*clip_stages, descent),
             settings=self._settings(),
             assumptions=("the loss is convex", "few gradients exceed the clip level"),
         )
@@ -161,7 +161,7 @@ class NoisyGradientDescent:
         problem, descent = plan.problem, plan.stage("descent")
         clip_norm = self.clip_norm or 1.0
         if self.clip_norm is None and self.oracle is None:
-            clip_norm = buy_clip_norm(gate, problem, plan.stage("clip level"), self.start)
+            clip_norm = release_clip_norm(gate, problem, plan.stage("clip level"), self.start)
         query = self._query(problem, clip_norm)
         constraint = problem.constraint or WholeSpace()
         step_size = self.step_size

@@ -105,9 +105,9 @@ class PeelingStage(Stage):
 
 
 def best_form(
-    guarantee: Guarantee, bought: Iterable[Event], n_selected: int, n_free: int
+    guarantee: Guarantee, earlier: Iterable[Event], n_selected: int, n_free: int
 ) -> tuple[str, float]:
-    """Return the form of least noise that the guarantee allows beside ``bought``, and its ratio.
+    """Return the form of least noise that the guarantee allows beside ``earlier``, and its ratio.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def best_form(
     peeled-laplace 3.0
     peeled-gaussian 12.23
     """
-    beside = tuple(bought)
+    beside = tuple(earlier)
 
     def largest_ratio(form: str) -> float:
         """Return the largest ratio that the guarantee allows."""

@@ -38,9 +38,9 @@ from tailguard.solvers.acceleration import (
 )
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_guarantee
 from tailguard.solvers.batch_noise import as_it_is_worth, batch_noise, printed_batch_noise
+from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.limits import step_curvature, typical_curvature
-from tailguard.solvers.reach import check_reach, in_users_terms, set_of
 
 __all__ = ["PermutedAccelerated"]
 
@@ -181,7 +181,7 @@ class PermutedAccelerated:
 
     def _solution(self, plan: Plan, points: FloatArray) -> Solution:
         """Return the last averaged point, and all of them as the trace."""
-        coef, intercept = in_users_terms(plan.problem, points[-1])
+        coef, intercept = in_user_units(plan.problem, points[-1])
         return Solution(coef, intercept, plan, np.full(coef.shape, math.nan), math.nan, points)
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
@@ -279,4 +279,4 @@ class PermutedAccelerated:
             f"smoothness must be given to solver {self.name!r} for a loss known one record at a "
             "time.",
         )
-        check_reach(problem, self._diameter(problem))
+        check_constraint(problem, self._diameter(problem))

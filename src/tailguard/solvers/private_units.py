@@ -1,4 +1,4 @@
-"""Buying a location and a scale for every column, with no bound on the data.
+"""Private releases of a location and a scale for every column, with no bound on the data.
 
 Spread: a quantile of the absolute differences of random pairs, which do not depend on the
 location; the median of the pairs that differ at all, so that columns that are mostly zero keep
@@ -28,15 +28,22 @@ from tailguard.solvers.bisection import (
 )
 from tailguard.solvers.limits import centre_fraction
 
-__all__ = ["Columns", "buy_units", "fewest_records", "target_units", "units_stages", "unmet_shift"]
+__all__ = [
+    "Columns",
+    "fewest_records",
+    "release_units",
+    "target_units",
+    "units_stages",
+    "unmet_shift",
+]
 
 FloatArray = NDArray[np.float64]
 
-SPREAD_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave
+SCALE_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave
 LOCATION_STEPS = SIGNED_OCTAVE_STEPS + 16  # to 2**-16 of the location itself
 # A search starts where the wanted count, half of what it searches, stands this many noise standard
 # deviations above zero: one wrong turn of a bisection lands anywhere among the floats.
-SEEN = 5.0
+SIGNIFICANT = 5.0
 LARGEST_SCALE = 2.0**1000  # so that neither a scale nor its inverse overflows
 RELATIVE_RESOLUTION = 2.0**-14  # a scale finer than this share of the location is not resolved
 
@@ -105,23 +112,23 @@ def units_stages(problem: Problem, total_mu: float) -> tuple[Stage, Stage]:
     Examples
     --------
     >>> import tailguard as tg
-    >>> spread, location = units_stages(Problem(tg.losses.Squared(), 1000, 3), total_mu=0.5)
-    >>> round((spread.total_mu**2 + location.total_mu**2) ** 0.5, 4)
+    >>> scale_stage, location = units_stages(Problem(tg.losses.Squared(), 1000, 3), total_mu=0.5)
+    >>> round((scale_stage.total_mu**2 + location.total_mu**2) ** 0.5, 4)
     0.5
     """
     columns = Columns.of(problem).indices
-    spread, location = SPREAD_STEPS + 2, LOCATION_STEPS + 1
-    share = total_mu / math.sqrt(spread + location)
+    scale, location = SCALE_STEPS + 2, LOCATION_STEPS + 1
+    share = total_mu / math.sqrt(scale + location)
     # Counts live on a lattice of whole steps: what they really spend is at most the share.
     query = CountBelow(columns)
     share = query.calibrate(problem.n_rows, problem.n_features, share).share
     return (
-        Stage("spread", "a private scale for every column", share, spread, len(columns)),
-        Stage("location", "a private centre for every column", share, location, len(columns)),
+        Stage("scale", "the scale of every column", share, scale, len(columns)),
+        Stage("location", "the location of every column", share, location, len(columns)),
     )
 
 
-def buy_units(gate: Gate, problem: Problem, spread: Stage, location: Stage) -> Units:
+def release_units(gate: Gate, problem: Problem, scale_stage: Stage, location: Stage) -> Units:
     """Run both searches and turn the released numbers into units.
 
     Examples
@@ -134,12 +141,12 @@ def buy_units(gate: Gate, problem: Problem, spread: Stage, location: Stage) -> U
     >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
     >>> gate = Gate.over(x, x[:, 0], guarantee=tg.GDP(20.0), random_state=0)
     >>> gate.reserve(Composed(tuple(stage.event for stage in stages)))
-    >>> units = buy_units(gate, problem, *stages)
+    >>> units = release_units(gate, problem, *stages)
     >>> bool(abs(units.center[0] - 50.0) < 0.5)
     True
     """
     columns = Columns.of(problem)
-    scale = _spreads(gate, columns, spread)
+    scale = _scales(gate, columns, scale_stage)
     center = _locations(gate, columns, _fractions(columns, problem), location)
     scale = np.where(np.isnan(scale), np.maximum(1.0, np.abs(center)), scale)
     scale = np.maximum(scale, np.abs(center) * RELATIVE_RESOLUTION)
@@ -149,32 +156,32 @@ def buy_units(gate: Gate, problem: Problem, spread: Stage, location: Stage) -> U
     return _assemble(columns, center, scale, problem)
 
 
-def fewest_records(problem: Problem, spread: Stage) -> int:
+def fewest_records(problem: Problem, scale_stage: Stage) -> int:
     """Count below which no search starts, so that columns are read in their raw units.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=8)
-    >>> spread, _ = units_stages(problem, total_mu=0.1)
-    >>> fewest_records(problem, spread)
+    >>> scale_stage, _ = units_stages(problem, total_mu=0.1)
+    >>> fewest_records(problem, scale_stage)
     3980
     """
-    noise_std = math.sqrt(len(Columns.of(problem).indices)) / spread.mu
+    noise_std = math.sqrt(len(Columns.of(problem).indices)) / scale_stage.mu
     # Half of the pairs, which are half of the records, must be seen.
-    return math.ceil(4.0 * SEEN * noise_std)
+    return math.ceil(4.0 * SIGNIFICANT * noise_std)
 
 
-def _spreads(gate: Gate, columns: Columns, stage: Stage) -> FloatArray:
+def _scales(gate: Gate, columns: Columns, stage: Stage) -> FloatArray:
     """Median of the non-zero pair differences per column; NaN where none can be told from zero."""
     below = _counter(gate, CountBelow(columns.indices, paired=True), stage)
     width = len(columns.indices)
     pairs = np.full(width, below(np.full(width, np.inf)).mean())
     zeros = below(np.zeros(width))
     differing = pairs - zeros
-    middle = bisect_quantiles(below, zeros + differing / 2.0, steps=SPREAD_STEPS, signed=False)
+    middle = bisect_quantiles(below, zeros + differing / 2.0, steps=SCALE_STEPS, signed=False)
     noise_std = math.sqrt(width) / stage.mu
-    return np.where(differing / 2.0 > SEEN * noise_std, middle, np.nan)
+    return np.where(differing / 2.0 > SIGNIFICANT * noise_std, middle, np.nan)
 
 
 def _fractions(columns: Columns, problem: Problem) -> FloatArray:
@@ -192,7 +199,7 @@ def _locations(gate: Gate, columns: Columns, fractions: FloatArray, stage: Stage
     valid = below(np.full(width, np.inf)).mean()
     found = bisect_quantiles(below, valid * fractions, steps=LOCATION_STEPS, signed=True)
     noise_std = math.sqrt(width) / stage.mu
-    seen = np.minimum(fractions, 1.0 - fractions) * valid > SEEN * noise_std
+    seen = np.minimum(fractions, 1.0 - fractions) * valid > SIGNIFICANT * noise_std
     return np.where(seen, found, 0.0)
 
 
@@ -204,7 +211,7 @@ def _counter(gate: Gate, query: CountBelow, stage: Stage) -> Callable[[FloatArra
 
 
 def _assemble(columns: Columns, center: FloatArray, scale: FloatArray, problem: Problem) -> Units:
-    """Give each measured column its place; the target's meaning is the loss's to say."""
+    """Put each measured column where it belongs; the target's meaning is the loss's to say."""
     d = columns.n_features
     target_center, target_scale = 0.0, 1.0
     if columns.target:

@@ -28,7 +28,7 @@ from tailguard.solvers.base import (
     require,
     usable_guarantee,
 )
-from tailguard.solvers.reach import check_reach, in_users_terms, set_of
+from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.reproduction import kept_promise
 from tailguard.solvers.smooth_stage import SmoothStage
 
@@ -150,7 +150,7 @@ class SampleAndAggregate:
         problem, stage = plan.problem, plan.stages[0]
         found = gate.ask(self._query_for(problem), None, event=stage.asked, stage=stage.name)
         weights = set_of(problem).project(found)
-        coef, intercept = in_users_terms(problem, weights)
+        coef, intercept = in_user_units(problem, weights)
         unknown = np.full(coef.shape, math.nan)
         return Solution(coef, intercept, plan, unknown, math.nan, weights[None, :])
 
@@ -194,4 +194,4 @@ class SampleAndAggregate:
             f"solver {self.name!r} must be given a loss of one score, and no exposure; got "
             f"{type(problem.loss).__name__}.",
         )
-        check_reach(problem, self.diameter or set_of(problem).diameter())
+        check_constraint(problem, self.diameter or set_of(problem).diameter())

@@ -1,4 +1,4 @@
-"""Noisy gradient descent in privately bought units: no bounds and no tuning asked of the user.
+"""Noisy gradient descent in privately released units: no bounds and no tuning asked of the user.
 
 A fifth of the budget buys a location and a scale per column. Descent then runs in those units with
 rows bounded by a public norm, slopes by a public clip and weights by a public ball; the step
@@ -25,7 +25,7 @@ from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
 from tailguard.solvers.descent import Schedule, descend, predicted_noise_std
 from tailguard.solvers.limits import choose_limits, typical_curvature
-from tailguard.solvers.private_units import buy_units, units_stages
+from tailguard.solvers.private_units import release_units, units_stages
 from tailguard.solvers.scale_facts import most_coordinates, too_few_records
 from tailguard.solvers.unit_rate import RATE_PURPOSE, RATE_SHARE, at_unit_rate, needs_rate
 
@@ -103,12 +103,12 @@ class ScaledGradientDescent:
             "units of its own; use solver='noisy-gradient-descent'.",
         )
         total_mu = usable_mu(guarantee, most_coordinates(problem, self.n_steps))
-        bought = [*units_stages(problem, total_mu * math.sqrt(self.units_share))]
+        unit_stages = [*units_stages(problem, total_mu * math.sqrt(self.units_share))]
         if needs_rate(problem):
-            bought.append(
+            unit_stages.append(
                 Stage("rate", RATE_PURPOSE, total_mu * math.sqrt(RATE_SHARE), 1, problem.size)
             )
-        left = math.sqrt(total_mu**2 - sum(stage.total_mu**2 for stage in bought))
+        left = math.sqrt(total_mu**2 - sum(stage.total_mu**2 for stage in unit_stages))
         limits = choose_limits(
             problem,
             left,
@@ -125,7 +125,7 @@ class ScaledGradientDescent:
             solver="scaled-gradient-descent",
             problem=problem,
             guarantee=guarantee,
-            stages=(*bought, descent),
+            stages=(*unit_stages, descent),
             settings={
                 "step_size": limits.step_size,
                 "row_limit": limits.row_limit,
@@ -134,13 +134,13 @@ class ScaledGradientDescent:
                 "iterate": self.iterate,
             },
             assumptions=ASSUMPTIONS,
-            warnings=too_few_records(problem, bought[0]),
+            warnings=too_few_records(problem, unit_stages[0]),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Buy units, descend, map back."""
         settings = plan.settings
-        units = buy_units(gate, plan.problem, plan.stage("spread"), plan.stage("location"))
+        units = release_units(gate, plan.problem, plan.stage("scale"), plan.stage("location"))
         query = MeanClippedGradient(
             plan.problem.scored,
             units,

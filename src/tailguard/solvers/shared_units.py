@@ -28,8 +28,8 @@ from tailguard.solvers.private_units import (
     LARGEST_SCALE,
     LOCATION_STEPS,
     RELATIVE_RESOLUTION,
-    SEEN,
-    SPREAD_STEPS,
+    SCALE_STEPS,
+    SIGNIFICANT,
 )
 
 __all__ = ["SharedUnits"]
@@ -47,8 +47,8 @@ class SharedUnits:
         The public facts.
     stated
         Centres and scales that the user states.
-    buys_scale, buys_target
-        What is bought: the scale of the features; spread and location of the target.
+    releases_scale, releases_target
+        What is released: the scale of the features; spread and location of the target.
 
     Examples
     --------
@@ -56,30 +56,30 @@ class SharedUnits:
     >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=1000)
     >>> stated = Units.raw(1000, intercept=False)
     >>> [stage.name for stage in SharedUnits(problem, stated, True, True).stages(0.1)]
-    ['feature scale', 'target spread', 'target location']
+    ['feature scale', 'target scale', 'target location']
     """
 
     problem: Problem
     stated: Units
-    buys_scale: bool
-    buys_target: bool
+    releases_scale: bool
+    releases_target: bool
 
     @property
-    def buys(self) -> bool:
-        """Whether anything is bought."""
-        return self.buys_scale or self.buys_target
+    def releases_any(self) -> bool:
+        """Whether anything is released."""
+        return self.releases_scale or self.releases_target
 
     def stages(self, total_mu: float) -> tuple[Stage, ...]:
         """Plan the searches at an equal share per release."""
-        spread, location = SPREAD_STEPS + 2, LOCATION_STEPS + 1
+        scale, location = SCALE_STEPS + 2, LOCATION_STEPS + 1
         wanted: list[tuple[str, str, Query, int]] = []
-        if self.buys_scale:
+        if self.releases_scale:
             words = "one private scale for all features"
-            wanted.append(("feature scale", words, self._cells, spread))
-        if self.buys_target:
-            words = "a private scale for the target"
-            wanted.append(("target spread", words, self._target(paired=True), spread))
-            words = "a private centre for the target"
+            wanted.append(("feature scale", words, self._cells, scale))
+        if self.releases_target:
+            words = "the scale of the target"
+            wanted.append(("target scale", words, self._target(paired=True), scale))
+            words = "the location of the target"
             wanted.append(("target location", words, self._target(), location))
         share = total_mu / math.sqrt(sum(times for *_, times in wanted) or 1)
         sizes = (self.problem.n_rows, self.problem.n_features)
@@ -93,7 +93,7 @@ class SharedUnits:
         """Say from public numbers alone that no scale can be expected to be seen."""
         smallest = min((stage.mu for stage in stages), default=math.inf)
         # Half of the pairs, which are half of the records, must be seen.
-        fewest = math.ceil(4.0 * SEEN / smallest)
+        fewest = math.ceil(4.0 * SIGNIFICANT / smallest)
         if self.problem.n_rows >= fewest:
             return ()
         return (
@@ -102,19 +102,19 @@ class SharedUnits:
             "near 1",
         )
 
-    def buy(self, gate: Gate, stages: tuple[Stage, ...]) -> Units:
+    def release(self, gate: Gate, stages: tuple[Stage, ...]) -> Units:
         """Run the searches that are among the stages, and complete the stated units."""
         planned = {stage.name: stage for stage in stages}
         units = self.stated
         if "feature scale" in planned:
-            scale = _spread(gate, self._cells, planned["feature scale"], 0.0)
+            scale = _scale(gate, self._cells, planned["feature scale"], 0.0)
             units = replace(units, scale=np.full(units.center.size, scale))
-        if "target spread" in planned:
+        if "target scale" in planned:
             center = self._location(gate, planned["target location"])
-            spread = _spread(gate, self._target(paired=True), planned["target spread"], center)
+            target_scale = _scale(gate, self._target(paired=True), planned["target scale"], center)
             if not self.problem.intercept:  # nothing would take up what is moved
-                center, spread = 0.0, max(spread, abs(center))
-            units = replace(units, target_center=center, target_scale=spread)
+                center, target_scale = 0.0, max(target_scale, abs(center))
+            units = replace(units, target_center=center, target_scale=target_scale)
         return units
 
     @property
@@ -131,7 +131,7 @@ class SharedUnits:
         count = _Counts(gate, self._target(), stage)
         valid = count(np.array([np.inf]))
         found = bisect_quantiles(count, valid * fraction, steps=LOCATION_STEPS, signed=True)
-        seen = min(fraction, 1.0 - fraction) * valid[0] > SEEN * count.noise_std
+        seen = min(fraction, 1.0 - fraction) * valid[0] > SIGNIFICANT * count.noise_std
         return float(found[0]) if seen else 0.0
 
 
@@ -151,7 +151,7 @@ class _Counts:
         return self.query.sensitivity(self.gate.n_rows, self.gate.n_features).ideal / self.stage.mu
 
 
-def _spread(gate: Gate, query: Query, stage: Stage, center: float) -> float:
+def _scale(gate: Gate, query: Query, stage: Stage, center: float) -> float:
     """Return the median of the pair differences that are not zero, within the range of floats.
 
     Where they cannot be told from zero the scale is 1, or that of the centre.
@@ -159,7 +159,7 @@ def _spread(gate: Gate, query: Query, stage: Stage, center: float) -> float:
     count = _Counts(gate, query, stage)
     pairs, zeros = count(np.array([np.inf])), count(np.array([0.0]))
     middle = (pairs + zeros) / 2.0
-    found = bisect_quantiles(count, middle, steps=SPREAD_STEPS, signed=False)[0]
-    seen = pairs[0] - middle[0] > SEEN * count.noise_std
+    found = bisect_quantiles(count, middle, steps=SCALE_STEPS, signed=False)[0]
+    seen = pairs[0] - middle[0] > SIGNIFICANT * count.noise_std
     scale = max(found if seen else max(1.0, abs(center)), abs(center) * RELATIVE_RESOLUTION)
     return float(np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE))

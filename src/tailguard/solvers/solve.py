@@ -66,7 +66,7 @@ def solve(
     solver: str | Solver = "auto",
     assumptions: tuple[str, ...] = (),
 ) -> Solved:
-    """Plan, set the whole planned spend aside, run, certify.
+    """Plan, reserve the whole planned spend, run, certify.
 
     ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's.
 

@@ -100,7 +100,7 @@ def choose_sparse_limits(
         slope, curvature = typical_slope(loss), typical_curvature(loss)
     require(
         0.0 < slope < math.inf and TINIEST < curvature < math.inf,
-        "solver 'hard-thresholding' needs a loss that bends near a standard normal residual; "
+        "solver 'hard-thresholding' needs a loss with curvature near a standard normal residual; "
         f"{loss} is too flat or too steep there.",
     )
     step_size = step_size or STEP / curvature

@@ -26,7 +26,7 @@ RATE_SHARE = 0.03
 RATE_PURPOSE = "the mean of the target, so that descent starts near it"
 """What the release is for, in plain words."""
 
-SEEN = 3.0  # a mean is told from zero when it exceeds this many noise standard deviations
+SIGNIFICANT = 3.0  # a mean is told from zero when it exceeds this many noise standard deviations
 LARGEST_RATE = 1.0
 
 
@@ -63,7 +63,7 @@ def at_unit_rate(gate: Gate, query: MeanClippedGradient, mu: float) -> MeanClipp
     """
     gradient = gate.ask(query, np.zeros(query.units.size), mu=mu, stage="rate")
     calibration = query.calibrate(gate.n_rows, gate.n_features, mu)
-    floor = SEEN * calibration.noise_std / gate.n_rows
+    floor = SIGNIFICANT * calibration.noise_std / gate.n_rows
     rate = float(np.clip(LARGEST_RATE - gradient[-1], min(floor, LARGEST_RATE), LARGEST_RATE))
     units = replace(query.units, target_scale=query.units.target_scale * rate)
     return replace(query, units=units, slope_limit=query.slope_limit / rate)

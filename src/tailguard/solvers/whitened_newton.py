@@ -23,19 +23,19 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.begin import begin, constant_alone, go_on_alone
-from tailguard.solvers.whitened.calibration import calibrate
 from tailguard.solvers.whitened.constant import (
-    CONSTANT_ALONE,
+    CONSTANT_ONLY,
     constant_plan,
     constant_solution,
     fit_constant,
 )
+from tailguard.solvers.whitened.debiasing import debias
+from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.looking import look_at_rows, prepare
+from tailguard.solvers.whitened.initialise import fit_constant_only, initialise, keep_constant_only
 from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
 from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
-from tailguard.solvers.whitened.purse import BEYOND_FLOATS, Purse
+from tailguard.solvers.whitened.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import Shares, stages_for
 from tailguard.solvers.whitened.stepping import step
@@ -46,8 +46,8 @@ __all__ = ["WhitenedNewton"]
 
 FloatArray = NDArray[np.float64]
 
-NO_SCALE = "the budget showed no scale: the fit is a constant"
-BEYOND = "released numbers went beyond the floats: the fit stays before them"
+NO_SCALE = "no scale could be told from noise: the fit is a constant"
+BEYOND = "released numbers overflowed: the fit is the last one before that"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,10 @@ class WhitenedNewton:
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
         logistic = target_units(problem) == "none"
-        require(logistic or not shares.even, "shares must have even=False but for a logistic loss.")
+        require(
+            logistic or not shares.balanced,
+            "shares must have balanced=False but for a logistic loss.",
+        )
         started = problem.intercept or problem.has_offset
         likelihood = target_units(problem) != "location-scale"
         require(
@@ -133,26 +136,28 @@ class WhitenedNewton:
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers."""
-        if CONSTANT_ALONE in plan.settings:
+        if CONSTANT_ONLY in plan.settings:
             return fit_constant(plan, gate)
-        problem, purse = plan.problem, Purse(plan, gate)
+        problem, session = plan.problem, BudgetSession(plan, gate)
         shares = self.shares_of(problem, plan.guarantee)
         units = Units.raw(problem.n_features, intercept=problem.intercept)
         try:
-            units, seen = find_units(purse, problem, spare_place=shares.spare_place)
-            hopeless = target_units(problem) == "location-scale" and not seen[problem.n_features]
-            if hopeless or not (problem.intercept or seen[: problem.n_features].any()):
+            units, detected = find_units(session, problem, location_reserve=shares.location_reserve)
+            hopeless = (
+                target_units(problem) == "location-scale" and not detected[problem.n_features]
+            )
+            if hopeless or not (problem.intercept or detected[: problem.n_features].any()):
                 return constant_solution(plan, units.target_center, NO_SCALE)
-            fit = begin(purse, problem, shares, units, seen)
+            fit = initialise(session, problem, shares, units, detected)
         except BEYOND_FLOATS:
-            # Of billions of records that are nearly all void a second look at sizes would ask for
-            # less than a lattice carries; nothing else is known to lead here.
+            # Of billions of records that are nearly all void a second release of sizes would ask
+            # for less than a lattice carries; nothing else is known to lead here.
             return constant_solution(plan, units.target_center, BEYOND)
         try:
             if not _rounds(fit):
-                constant_alone(fit)
+                fit_constant_only(fit)
             else:
-                calibrate(fit)
+                debias(fit)
         except BEYOND_FLOATS:
             fit.notes.append(BEYOND)
         return _solution(fit, plan)
@@ -160,15 +165,15 @@ class WhitenedNewton:
 
 def _rounds(fit: Fit) -> bool:
     """Take the planned rounds; stop early only where released histograms show nothing."""
-    if not fit.curved and not look_at_rows(fit) and not go_on_alone(fit):
+    if not fit.curved and not release_row_norms(fit) and not keep_constant_only(fit):
         return False
     last = len(fit.shares.rounds) - 1
     for phase, count in enumerate(fit.shares.rounds):
-        if not prepare(fit, phase):
+        if not start_phase(fit, phase):
             return False
         for number in range(count):  # those of the last phase share what skipped stages left
             step(fit, sharing=count - number if phase == last else 0)
-    fit.settle()
+    fit.average_iterates()
     return True
 
 
@@ -192,7 +197,7 @@ def _solution(fit: Fit, plan: Plan) -> Solution:
         plan=plan,
         coef_noise_std=noise_std[: coef.size],
         intercept_noise_std=float(noise_std[-1]) if own else 0.0,
-        trace=np.array([a.weights for a in fit.arrivals]).reshape(-1, fit.problem.size),
+        trace=np.array([a.weights for a in fit.iterates]).reshape(-1, fit.problem.size),
         coef_std=std[: coef.size],
         intercept_std=float(std[-1]) if own else 0.0,
         notes=tuple(fit.notes),

@@ -1,9 +1,9 @@
 """A mechanism that adds half the noise that its calibration states."""
 
-from tailguard.noise.mechanisms import Gaussian
+from tailguard.noise.mechanisms import GaussianMechanism
 
 
-class HalvedNoise(Gaussian):
+class HalvedNoise(GaussianMechanism):
     """Draws correctly, then halves the noise."""
 
     def release(self, lattice, calibration, source):

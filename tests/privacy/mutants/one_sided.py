@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from tailguard.queries.score_ladder import ScoreLadder
+from tailguard.queries.clipped_scores import ClippedScores
 
 
-class OneSidedLadder(ScoreLadder):
+class OneSidedLadder(ClippedScores):
     """Takes sums of magnitudes for one-sided: but rows have two sides where slopes have one."""
 
     def sensitivity(self, n_rows, n_features):

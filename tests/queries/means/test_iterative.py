@@ -16,7 +16,7 @@ from tailguard.queries.means.iterative import (
     IterativeMean,
     centre_of,
     group_edges,
-    walked_centre,
+    updated_centre,
 )
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
@@ -32,19 +32,19 @@ def answer(query, X, y=None, state=None, mu=1e3):
 
 def test_the_walk_of_the_card():
     points = np.arange(10.0)[:, None]
-    assert walked_centre(points, np.array([4.5])).tolist() == [4.5]
-    ahead = walked_centre(points, np.array([-5.0]), n_steps=1)
+    assert updated_centre(points, np.array([4.5])).tolist() == [4.5]
+    ahead = updated_centre(points, np.array([-5.0]), n_steps=1)
     assert ahead.tolist() == [-5.0 + 0.25 * 6.0]
 
 
 def test_a_step_goes_a_quarter_of_the_way():
     points = np.full((20, 3), 2.0)
     for n_steps in (1, 5, 20):
-        found = walked_centre(points, np.zeros(3), n_steps=n_steps)
+        found = updated_centre(points, np.zeros(3), n_steps=n_steps)
         assert np.linalg.norm(points[0] - found) == pytest.approx(
             0.75**n_steps * np.linalg.norm(points[0]), rel=1e-9
         )
-    assert walked_centre(points, points[0]).tolist() == [2.0, 2.0, 2.0]
+    assert updated_centre(points, points[0]).tolist() == [2.0, 2.0, 2.0]
 
 
 @pytest.mark.parametrize("centre", CENTRES)

@@ -9,13 +9,13 @@ from support.sources import QuietSource
 from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.privacy.events import Gaussian
-from tailguard.queries.score_ladder import ScoreLadder
+from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.rows.arrays import make_rows
 
-N_ROWS, ROW_LIMIT, CAP, MU = 40, 2.0, 4.0, 1.0
+N_ROWS, ROW_LIMIT, ROW_CAP, MU = 40, 2.0, 4.0, 1.0
 WEIGHTS = np.array([0.4, -1.3, 0.2])
 ROWS = [(0.0, 0.0), (9.0, 0.0), (-9.0, 0.0), (1e300, -1e300), (np.inf, 1.0), (np.nan, 1.0)]
 ROWS += [(1.0, 40.0), (1e-300, 3.0), (130.0, 40.0 + 0.2 / 1.3)]  # the last has a score of zero
@@ -45,13 +45,13 @@ def view_of(loss):
 
 
 def test_a_score_moves_by_the_row_limit_times_twice_one_half_and_no_less_is_stated():
-    moved = furthest(ScoreLadder(view_of(BalancedLogistic()), ROW_LIMIT, (0.5,)))
+    moved = furthest(ClippedScores(view_of(BalancedLogistic()), ROW_LIMIT, (0.5,)))
     stated = 2.0 * ROW_LIMIT * 0.5 / N_ROWS
     assert 0.9 * stated < moved <= stated * ROUNDING
 
 
 def test_a_curvature_moves_within_what_is_stated():
-    weighting = Weighting(kind="curvature", slope_limit=0.5, reach=0.5, bound=0.25)
-    query = SecondMoments(view_of(ExpectedBalancedSlope()), ROW_LIMIT, CAP, weighting)
+    weighting = Weighting(kind="curvature", slope_limit=0.5, half_step=0.5, bound=0.25)
+    query = SecondMoments(view_of(ExpectedBalancedSlope()), ROW_LIMIT, ROW_CAP, weighting)
     stated = query.sensitivity(N_ROWS, 2).ideal / N_ROWS
     assert 0.5 * stated < furthest(query) <= stated * ROUNDING

@@ -7,8 +7,8 @@ import tailguard as tg
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.fit import STILL_FAR, Arrival, Fit
-from tailguard.solvers.whitened.leaning import LEANS, Leaning
+from tailguard.solvers.whitened.fit import BURN_IN, Fit, NewtonIterate
+from tailguard.solvers.whitened.residual_direction import PRIOR_LENGTH, ResidualDirection
 from tailguard.solvers.whitened.stages import Shares
 
 OPTIMUM = np.array([0.8, -0.6, 0.5])
@@ -26,61 +26,67 @@ def fit_of(width=3, *, intercept=False):
 
 def rounds(count, noise_std, *, kept=(1.0, 1.0, 1.0), part=0.5, seed=0):
     """Arrivals of steps that go ``kept`` of the way to the optimum, each gone in part."""
-    rng, start, arrivals = np.random.default_rng(seed), np.zeros(3), []
+    rng, start, iterates = np.random.default_rng(seed), np.zeros(3), []
     for _ in range(count):
         end = start + np.array(kept) * (OPTIMUM - start) + noise_std * rng.standard_normal(3)
-        arrivals.append(Arrival(start, end, noise_std, 1_000))
+        iterates.append(NewtonIterate(start, end, noise_std, 1_000))
         start = start + part * (end - start)
-    return arrivals
+    return iterates
 
 
-def settled(arrivals):
+def settled(iterates):
     fit = fit_of()
-    fit.arrivals = arrivals
-    fit.settle()
+    fit.iterates = iterates
+    fit.average_iterates()
     return fit
 
 
 def test_a_leaning_without_noise_is_split_into_what_lies_along_a_basis_and_beside_it():
-    leaning = Leaning(MEAN, 0.0)
-    np.testing.assert_allclose(leaning.along(BASIS), np.abs(BASIS.T @ MEAN))
-    beside = leaning.beside(BASIS)
+    residual_direction = ResidualDirection(MEAN, 0.0)
+    np.testing.assert_allclose(residual_direction.along(BASIS), np.abs(BASIS.T @ MEAN))
+    beside = residual_direction.outside(BASIS)
     np.testing.assert_allclose(BASIS.T @ beside, 0.0, atol=1e-15)
-    assert (leaning.along(BASIS) ** 2).sum() + beside @ beside == pytest.approx(MEAN @ MEAN)
-    assert leaning.expected_beside(BASIS) == pytest.approx(np.linalg.norm(beside))
+    assert (residual_direction.along(BASIS) ** 2).sum() + beside @ beside == pytest.approx(
+        MEAN @ MEAN
+    )
+    assert residual_direction.expected_outside(BASIS) == pytest.approx(np.linalg.norm(beside))
 
 
 def test_noise_is_taken_off_the_length_along_a_direction():
     rng, noise_std = np.random.default_rng(1), 0.05
     seen = [
-        Leaning(MEAN + noise_std * rng.standard_normal(4), noise_std).along(BASIS) ** 2
+        ResidualDirection(MEAN + noise_std * rng.standard_normal(4), noise_std).along(BASIS) ** 2
         for _ in range(2_000)
     ]
     np.testing.assert_allclose(np.mean(seen, axis=0), (BASIS.T @ MEAN) ** 2, atol=5e-3)
-    assert (Leaning(0.9 * noise_std * np.eye(4)[0], noise_std).along(np.eye(4)) == 0.0).all()
+    assert (
+        ResidualDirection(0.9 * noise_std * np.eye(4)[0], noise_std).along(np.eye(4)) == 0.0
+    ).all()
 
 
 @pytest.mark.parametrize("noise_std", [0.01, 0.05, 0.2, 5.0])
 def test_the_expected_length_beside_is_right_on_average_over_leanings(noise_std):
     """Leanings as they are expected before any is seen: the rule of Bayes keeps their length."""
     rng = np.random.default_rng(2)
-    truth = LEANS / 2.0 * rng.standard_normal((20_000, 4))
+    truth = PRIOR_LENGTH / 2.0 * rng.standard_normal((20_000, 4))
     seen = truth + noise_std * rng.standard_normal(truth.shape)
-    expected = [Leaning(one, noise_std).expected_beside(NOWHERE) ** 2 for one in seen]
-    assert np.mean(expected) == pytest.approx(LEANS**2, rel=0.03)
+    expected = [ResidualDirection(one, noise_std).expected_outside(NOWHERE) ** 2 for one in seen]
+    assert np.mean(expected) == pytest.approx(PRIOR_LENGTH**2, rel=0.03)
 
 
 def test_noise_far_above_any_leaning_leaves_what_was_expected_before():
-    leaning = Leaning(np.array([500.0, 0.0, -300.0, 0.0]), 1e6)
-    assert leaning.expected_beside(NOWHERE) == pytest.approx(LEANS, rel=1e-3)
+    residual_direction = ResidualDirection(np.array([500.0, 0.0, -300.0, 0.0]), 1e6)
+    assert residual_direction.expected_outside(NOWHERE) == pytest.approx(PRIOR_LENGTH, rel=1e-3)
 
 
 @pytest.mark.parametrize(("length", "width"), [(0.0, 2), (0.1, 2), (0.5, 3)])
 def test_a_leaning_that_is_seen_becomes_a_direction_of_its_own(length, width):
     fit = fit_of(4, intercept=True)
     fit.weights = np.array([0.5, 0.0, 0.0, 0.2])
-    fit.leaning = Leaning(np.array([0.3, 0.8 * length, 0.6 * length, 1.0]), 0.1)
-    basis = fit.calibration_basis()
+    fit.residual_direction = ResidualDirection(
+        np.array([0.3, 0.8 * length, 0.6 * length, 1.0]), 0.1
+    )
+    basis = fit.debiasing_basis()
     assert basis.shape == (4, width)
     np.testing.assert_allclose(basis.T @ basis, np.eye(width), atol=1e-12)
     for inside in ([0.0, 0.0, 0.0, 1.0], fit.weights):
@@ -108,27 +114,29 @@ def test_the_average_is_as_noisy_as_it_says_and_as_its_rounds_allow():
 def test_noisy_rounds_and_those_that_went_far_count_less():
     """Arrivals weigh by the inverse of their noise and of a share of their way, both squared."""
     good, bad = OPTIMUM, OPTIMUM + np.array([0.0, 0.0, 0.3])
-    noisy = settled([Arrival(good, good, 0.02, 1_000), Arrival(good, bad, 0.2, 1_000)])
+    noisy = settled([NewtonIterate(good, good, 0.02, 1_000), NewtonIterate(good, bad, 0.2, 1_000)])
     np.testing.assert_allclose(noisy.weights, good, atol=0.01)
     assert noisy.noise_std < 0.0201
     start = OPTIMUM + np.array([2.0, 0.0, 0.0])
-    lagging = settled([Arrival(start, bad, 0.02, 1_000), Arrival(good, good, 0.02, 1_000)])
+    lagging = settled(
+        [NewtonIterate(start, bad, 0.02, 1_000), NewtonIterate(good, good, 0.02, 1_000)]
+    )
     np.testing.assert_allclose(lagging.weights, good, atol=0.01)
 
 
 def test_the_first_third_of_the_rounds_does_not_count():
-    arrivals = rounds(24, 0.05)
-    before = settled(arrivals).weights
-    n_far = int(STILL_FAR * 24)
-    lost = Arrival(np.full(3, 40.0), np.full(3, 90.0), 0.05, 1_000)
-    assert (settled([lost] * n_far + arrivals[n_far:]).weights == before).all()
-    assert (settled([lost] * (n_far + 1) + arrivals[n_far + 1 :]).weights != before).any()
+    iterates = rounds(24, 0.05)
+    before = settled(iterates).weights
+    n_far = int(BURN_IN * 24)
+    lost = NewtonIterate(np.full(3, 40.0), np.full(3, 90.0), 0.05, 1_000)
+    assert (settled([lost] * n_far + iterates[n_far:]).weights == before).all()
+    assert (settled([lost] * (n_far + 1) + iterates[n_far + 1 :]).weights != before).any()
 
 
 def test_rounds_of_a_sample_count_until_one_has_read_all_records():
     far, near = np.array([2.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.5])
-    of_sample = [Arrival(far, far, 0.2, 100)] * 5
-    of_all = Arrival(near, near, 0.2, 1_000)
+    of_sample = [NewtonIterate(far, far, 0.2, 100)] * 5
+    of_all = NewtonIterate(near, near, 0.2, 1_000)
     np.testing.assert_allclose(settled(of_sample).weights, far, rtol=0.05)
     together, alone = settled([*of_sample, of_all]), settled([of_all])
     np.testing.assert_array_equal(together.weights, alone.weights)
@@ -138,6 +146,6 @@ def test_rounds_of_a_sample_count_until_one_has_read_all_records():
 def test_noise_far_above_the_signal_leaves_the_constant():
     fit = fit_of(4, intercept=True)
     start, end = np.array([0.0, 0.0, 0.0, 0.5]), np.array([0.3, -0.2, 0.1, 0.9])
-    fit.arrivals = [Arrival(start, end, 1.0, 1_000)]
-    fit.settle()
+    fit.iterates = [NewtonIterate(start, end, 1.0, 1_000)]
+    fit.average_iterates()
     np.testing.assert_allclose(fit.weights, start, atol=1e-15)

@@ -51,10 +51,10 @@ def test_cleaned_eigenvalues_are_what_the_truth_has_in_the_released_directions()
 @pytest.mark.parametrize(("rest", "alone", "most"), [(0.0, 2.0, 25.0), (1.0, 100.0, 60.0)])
 def test_effective_width_counts_only_what_stands_out_of_noise(rest, alone, most):
     truth = np.diag([90.0, 60.0, *np.full(98, rest)])
-    assert whiten(truth, 0.0).effective == pytest.approx(alone)
+    assert whiten(truth, 0.0).effective_dim == pytest.approx(alone)
     for seed in range(3):
         noisy = truth + symmetric_noise(100, seed)
-        assert 2.0 < whiten(noisy, noise_level(1.0, 100)).effective < most
+        assert 2.0 < whiten(noisy, noise_level(1.0, 100)).effective_dim < most
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -106,7 +106,7 @@ def test_the_stretch_is_what_a_whitening_of_small_noise_does_to_variances(level)
         noisy = truth + level / noise_level(1.0, 100) * symmetric_noise(100, seed)
         whitened = whiten(noisy, level)
         inverse = np.linalg.inv(whitened.matrix.T @ truth @ whitened.matrix)
-        done.append([np.trace(inverse @ inverse) / 100, whitened.stretch(level).mean()])
+        done.append([np.trace(inverse @ inverse) / 100, whitened.variance_inflation(level).mean()])
     found, told = np.mean(done, axis=0)
     assert found > 1.005
     assert told == pytest.approx(found, abs=0.02)
@@ -114,8 +114,8 @@ def test_the_stretch_is_what_a_whitening_of_small_noise_does_to_variances(level)
 
 def test_without_noise_nothing_is_stretched_and_with_much_no_more_than_a_limit():
     moments = np.diag([9.0, 1.0, 0.1])
-    np.testing.assert_array_equal(whiten(moments, 0.0).stretch(0.0), 1.0)
-    much = whiten(moments, 50.0).stretch(50.0)
+    np.testing.assert_array_equal(whiten(moments, 0.0).variance_inflation(0.0), 1.0)
+    much = whiten(moments, 50.0).variance_inflation(50.0)
     assert np.isfinite(much).all()
     assert 1.0 <= much.min() <= much.max() < 9.0
 

@@ -6,15 +6,15 @@ import pytest
 import tailguard as tg
 from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.shares import (
-    CORRECTED,
-    FAINT,
-    FAINT_CURVATURE,
-    FEW,
-    FEWEST,
-    LARGEST_CALIBRATION,
-    LEAST_AGAIN,
-    SOME,
+    DEBIASING_FACTOR,
+    FEWER_HISTOGRAMS_BELOW,
+    LARGEST_DEBIASING,
+    LEAST_RETRY,
+    NO_VARIANCE_BELOW,
+    ONE_HISTOGRAM_BELOW,
     SQUARED,
+    WHITENING_ONLY_BELOW,
+    WHITENING_ONLY_BELOW_OF_LIKELIHOOD,
     shares_for,
 )
 from tailguard.solvers.whitened.stages import stages_for
@@ -57,71 +57,77 @@ def test_stages_spend_exactly_the_budget_and_rounds_a_sixth_of_it(
 @every_loss
 def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     bends = name in ("logistic", "poisson")
-    border = (FAINT_CURVATURE if bends else FAINT) * (N_FEATURES + 2) ** 1.5
+    border = (WHITENING_ONLY_BELOW_OF_LIKELIHOOD if bends else WHITENING_ONLY_BELOW) * (
+        N_FEATURES + 2
+    ) ** 1.5
     shares, faint = plan(name, 0.99 * border)
-    dropped = {"curvature", "leaning", "calibration", "calibration curvature", "variance"}
+    dropped = {"curvature", "residual direction", "debiasing", "debiasing curvature", "variance"}
     assert not dropped & faint.keys()
-    assert shares.bend == ()
-    assert "moments" in faint
+    assert shares.curvature_phases == ()
+    assert "second moments" in faint
     _, above = plan(name, 1.01 * border)
     assert "variance" in above
     assert ("curvature" in above) == (name != "huber")
-    assert ("leaning" in above) == (name == "squared")
-    assert ("calibration" in above) == (name in ("squared", "poisson"))
+    assert ("residual direction" in above) == (name == "squared")
+    assert ("debiasing" in above) == (name in ("squared", "poisson"))
 
 
 @every_loss
 def test_units_get_less_of_a_larger_budget(name):
     found = [plan(name, budget)[0] for budget in (200.0, 2e3, 2e4, 2e5, 2e6)]
-    for stage in ("size", "place", "target"):
+    for stage in ("size", "location", "target"):
         assert (np.diff([getattr(shares, stage) for shares in found]) <= 0.0).all()
     # With the least one sizes leave no room for more.
-    assert (np.diff([shares.again for shares in found[1:]]) <= 0.0).all()
-    assert found[-1].again == LEAST_AGAIN
+    assert (np.diff([shares.size_retry for shares in found[1:]]) <= 0.0).all()
+    assert found[-1].size_retry == LEAST_RETRY
 
 
 @pytest.mark.parametrize(("budget", "spare"), [(100.0, False), (1e3, True), (1e6, False)])
 def test_places_get_what_sizes_leave_where_it_does_and_is_worth_it(budget, spare):
     shares, _ = plan("squared", budget)
-    assert (shares.spare_place > 0.0) == spare
-    assert shares.spare_place <= shares.again
+    assert (shares.location_reserve > 0.0) == spare
+    assert shares.location_reserve <= shares.size_retry
 
 
 def test_nothing_is_placed_without_an_intercept_and_classes_have_no_units():
-    assert not {"place", "fine place", "spread"} & plan("squared", 5e4, intercept=False)[1].keys()
-    assert {"target size", "size"} <= plan("squared", 5e4, intercept=False)[1].keys()
+    assert (
+        not {"location", "fine location", "scale"} & plan("squared", 5e4, intercept=False)[1].keys()
+    )
+    assert {"target typical size", "typical size"} <= plan("squared", 5e4, intercept=False)[
+        1
+    ].keys()
     assert not any(stage.startswith("target") for stage in plan("logistic", 5e4)[1])
-    assert [s for s in plan("poisson", 5e4)[1] if s.startswith("target")] == ["target size"]
+    assert [s for s in plan("poisson", 5e4)[1] if s.startswith("target")] == ["target typical size"]
 
 
 def corrected(n_features, budget=1e5, *, loss=LOSSES["squared"], n_rows=10_000, robust=False):
     """What correcting gets of the budget, and what is left to the rounds."""
     problem = Problem(loss, n_rows, n_features, intercept=True)
     shares = shares_for(problem, budget / n_rows, robust=robust)
-    return shares.calibration, shares.rest(problem)
+    return shares.debiasing, shares.rest(problem)
 
 
 @pytest.mark.parametrize("n_features", [14, 17, 60, 100])
 @pytest.mark.parametrize("n_rows", [10_000, 1_000_000])
 def test_correcting_gets_a_share_over_the_number_of_columns(n_features, n_rows):
     share, _ = corrected(n_features, n_rows=n_rows)
-    assert share == pytest.approx(max(CORRECTED / (n_features + 1), SQUARED.calibration))
+    assert share == pytest.approx(max(DEBIASING_FACTOR / (n_features + 1), SQUARED.debiasing))
 
 
 @pytest.mark.parametrize("budget", [1e3, 1e4, 1e6])
 def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
     shares, left = np.transpose([corrected(n_features, budget) for n_features in range(1, 16)])
     assert (np.diff(shares) <= 0.0).all()
-    assert shares[0] > 1.5 * SQUARED.calibration
-    assert shares[0] <= LARGEST_CALIBRATION
-    assert (shares >= SQUARED.calibration).all()
+    assert shares[0] > 1.5 * SQUARED.debiasing
+    assert shares[0] <= LARGEST_DEBIASING
+    assert (shares >= SQUARED.debiasing).all()
     assert (left > 0.25).all()
 
 
 def test_correcting_few_columns_gets_more_from_a_budget_on():
-    budgets = 0.999 * FEW, 1.001 * FEW, 1.001 * SOME
+    budgets = 0.999 * NO_VARIANCE_BELOW, 1.001 * NO_VARIANCE_BELOW, 1.001 * FEWER_HISTOGRAMS_BELOW
     below, above, far_above = (corrected(3, budget)[0] for budget in budgets)
-    assert below == SQUARED.calibration < above
+    assert below == SQUARED.debiasing < above
     assert far_above > 1.1 * below
 
 
@@ -130,19 +136,28 @@ def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies
     for loss in (LOSSES["huber"], tg.losses.Quantile(0.8)):
         assert corrected(3, loss=loss)[0] == 0.0
     few, many = (corrected(n_features, loss=LOSSES["poisson"])[0] for n_features in (3, 100))
-    assert 0.0 < few == many < SQUARED.calibration
+    assert 0.0 < few == many < SQUARED.debiasing
 
 
 def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share():
-    budgets = 0.99 * FEWEST, 1.01 * FEWEST, 0.99 * FEW, 1.01 * FEW, 0.99 * SOME, 1.01 * SOME
+    budgets = (
+        0.99 * ONE_HISTOGRAM_BELOW,
+        1.01 * ONE_HISTOGRAM_BELOW,
+        0.99 * NO_VARIANCE_BELOW,
+        1.01 * NO_VARIANCE_BELOW,
+        0.99 * FEWER_HISTOGRAMS_BELOW,
+        1.01 * FEWER_HISTOGRAMS_BELOW,
+    )
     found = [plan("squared", budget, n_features=2)[0] for budget in budgets]
-    assert [shares.look for shares in found] == [(0,)] + 4 * [(0, 2)] + [(0, 2, 3)]
+    assert [shares.diagnostic_phases for shares in found] == [(0,)] + 4 * [(0, 2)] + [(0, 2, 3)]
     assert [shares.variance > 0.0 for shares in found] == 3 * [False] + 3 * [True]
-    assert all(shares.curvature == 0.0 and shares.bend == () for shares in found[:-1])
-    each = [shares.slopes / len(shares.look) for shares in found]
+    assert all(shares.curvature == 0.0 and shares.curvature_phases == () for shares in found[:-1])
+    each = [shares.slopes / len(shares.diagnostic_phases) for shares in found]
     assert each[0] > each[1] == each[-2] > 3.0 * each[-1]
-    assert plan("squared", 0.99 * FEW, n_features=N_FEATURES)[0].look == (0,)
-    bounded = [plan("huber", budget, n_features=2)[0].look for budget in budgets]
+    assert plan("squared", 0.99 * NO_VARIANCE_BELOW, n_features=N_FEATURES)[
+        0
+    ].diagnostic_phases == (0,)
+    bounded = [plan("huber", budget, n_features=2)[0].diagnostic_phases for budget in budgets]
     assert bounded == 3 * [(0,)] + 3 * [(0, 1, 2, 3)]
 
 
@@ -150,9 +165,14 @@ def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share
 def test_a_likelihood_with_few_records_looks_once_and_more_clearly(loss):
     """A histogram needs a share of its own to be seen; what bends is left out."""
     few, many = (shares_for(Problem(loss, n, 2, intercept=True), mu=0.1) for n in (2_900, 3_100))
-    assert (few.look, few.bend, few.curvature, few.variance) == ((0,), (), 0.0, 0.0)
-    assert len(many.look) > 1
-    assert few.lengths > 2.0 * many.lengths
+    assert (few.diagnostic_phases, few.curvature_phases, few.curvature, few.variance) == (
+        (0,),
+        (),
+        0.0,
+        0.0,
+    )
+    assert len(many.diagnostic_phases) > 1
+    assert few.whitened_row_norms > 2.0 * many.whitened_row_norms
 
 
 def test_more_rounds_are_taken_where_noise_hides_directions_but_not_of_likelihoods():

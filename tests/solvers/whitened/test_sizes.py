@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from tailguard.solvers.whitened.group import Found
-from tailguard.solvers.whitened.law import standing_out
+from tailguard.solvers.whitened.column_queries import ColumnScales
+from tailguard.solvers.whitened.noisy_distribution import detection_threshold
 from tailguard.solvers.whitened.sizes import (
-    CENTRED,
-    COMMON,
+    COMMON_OCTAVES,
+    DIFFERENCE_OVER_SIZE,
     FALSE_ONES,
     ONES,
-    RARER,
     SIZE_BINS,
-    find_spreads,
+    UNCOMMON_FACTOR,
+    find_scales,
     read_sizes,
 )
 
@@ -23,19 +23,19 @@ def seen_at(octave, height):
     """Whether a column is seen whose records stand out by ``height`` in one bin, there."""
     counts = np.zeros((1, SIZE_BINS.count))
     counts[0, ONES + octave] = height * NOISE
-    return bool(read_sizes(counts, np.array([NOISE]), N_ROWS).seen[0])
+    return bool(read_sizes(counts, np.array([NOISE]), N_ROWS).detected[0])
 
 
-@pytest.mark.parametrize("octave", [0, 10, -10, int(COMMON) - 1, 1 - int(COMMON)])
+@pytest.mark.parametrize("octave", [0, 10, -10, int(COMMON_OCTAVES) - 1, 1 - int(COMMON_OCTAVES)])
 def test_a_unit_that_is_common_needs_to_stand_out_as_any_window_does(octave):
-    least = standing_out(1)
+    least = detection_threshold(1)
     assert seen_at(octave, 1.01 * least)
     assert not seen_at(octave, 0.99 * least)
 
 
-@pytest.mark.parametrize("octave", [int(COMMON), 100, -int(COMMON) - 1, -100])
+@pytest.mark.parametrize("octave", [int(COMMON_OCTAVES), 100, -int(COMMON_OCTAVES) - 1, -100])
 def test_a_unit_that_is_far_from_one_needs_to_stand_out_more(octave):
-    least, least_far = standing_out(1), standing_out(RARER)
+    least, least_far = detection_threshold(1), detection_threshold(UNCOMMON_FACTOR)
     assert not seen_at(octave, 1.01 * least)
     assert not seen_at(octave, 0.99 * least_far)
     assert seen_at(octave, 1.01 * least_far)
@@ -68,21 +68,21 @@ class ToldPairs:
 def test_pairs_are_believed_only_where_they_are_likely_for_a_column_of_that_size(
     octave, believed, size
 ):
-    found = Found.nothing(1)
+    found = ColumnScales.unknown(1)
     found.scale[:] = size
     counts = np.zeros((1, SIZE_BINS.count))
     counts[0, SIZE_BINS.index(1.5 * size) + octave] = N_ROWS / 2.0
-    find_spreads(ToldPairs(counts), found)
+    find_scales(ToldPairs(counts), found)
     expected = 1.5 * size * 2.0**octave if believed else size
     assert found.scale[0] == pytest.approx(expected, rel=0.01)
 
 
 def test_pairs_of_a_column_far_from_zero_are_measured_by_its_centre():
-    found = Found.nothing(1)
+    found = ColumnScales.unknown(1)
     found.scale[:], found.center[:] = 1e-3, -1e3
     counts = np.zeros((1, SIZE_BINS.count))
     counts[0, SIZE_BINS.index(100.0)] = N_ROWS / 2.0
-    find_spreads(ToldPairs(counts), found)
+    find_scales(ToldPairs(counts), found)
     assert 64.0 <= found.scale[0] <= 128.0
 
 
@@ -99,7 +99,7 @@ def test_noise_is_taken_for_ones_as_rarely_as_is_said(n_fits, n_columns):
     counts, noise = with_zeros(rng, n_fits, n_columns), np.full(n_columns, NOISE)
     # No window but the ones may stand out, so that only these can be seen.
     counts[:, :, 1:ONES] = counts[:, :, ONES + 1 :] = 0.0
-    found = np.mean([read_sizes(fit, noise, N_ROWS).seen.any() for fit in counts])
+    found = np.mean([read_sizes(fit, noise, N_ROWS).detected.any() for fit in counts])
     assert 0.1 * FALSE_ONES < found < 2.5 * FALSE_ONES
 
 
@@ -108,16 +108,17 @@ def test_ones_that_stand_out_of_noise_make_an_indicator():
     rng = np.random.default_rng(1)
     counts = with_zeros(rng, 400, 1)
     ones = 4.0 * NOISE
-    assert standing_out(1, FALSE_ONES, windows=1.0) + 1.0 < 4.0 < standing_out(1)
+    assert detection_threshold(1, FALSE_ONES, windows=1.0) + 1.0 < 4.0 < detection_threshold(1)
     counts[:, :, 0] -= ones
     counts[:, :, ONES] += ones
-    found = [read_sizes(fit, np.array([NOISE]), N_ROWS).seen[0] for fit in counts]
+    found = [read_sizes(fit, np.array([NOISE]), N_ROWS).detected[0] for fit in counts]
     assert np.mean(found) > 0.7
 
 
 @pytest.mark.parametrize("size", [1.0, 2.0**20])
 @pytest.mark.parametrize(("share", "columns", "expected"), [
-    (0.36, 16, 0.6), (0.36, 1, 1.0), (0.04, 16, 0.5), (0.04, 256, 0.25), (0.9, 16, CENTRED),
+    (0.36, 16, 0.6), (0.36, 1, 1.0), (0.04, 16, 0.5), (0.04, 256, 0.25),
+    (0.9, 16, DIFFERENCE_OVER_SIZE),
 ])  # fmt: skip
 def test_a_column_that_is_mostly_zero_is_scaled_by_how_many_of_its_records_are_not(
     size, share, columns, expected

@@ -7,7 +7,7 @@ import tailguard as tg
 from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import (
-    COMING_NEAR,
+    EARLY_ROUNDS_SHARE,
     Shares,
     rounds_of,
     stages_before,
@@ -25,7 +25,7 @@ def rounds_in(shares, total_mu=0.7):
 
 @every_grouping
 def test_all_stages_together_spend_the_total_and_rounds_what_is_left(rounds):
-    shares = Shares(rounds=rounds, leaning=0.04)
+    shares = Shares(rounds=rounds, residual_direction=0.04)
     spent = sum(stage.total_mu**2 for stage in stages_for(PROBLEM, shares, 0.7))
     assert spent == pytest.approx(0.7**2)
     before = sum(stage.total_mu**2 for stage in stages_before(PROBLEM, shares, 0.7))
@@ -48,7 +48,7 @@ def test_rounds_of_a_sample_get_a_tenth_of_that():
     plain = rounds_in(Shares(rounds=(4, 4, 8, 6)))
     sampled = rounds_in(shares)
     ratios = np.array([a.mu**2 / b.mu**2 for a, b in zip(sampled, plain, strict=True)])
-    np.testing.assert_allclose(ratios[:3] / ratios[3], COMING_NEAR)
+    np.testing.assert_allclose(ratios[:3] / ratios[3], EARLY_ROUNDS_SHARE)
 
 
 @pytest.mark.parametrize(("loss", "most"), [
@@ -65,10 +65,14 @@ def test_a_larger_budget_takes_more_rounds_of_less_each_up_to_a_limit(loss, most
 
 
 def test_the_leaning_is_one_release_of_one_row():
-    (stage,) = [s for s in stages_before(PROBLEM, Shares(leaning=0.04), 0.5) if s.name == "leaning"]
+    (stage,) = [
+        s
+        for s in stages_before(PROBLEM, Shares(residual_direction=0.04), 0.5)
+        if s.name == "residual direction"
+    ]
     assert (stage.times, stage.size) == (1, PROBLEM.size)
     assert stage.mu**2 == pytest.approx(0.04 * 0.25)
-    assert "leaning" not in {s.name for s in stages_before(PROBLEM, Shares(), 0.5)}
+    assert "residual direction" not in {s.name for s in stages_before(PROBLEM, Shares(), 0.5)}
 
 
 @pytest.mark.parametrize("variance", [0.9, 1.0, 7.0])

@@ -6,7 +6,7 @@ import pytest
 import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.solvers.base import Plan, Problem
-from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.units import find_units, units_stages
 
 N_ROWS = 4_000
@@ -14,16 +14,16 @@ MU = 3.0
 
 
 def purse_over(X, y, mu, *, intercept=True, seed=0, **shares):
-    """A purse that planned for the histograms only, and its problem."""
+    """A budget session that planned for the histograms only, and its problem."""
     problem = Problem(tg.losses.Squared(), len(X), X.shape[1], intercept=intercept)
     plan = Plan("test", problem, tg.GDP(mu), tuple(units_stages(problem, mu, **shares)))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    return Purse(plan, gate), problem
+    return BudgetSession(plan, gate), problem
 
 
 def units_of(X, *, intercept=True, mu=MU):
-    shares = {"size": 0.3, "place": 0.3, "pairs": 0.2, "target": 0.2}
+    shares = {"size": 0.3, "location": 0.3, "pair_differences": 0.2, "target": 0.2}
     return find_units(*purse_over(X, X[:, 0].copy(), mu, intercept=intercept, **shares))
 
 
@@ -76,9 +76,11 @@ def test_a_second_look_is_taken_where_some_scale_was_not_seen_and_may_be(others,
     """Of the second column so many records are not zero."""
     z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
     z[others:, 1] = 0.0
-    purse, problem = purse_over(z, z[:, 0], MU, size=size, place=0.1, again=0.4)
-    find_units(purse, problem)
-    assert (purse.unspent("size again") < purse.plan.stage("size again").mu) == asked
+    session, problem = purse_over(z, z[:, 0], MU, size=size, location=0.1, size_retry=0.4)
+    find_units(session, problem)
+    assert (
+        session.unspent("typical size retry") < session.plan.stage("typical size retry").mu
+    ) == asked
 
 
 def test_a_second_look_spends_no_more_than_its_columns_need():
@@ -87,11 +89,11 @@ def test_a_second_look_spends_no_more_than_its_columns_need():
     for others in (N_ROWS // 4, N_ROWS // 40):
         z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
         z[others:, 1] = 0.0
-        purse, problem = purse_over(z, z[:, 0], MU, size=3e-5, place=0.1, again=0.4)
-        _, seen = find_units(purse, problem)
+        session, problem = purse_over(z, z[:, 0], MU, size=3e-5, location=0.1, size_retry=0.4)
+        _, seen = find_units(session, problem)
         assert seen.all()
-        planned = purse.plan.stage("size again").mu
-        spent.append(np.sqrt(planned**2 - purse.unspent("size again") ** 2))
+        planned = session.plan.stage("typical size retry").mu
+        spent.append(np.sqrt(planned**2 - session.unspent("typical size retry") ** 2))
     assert spent[0] < 0.2 * planned
     assert spent[1] > 5.0 * spent[0] > 0.0
 
@@ -101,12 +103,14 @@ def test_a_second_look_spends_no_more_than_its_columns_need():
 ])  # fmt: skip
 def test_places_spend_what_no_size_was_asked_again_for(again, spare, expected):
     z = 30.0 + np.random.default_rng(7).standard_normal((N_ROWS, 2))
-    purse, problem = purse_over(z, z[:, 0], MU, size=0.3, place=0.1, again=again, pairs=0.05)
-    before = purse.plan.total_mu**2
-    find_units(purse, problem, spare_place=spare)
-    target = sum(s.total_mu**2 for s in purse.plan.stages if s.name.startswith("target"))
-    sizes, pairs = (purse.plan.stage(name).total_mu ** 2 for name in ("size", "spread"))
-    placed = before - purse.left() ** 2 - target - sizes - pairs
+    session, problem = purse_over(
+        z, z[:, 0], MU, size=0.3, location=0.1, size_retry=again, pair_differences=0.05
+    )
+    before = session.plan.total_mu**2
+    find_units(session, problem, location_reserve=spare)
+    target = sum(s.total_mu**2 for s in session.plan.stages if s.name.startswith("target"))
+    sizes, pairs = (session.plan.stage(name).total_mu ** 2 for name in ("typical size", "scale"))
+    placed = before - session.left() ** 2 - target - sizes - pairs
     assert placed <= expected * MU**2 * (1.0 + 1e-9)
     assert placed > 0.6 * expected * MU**2  # the second closer look may have nothing to do
 
@@ -116,25 +120,25 @@ def test_empty_columns_do_not_hide_a_rare_one():
     z = np.random.default_rng(6).standard_normal((N_ROWS, 301))
     z[1_200:, 0] = 0.0
     z[:, 1:] = 0.0
-    purse, problem = purse_over(z, z[:, 0], 1.0, size=0.02, place=0.1, again=0.02, seed=2)
-    _, seen = find_units(purse, problem)
+    session, problem = purse_over(z, z[:, 0], 1.0, size=0.02, location=0.1, size_retry=0.02, seed=2)
+    _, seen = find_units(session, problem)
     assert seen[0]
     assert not seen[1:-1].any()
 
 
-@pytest.mark.parametrize("place", [0.0, 40.0])
-def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(place):
-    y = 1e-4 * (place + np.random.default_rng(5).standard_normal(N_ROWS))
-    purse, problem = purse_over(y[:, None], y, MU, size=0.1, place=0.8, target=1e-9)
-    units, seen = find_units(purse, problem)
+@pytest.mark.parametrize("location", [0.0, 40.0])
+def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location):
+    y = 1e-4 * (location + np.random.default_rng(5).standard_normal(N_ROWS))
+    session, problem = purse_over(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
+    units, seen = find_units(session, problem)
     assert not seen.any()
-    assert abs(units.target_center - 1e-4 * place) < 1e-4
+    assert abs(units.target_center - 1e-4 * location) < 1e-4
 
 
 def test_a_target_that_is_mostly_zero_is_placed_where_most_of_it_lies():
     rng = np.random.default_rng(9)
     y = np.where(rng.random(N_ROWS) < 0.8, 0.0, 7.0 + rng.standard_normal(N_ROWS))
-    units, seen = find_units(*purse_over(y[:, None], y, MU, size=0.3, place=0.3, target=0.3))
+    units, seen = find_units(*purse_over(y[:, None], y, MU, size=0.3, location=0.3, target=0.3))
     assert seen.all()
     assert abs(units.target_center) < 0.5
 
@@ -143,9 +147,9 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
     """Where the plan gives pairs too little for all columns, and the few that need it enough."""
     z = np.random.default_rng(8).standard_normal((N_ROWS, 40))
     X = z + np.where(np.arange(40) == 3, 1e4, 0.0)
-    purse, problem = purse_over(X, z[:, 0], 1.0, size=0.3, place=0.3, pairs=0.004)
-    units, seen = find_units(purse, problem)
-    paired = [r for r in purse.gate.books.releases if r.name == "histograms of pair differences"]
+    session, problem = purse_over(X, z[:, 0], 1.0, size=0.3, location=0.3, pair_differences=0.004)
+    units, seen = find_units(session, problem)
+    paired = [r for r in session.gate.books.releases if r.name == "histograms of pair differences"]
     assert seen.all()
     assert [release.parameters["columns"] for release in paired] == [1, 1]  # of the target, too
     assert units.scale[3] < 6.0
@@ -154,8 +158,8 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
 def test_the_target_is_seen_where_its_columns_are_not():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((500, 50)), rng.standard_normal(500)
-    purse, problem = purse_over(X, y, 0.5, size=0.05, place=0.05, target=0.1)
-    assert find_units(purse, problem)[1].tolist() == [False] * 50 + [True]
+    session, problem = purse_over(X, y, 0.5, size=0.05, location=0.05, target=0.1)
+    assert find_units(session, problem)[1].tolist() == [False] * 50 + [True]
 
 
 def test_a_rare_column_is_no_indicator_where_more_than_noise_is_neither_tie_nor_one():

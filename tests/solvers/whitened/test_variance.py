@@ -9,10 +9,10 @@ from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers.base import Plan, Problem, Stage
+from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.law import Law
-from tailguard.solvers.whitened.levels import Clip, RowLaw, SlopeLaw
-from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.variance import (
     clipped_variance,
@@ -27,7 +27,7 @@ SHARES, NO_MOVE = np.array([0.7, 0.08]), np.zeros(2)
 
 def slopes_of(residuals):
     counts = np.bincount(BINS.index(residuals).astype(int), minlength=BINS.count)
-    return SlopeLaw(None, Law.of(counts.astype(float), BINS, 3.0))
+    return SlopeDistribution(None, NoisyDistribution.of(counts.astype(float), BINS, 3.0))
 
 
 def skewed(n_rows=100_000):
@@ -82,12 +82,14 @@ def counting_fit(rate):
     plan = Plan("example", problem, tg.GDP(1e-6), stages)
     view = View.plain(problem.loss, Units.raw(3, intercept=True))
     zeros, ones = np.zeros(4), np.ones(4)
-    fit = Fit(Purse(plan, None), problem, Shares(), view, zeros, zeros, 4.0, ones)
-    rows = Law.of(np.array([0.0, N_ROWS, 0.0]), Bins("linear", 1.9, 10.0, 3), 1.0)
-    fit.rows = RowLaw(rows, 4.0, weight=rate)
+    fit = Fit(BudgetSession(plan, None), problem, Shares(), view, zeros, zeros, 4.0, ones)
+    rows = NoisyDistribution.of(np.array([0.0, N_ROWS, 0.0]), Bins("linear", 1.9, 10.0, 3), 1.0)
+    fit.rows = RowNormDistribution(rows, 4.0, weight=rate)
     slopes = np.random.default_rng(0).poisson(rate, 400_000) - rate
     counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
-    fit.slopes = SlopeLaw(None, Law.of(counts.astype(float), SLOPE_BINS, 1e-3))
+    fit.slopes = SlopeDistribution(
+        None, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 1e-3)
+    )
     fit.clip = Clip(10.0, 1e3, rate, 0.0)
     return fit
 

@@ -84,7 +84,7 @@ def convex(
     """
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
     count = group_count(n_features=n_features, failure_probability=FAILURE_PROBABILITY)
-    bound = bounds.convex_bound(**_law(facts, moment), rho=facts.rho, diameter=diameter)
+    bound = bounds.convex_bound(**_rate_arguments(facts, moment), rho=facts.rho, diameter=diameter)
     return _convex_clamped(facts, count, _statement("Theorem 5.2", facts, moment, bound), moment)
 
 
@@ -221,25 +221,25 @@ def strongly_convex(
     (15, 'last')
     """
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
-    law = _law(facts, moment)
+    known = _rate_arguments(facts, moment)
     shape: dict[str, Any] = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     count = group_count(n_features=n_features, failure_probability=FAILURE_PROBABILITY)
 
     def error_of(steps: int) -> float:
         """Return the rate of one gradient's error, for so many steps."""
-        block = {**law, "n_rows": max(1, n_rows // steps)}
+        block = {**known, "n_rows": max(1, n_rows // steps)}
         return bounds.mean_bound(**block, rho=facts.rho)
 
     most = max(1, n_rows // (2 * math.ceil(count)))
     n_steps = facts.n_steps or min(settled_steps(error_of, **shape), most)
     block_rows = facts.block_rows(n_steps)
     threshold = max(
-        parameters.strongly_convex_threshold(**law, rho=facts.rho, n_steps=n_steps),
+        parameters.strongly_convex_threshold(**known, rho=facts.rho, n_steps=n_steps),
         facts.gradient_bound,
     )
-    bound = bounds.strongly_convex_bound(**law, **shape, rho=facts.rho, diameter=diameter)
+    bound = bounds.strongly_convex_bound(**known, **shape, rho=facts.rho, diameter=diameter)
     lower = bounds.strongly_convex_lower_bound(
-        **law, rho=facts.rho, strong_convexity=strong_convexity
+        **known, rho=facts.rho, strong_convexity=strong_convexity
     )
     statement = _statement("Theorem 5.7", facts, moment, bound)
     full = "every step spends all of rho, since it reads a block of its own (E15)"
@@ -321,7 +321,7 @@ def _clamped_error(
     return bias, moment.scale / math.sqrt(n_rows)
 
 
-def _law(facts: Facts, moment: Moment) -> dict[str, Any]:
+def _rate_arguments(facts: Facts, moment: Moment) -> dict[str, Any]:
     """Return sizes and moments, as the bounds name them."""
     moment = moment.convert("central", n_features=facts.n_features)
     return {
@@ -340,6 +340,8 @@ def _step_size(facts: Facts, n_steps: int) -> float:
 
 def _statement(theorem: str, facts: Facts, moment: Moment, bound: float) -> Statement:
     """Return what a theorem for convex losses says."""
-    lower = bounds.convex_lower_bound(**_law(facts, moment), rho=facts.rho, diameter=facts.diameter)
+    lower = bounds.convex_lower_bound(
+        **_rate_arguments(facts, moment), rho=facts.rho, diameter=facts.diameter
+    )
     deviations = (WHOLE, FACTOR, FLAT)
     return Statement(f"{PAPER}, {theorem}", bound, lower, ASSUMPTIONS, deviations, (CLAMPED,))

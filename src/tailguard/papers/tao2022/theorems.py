@@ -98,8 +98,8 @@ def convex(
     (316, 'truncated (threshold = 56.2341, n_groups = 22)')
     """
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
-    law, epsilon = _law(facts, moment), facts.terms[0]
-    threshold = parameters.convex_threshold(**law, epsilon=epsilon)
+    known, epsilon = _rate_arguments(facts, moment), facts.terms[0]
+    threshold = parameters.convex_threshold(**known, epsilon=epsilon)
     count = parameters.convex_steps(
         n_rows=n_rows,
         n_features=n_features,
@@ -109,14 +109,14 @@ def convex(
     )
     statement = Statement(
         f"{PAPER}, Theorem 6",
-        bounds.convex_bound(**law, epsilon=epsilon, diameter=diameter),
-        bounds.convex_lower_bound(**law, rho=facts.rho) * diameter / 2.0,  # of the unit ball
+        bounds.convex_bound(**known, epsilon=epsilon, diameter=diameter),
+        bounds.convex_lower_bound(**known, rho=facts.rho) * diameter / 2.0,  # of the unit ball
         ASSUMPTIONS,
         (UNITS, WHOLE, CONCENTRATED),
         (TIGHT,),
     )
     oracle = _truncated(threshold, n_features, n_rows)
-    bias, sampling = _truncated_error(law, threshold, n_rows)
+    bias, sampling = _truncated_error(known, threshold, n_rows)
 
     def step_of(n_steps: int) -> Step:
         size = descent_step_size(
@@ -154,26 +154,26 @@ def strongly_convex(
     (3, 'disjoint', 'last')
     """
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
-    law, epsilon = _law(facts, moment), facts.terms[0]
+    known, epsilon = _rate_arguments(facts, moment), facts.terms[0]
     shape: dict[str, Any] = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     count = group_count(n_features=n_features, failure_probability=FAILURE_PROBABILITY)
 
     def error_of(steps: int) -> float:
         """Return the predicted error of one gradient, for so many steps."""
-        threshold = parameters.strongly_convex_threshold(**law, epsilon=epsilon, n_steps=steps)
+        threshold = parameters.strongly_convex_threshold(**known, epsilon=epsilon, n_steps=steps)
         rows = max(1, n_rows // steps)
         oracle = _truncated(threshold, n_features, rows)
         noise = noise_of(oracle, facts, n_rows=rows, mu=facts.mu)
-        return facts.root_size * math.hypot(*_truncated_error(law, threshold, rows), noise)
+        return facts.root_size * math.hypot(*_truncated_error(known, threshold, rows), noise)
 
     most = max(1, n_rows // (2 * math.ceil(count)))
     n_steps = facts.n_steps or min(settled_steps(error_of, **shape), most)
     block_rows = facts.block_rows(n_steps)
-    threshold = parameters.strongly_convex_threshold(**law, epsilon=epsilon, n_steps=n_steps)
+    threshold = parameters.strongly_convex_threshold(**known, epsilon=epsilon, n_steps=n_steps)
     statement = Statement(
         f"{PAPER}, Theorem 7",
-        bounds.strongly_convex_bound(**law, **shape, epsilon=epsilon, diameter=diameter),
-        bounds.strongly_convex_lower_bound(**law, rho=facts.rho),
+        bounds.strongly_convex_bound(**known, **shape, epsilon=epsilon, diameter=diameter),
+        bounds.strongly_convex_lower_bound(**known, rho=facts.rho),
         ASSUMPTIONS,
         (
             "the threshold is that of Lemma 20, from which the rate follows (E26)",
@@ -184,7 +184,7 @@ def strongly_convex(
         (TIGHT,),
     )
     oracle = _truncated(threshold, n_features, block_rows)
-    bias, sampling = _truncated_error(law, threshold, block_rows)
+    bias, sampling = _truncated_error(known, threshold, block_rows)
     printed = _printed_mu(facts, oracle, 1, block_rows) if facts.prints else None
     return strongly_convex_theorem(
         facts,
@@ -230,7 +230,7 @@ def sparse(
     (12, 6.85)
     """
     facts = Facts(n_rows, n_features, guarantee, diameter, **options)
-    law, (epsilon, delta) = _law(facts, moment), facts.terms
+    known, (epsilon, delta) = _rate_arguments(facts, moment), facts.terms
     check_facts(strong_convexity=strong_convexity, smoothness=smoothness)
     condition = max(1.0, smoothness / strong_convexity)
     if n_kept is None:
@@ -243,17 +243,17 @@ def sparse(
     facts.block_rows(n_steps)  # refuses more steps than records
     chances: dict[str, Any] = {"failure_probability": FAILURE_PROBABILITY, "delta": delta}
     threshold = parameters.sparse_threshold(
-        **law, n_kept=n_kept, n_steps=n_steps, smoothness=smoothness, epsilon=epsilon, **chances
+        **known, n_kept=n_kept, n_steps=n_steps, smoothness=smoothness, epsilon=epsilon, **chances
     )
     pure = isinstance(guarantee, PureDP)
     lower = (
-        bounds.sparse_lower_bound_pure(**law, n_nonzero=n_nonzero, epsilon=epsilon)
+        bounds.sparse_lower_bound_pure(**known, n_nonzero=n_nonzero, epsilon=epsilon)
         if pure
-        else bounds.sparse_lower_bound(**law, n_nonzero=n_nonzero, rho=facts.rho)
+        else bounds.sparse_lower_bound(**known, n_nonzero=n_nonzero, rho=facts.rho)
     )
     statement = Statement(
         f"{PAPER}, Theorem 10",
-        bounds.sparse_bound(**law, n_nonzero=n_nonzero, epsilon=epsilon, **chances),
+        bounds.sparse_bound(**known, n_nonzero=n_nonzero, epsilon=epsilon, **chances),
         lower,
         SPARSE_ASSUMPTIONS,
         (*SPARSE_DEVIATIONS, CONCENTRATED),
@@ -269,12 +269,12 @@ def sparse(
         calibration=facts.calibration,
     )
     shape = {"strong_convexity": strong_convexity, "smoothness": smoothness}
-    return _sparse_theorem(facts, law, statement, solver, **shape)
+    return _sparse_theorem(facts, known, statement, solver, **shape)
 
 
 def _sparse_theorem(
     facts: Facts,
-    law: dict[str, Any],
+    known: dict[str, Any],
     statement: Statement,
     solver: HardThresholding,
     *,
@@ -288,7 +288,7 @@ def _sparse_theorem(
     assert solver.step_size is not None
     block_rows = facts.block_rows(solver.n_steps)
     noise = _peeling_noise(facts, solver, solver.threshold, block_rows)
-    bias, sampling = _truncated_error(law, solver.threshold, block_rows)
+    bias, sampling = _truncated_error(known, solver.threshold, block_rows)
     fresh = math.log(facts.n_features) * math.hypot(noise, sampling)
     shrink = 1.0 - 2.0 / 3.0 * min(1.0, strong_convexity / smoothness)
     left = shrink ** (2 * solver.n_steps) * facts.diameter**2
@@ -309,7 +309,7 @@ def _sparse_theorem(
     )
 
 
-def _law(facts: Facts, moment: Moment) -> dict[str, Any]:
+def _rate_arguments(facts: Facts, moment: Moment) -> dict[str, Any]:
     """Return sizes and moments, as the bounds name them."""
     moment = moment.convert("raw", n_features=facts.n_features)
     moment = moment.at_order(min(moment.order, 2.0))
@@ -328,9 +328,9 @@ def _truncated(threshold: float, n_features: int, n_rows: int) -> Oracle:
     )
 
 
-def _truncated_error(law: dict[str, Any], threshold: float, n_rows: int) -> tuple[float, float]:
+def _truncated_error(known: dict[str, Any], threshold: float, n_rows: int) -> tuple[float, float]:
     """Return bias and sampling error of one coordinate, ``u / B^v`` and ``sqrt(B^(1-v) u / n)``."""
-    order, bound = law["moment_order"], law["moment_bound"]
+    order, bound = known["moment_order"], known["moment_bound"]
     variance = threshold ** (2.0 - order) * bound
     return bound / threshold ** (order - 1.0), math.sqrt(variance / n_rows)
 

@@ -20,12 +20,12 @@ from typing import Any
 from tailguard.checks import InputError, check_choice, check_positive
 from tailguard.moments import Moment
 from tailguard.papers.descent import strongly_convex_descent_bound
-from tailguard.papers.descent_theorem import Facts, Statement, paid, theorem_of
+from tailguard.papers.descent_theorem import Facts, Statement, resolve_spend, theorem_of
 from tailguard.papers.facts import check_facts
 from tailguard.papers.kamath2022 import bounds as kamath_bounds
 from tailguard.papers.parameters import wang2020 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
-from tailguard.papers.typical import Release
+from tailguard.papers.typical import ReleasedOnce
 from tailguard.papers.wang2020 import bounds
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee, Unprotected
@@ -229,7 +229,7 @@ def sample_aggregate(
         promise,
         promise,
         smoothness / 2.0 * squared,
-        course=Release(math.sqrt(squared)),
+        course=ReleasedOnce(math.sqrt(squared)),
         noise_std=math.nan,
         n_passes=1,
     )
@@ -297,7 +297,7 @@ def _trimmed_oracle(facts: Facts, mean_range: float | None, proof: str) -> Oracl
     if facts.prints:
         stated = {"calibration": "paper", "unsafe_reproduction": facts.unsafe_reproduction}
     else:
-        paid(facts)  # refuses another calibration
+        resolve_spend(facts)  # refuses another calibration
     return make_oracle("trimmed", low=-reach, high=reach, **stated)
 
 
@@ -305,7 +305,7 @@ def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
     """Return the solver, whose noise rests on what ``proof`` says, or is as printed."""
     _check_proof(facts, proof)
     if not facts.prints:
-        paid(facts)  # refuses another calibration
+        resolve_spend(facts)  # refuses another calibration
     return SampleAndAggregate(
         diameter=facts.diameter,
         calibration="paper" if facts.prints else proof,

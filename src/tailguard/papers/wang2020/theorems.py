@@ -23,7 +23,7 @@ from tailguard.papers.descent_theorem import (
     Statement,
     needed_of_batches,
     noise_of,
-    paid,
+    resolve_spend,
     strongly_convex_theorem,
     theorem_of,
 )
@@ -89,21 +89,21 @@ def smoothed_strongly_convex(
     >>> theorem.solver.n_steps, theorem.solver.step_size, theorem.solver.oracle.describe()
     (47, 0.25, 'soft (scale = 232.995, smoothing = 4.60517)')
     """
-    law = _Law.of(Facts(n_rows, n_features, guarantee, diameter, **options), moment, scale)
-    facts = law.facts
+    setting = _Setting.of(Facts(n_rows, n_features, guarantee, diameter, **options), moment, scale)
+    facts = setting.facts
     shape: dict[str, Any] = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     n_steps = facts.steps(
         math.ceil(parameters.strongly_convex_steps(n_rows=n_rows, **shape)), maximum=10_000
     )
-    law = law.with_steps(n_steps, failure_probability)
+    setting = setting.with_steps(n_steps, failure_probability)
     epsilon, delta = facts.terms
     statement = Statement(
         f"{PAPER}, Theorem 7",
         bounds.strongly_convex_bound(
-            **law.printed, **shape, epsilon=epsilon, delta=delta, diameter=diameter
+            **setting.printed, **shape, epsilon=epsilon, delta=delta, diameter=diameter
         ),
         kamath_bounds.strongly_convex_lower_bound(
-            **law.sizes, rho=facts.rho, strong_convexity=strong_convexity
+            **setting.sizes, rho=facts.rho, strong_convexity=strong_convexity
         ),
         ASSUMPTIONS,
         (UNIFORM, WHOLE),
@@ -112,12 +112,12 @@ def smoothed_strongly_convex(
     return strongly_convex_theorem(
         facts,
         statement,
-        oracle=law.oracle,
+        oracle=setting.oracle,
         n_steps=n_steps,
-        bias=law.error,
+        bias=setting.error,
         sampling=0.0,  # counted in the error of the truncation
-        typical_sampling=law.typical_sampling,
-        printed_mu=law.printed_mu,
+        typical_sampling=setting.typical_sampling,
+        printed_mu=setting.printed_mu,
         disjoint=False,
         step_size=1.0 / smoothness,
         **shape,
@@ -150,15 +150,15 @@ def smoothed_convex(
     >>> theorem.solver.n_steps, theorem.solver.iterate
     (5, 'last')
     """
-    law = _Law.of(Facts(n_rows, n_features, guarantee, diameter, **options), moment, scale)
-    facts = law.facts
+    setting = _Setting.of(Facts(n_rows, n_features, guarantee, diameter, **options), moment, scale)
+    facts = setting.facts
     check_facts(smoothness=smoothness)
     rho = rho_of_simple(*facts.printed_terms) if facts.prints else facts.rho
     sizes: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
     count = round(parameters.convex_steps(**sizes, diameter=diameter))
 
     def step_of(n_steps: int) -> Step:
-        own = law.with_steps(n_steps, failure_probability)
+        own = setting.with_steps(n_steps, failure_probability)
         return Step(
             own.oracle,
             1.0 / smoothness,
@@ -168,7 +168,9 @@ def smoothed_convex(
             printed_mu=own.printed_mu,
         )
 
-    statement = law.with_steps(1, failure_probability).convex_statement("Theorem 8", UNIFORM, WHOLE)
+    statement = setting.with_steps(1, failure_probability).convex_statement(
+        "Theorem 8", UNIFORM, WHOLE
+    )
     statement = replace(statement, noise_deviations=(TIGHT,))
     return convex_theorem(facts, statement, count, step_of, smoothness=smoothness)
 
@@ -205,8 +207,8 @@ def stochastic(
     >>> theorem.solver.n_steps, theorem.solver.schedule, theorem.solver.decay
     (100, 'shuffled', 'root')
     """
-    law = _Law.of(Facts(n_rows, n_features, guarantee, diameter, **options), moment, scale)
-    facts = law.facts
+    setting = _Setting.of(Facts(n_rows, n_features, guarantee, diameter, **options), moment, scale)
+    facts = setting.facts
     check_integer("n_passes", n_passes, minimum=1)
     check_positive("step_size", step_size)
     if batch_rows is None:
@@ -215,20 +217,20 @@ def stochastic(
     batch_rows, n_steps = n_rows // n_batches, n_passes * n_batches  # batches share the remainder
     if facts.n_steps not in (None, n_steps):
         raise InputError("n_steps must be None here: batch_rows and n_passes say how many.")
-    promise, spent = paid(facts)
+    promise, spent = resolve_spend(facts)
     usable = usable_guarantee(spent, n_steps * n_features)
     batches = Batches("shuffled", n_steps, n_batches)
     stage = batches.stage(usable, 0.0, n_rows, n_features)
-    law = law.with_steps(n_steps, failure_probability, n_rows=batch_rows, step_mu=stage.mu)
-    noise = noise_of(law.oracle, facts, n_rows=batch_rows, mu=stage.mu)
-    error = facts.root_size * math.hypot(law.error, noise)
+    setting = setting.with_steps(n_steps, failure_probability, n_rows=batch_rows, step_mu=stage.mu)
+    noise = noise_of(setting.oracle, facts, n_rows=batch_rows, mu=stage.mu)
+    error = facts.root_size * math.hypot(setting.error, noise)
     # Steps of c / sqrt(t), on average: D^2 / (2 c sqrt(T)) + 2 c (R^2 + G^2) / sqrt(T) + D B.
     reach = diameter**2 / (2.0 * step_size) + 2.0 * step_size * (facts.gradient_bound**2 + error**2)
-    bias = diameter * facts.root_size * law.bias
+    bias = diameter * facts.root_size * setting.bias
     solver = NoisyGradientDescent(
         n_steps,
         step_size=step_size,
-        oracle=law.oracle,
+        oracle=setting.oracle,
         schedule="shuffled",
         n_batches=n_batches,
         decay="root",
@@ -236,7 +238,7 @@ def stochastic(
     priced = "the batches are priced, as disjoint ones or as a secret shuffle (E50)"
     bound = "no bound is stated for batches; that of Theorem 8 is shown"
     shared = "batches share the records that are left over; their scale is that of their real size"
-    statement = law.convex_statement("Section 6", priced, bound, shared, UNIFORM, WHOLE)
+    statement = setting.convex_statement("Section 6", priced, bound, shared, UNIFORM, WHOLE)
     needed = replace(ASSUMPTIONS, for_privacy=(needed_of_batches(stage),))
     return theorem_of(
         facts,
@@ -245,14 +247,14 @@ def stochastic(
         promise,
         spent,
         reach / math.sqrt(n_steps) + bias,
-        course=facts.descent(solver, noise=math.hypot(noise, law.typical_sampling), error=0.0),
+        course=facts.descent(solver, noise=math.hypot(noise, setting.typical_sampling), error=0.0),
         noise_std=noise,
         n_passes=n_passes,
     )
 
 
 @dataclass(frozen=True)
-class _Law:
+class _Setting:
     """Facts, the second raw moment, and the soft truncation that follows from them."""
 
     facts: Facts
@@ -264,7 +266,7 @@ class _Law:
     step_mu: float | None = None
 
     @classmethod
-    def of(cls, facts: Facts, moment: Moment, scale: str) -> "_Law":
+    def of(cls, facts: Facts, moment: Moment, scale: str) -> "_Setting":
         check_choice("scale", scale, SCALES)
         if scale != "printed" and facts.prints:
             raise InputError("scale must be 'printed' for calibration='paper'.")
@@ -277,11 +279,11 @@ class _Law:
         failure_probability: float,
         n_rows: int | None = None,
         step_mu: float | None = None,
-    ) -> "_Law":
+    ) -> "_Setting":
         check_facts(failure_probability=failure_probability)
         rows = n_rows or self.facts.n_rows
         rule = self.scale_rule
-        return _Law(self.facts, self.moment, rule, failure_probability, n_steps, rows, step_mu)
+        return _Setting(self.facts, self.moment, rule, failure_probability, n_steps, rows, step_mu)
 
     @property
     def sizes(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tailguard.papers.descent_theorem import Statement
 from tailguard.papers.parameters import xu2025 as parameters
 from tailguard.papers.theorem import Theorem
 from tailguard.papers.xu2025 import bounds
-from tailguard.papers.xu2025.law import PAPER, Law
+from tailguard.papers.xu2025.setting import PAPER, Setting
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.solvers.localised import Localised
@@ -85,18 +85,20 @@ def localised(
     >>> round(theorem.solver.clip_norm, 2), theorem.n_passes
     (30.45, 1.0)
     """
-    law = Law.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
-    epsilon, delta = law.facts.terms
+    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
+    epsilon, delta = setting.facts.terms
     statement = Statement(
         f"{PAPER}, Theorem 1",
-        bounds.localized_bound(**law.printed, epsilon=epsilon, delta=delta, diameter=diameter),
-        law.convex_lower_bound,
-        law.assumptions(GLM),
+        bounds.localized_bound(**setting.printed, epsilon=epsilon, delta=delta, diameter=diameter),
+        setting.convex_lower_bound,
+        setting.assumptions(GLM),
         LOCALISED,
         RELEASED,
     )
-    solver = Localised(row_limit=row_limit, step_parameter=law.eta(n_rows), **law.knobs(n_rows))
-    return law.localised(statement, solver, law.risk(n_rows))
+    solver = Localised(
+        row_limit=row_limit, step_parameter=setting.eta(n_rows), **setting.knobs(n_rows)
+    )
+    return setting.localised(statement, solver, setting.risk(n_rows))
 
 
 def tsybakov(
@@ -132,12 +134,12 @@ def tsybakov(
             f"growth must be a number of at least 2 for Theorem 2; got {growth!r}: take "
             "tg.papers.xu2025.unknown_growth."
         )
-    law = Law.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
+    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
     size = n_rows // parameters.shrinking_phases(n_rows=n_rows)
-    solver = ShrinkingLocalised(row_limit=row_limit, radius=diameter, **law.knobs(size))
-    statement = law.growing("Theorem 2", growth, growth_constant, GLM, LOCALISED, RELEASED)
-    predicted = law.grown(law.risk(size), growth, growth_constant)
-    return law.localised(statement, solver, predicted)
+    solver = ShrinkingLocalised(row_limit=row_limit, radius=diameter, **setting.knobs(size))
+    statement = setting.growing("Theorem 2", growth, growth_constant, GLM, LOCALISED, RELEASED)
+    predicted = setting.grown(setting.risk(size), growth, growth_constant)
+    return setting.localised(statement, solver, predicted)
 
 
 def unknown_growth(
@@ -166,19 +168,21 @@ def unknown_growth(
     >>> type(theorem.solver).__name__, theorem.solver.growth_bound
     ('DoublingLocalised', 2.0)
     """
-    law = Law.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
+    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
     sizes = parameters.phase_sizes(n_rows=n_rows, growth_bound=growth_bound)
     solver = DoublingLocalised(
-        row_limit=row_limit, growth_bound=growth_bound, radius=diameter, **law.knobs(sizes[-1])
+        row_limit=row_limit, growth_bound=growth_bound, radius=diameter, **setting.knobs(sizes[-1])
     )
     deviations = (
         *LOCALISED,
         "rounds use all records and keep their radius: nothing shows that halved balls hold the "
         "minimiser (E48)",
     )
-    statement = law.growing("Theorem 3", growth_bound, growth_constant, GLM, deviations, RELEASED)
-    predicted = law.grown(law.risk(sizes[-1]), growth_bound, growth_constant)
-    return law.localised(statement, solver, predicted)
+    statement = setting.growing(
+        "Theorem 3", growth_bound, growth_constant, GLM, deviations, RELEASED
+    )
+    predicted = setting.grown(setting.risk(sizes[-1]), growth_bound, growth_constant)
+    return setting.localised(statement, solver, predicted)
 
 
 def accelerated(
@@ -205,21 +209,23 @@ def accelerated(
     >>> theorem.solver.n_steps, theorem.n_passes
     (7, 1.0)
     """
-    law = Law.of(n_rows, n_features, guarantee, moment, diameter, options)
-    epsilon, delta = law.facts.terms
-    n_steps = law.steps(n_rows, smoothness)
+    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options)
+    epsilon, delta = setting.facts.terms
+    n_steps = setting.steps(n_rows, smoothness)
     statement = Statement(
         f"{PAPER}, Theorem 6",
-        bounds.accelerated_bound(**law.printed, epsilon=epsilon, delta=delta, diameter=diameter),
-        law.convex_lower_bound,
-        law.assumptions(()),
+        bounds.accelerated_bound(
+            **setting.printed, epsilon=epsilon, delta=delta, diameter=diameter
+        ),
+        setting.convex_lower_bound,
+        setting.assumptions(()),
         ACCELERATED,
         BATCHED,
     )
     solver = PermutedAccelerated(
-        n_steps=n_steps, smoothness=smoothness, **law.knobs(n_rows), **law.calibration
+        n_steps=n_steps, smoothness=smoothness, **setting.knobs(n_rows), **setting.calibration
     )
-    return law.accelerated(statement, solver, lambda risk: risk)
+    return setting.accelerated(statement, solver, lambda risk: risk)
 
 
 def accelerated_growth(
@@ -248,19 +254,21 @@ def accelerated_growth(
     >>> type(theorem.solver).__name__, theorem.n_passes
     ('DoublingAccelerated', 1.0)
     """
-    law = Law.of(n_rows, n_features, guarantee, moment, diameter, options)
+    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options)
     last = parameters.phase_sizes(n_rows=n_rows, growth_bound=growth)[-1]
     solver = DoublingAccelerated(
-        n_steps=law.steps(last, smoothness),
+        n_steps=setting.steps(last, smoothness),
         smoothness=smoothness,
         growth_bound=growth,
-        **law.knobs(last),
-        **law.calibration,
+        **setting.knobs(last),
+        **setting.calibration,
     )
     deviations = (
         *ACCELERATED,
         "the momentum of Algorithm 6; the printed one does not start at 1 (E49)",
         "all phases have the number of steps and the clip norm of the last and largest",
     )
-    statement = law.growing("Theorem 7", growth, growth_constant, (), deviations, BATCHED)
-    return law.accelerated(statement, solver, lambda risk: law.grown(risk, growth, growth_constant))
+    statement = setting.growing("Theorem 7", growth, growth_constant, (), deviations, BATCHED)
+    return setting.accelerated(
+        statement, solver, lambda risk: setting.grown(risk, growth, growth_constant)
+    )

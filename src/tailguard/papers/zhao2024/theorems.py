@@ -71,16 +71,16 @@ def convex(
     (40, 'clipped (clip_norm = 63.7293)')
     """
     facts = _facts(n_rows, n_features, guarantee, diameter, smoothness, options)
-    law = _law(facts, moment)
+    known = _rate_arguments(facts, moment)
     rho = facts.rho
     if facts.prints:  # clip norm and steps follow from the printed budget too
         epsilon, delta = facts.printed_terms
         rho = parameters.printed_rho(epsilon=epsilon, delta=delta)
-    clip_norm = parameters.mean_clip_norm(**law, rho=rho)
+    clip_norm = parameters.mean_clip_norm(**known, rho=rho)
     statement = Statement(
         f"{PAPER}, Theorem 4",
-        bounds.convex_bound(**law, rho=facts.rho, diameter=diameter),
-        bounds.convex_lower_bound(**law, rho=facts.rho, diameter=diameter),
+        bounds.convex_bound(**known, rho=facts.rho, diameter=diameter),
+        bounds.convex_lower_bound(**known, rho=facts.rho, diameter=diameter),
         ASSUMPTIONS,
         (UNITS, WHOLE, SCALED),
         ("exact composition; the printed budget is half of it at (1, 1e-5)",),
@@ -90,7 +90,7 @@ def convex(
     def printed_mu_of(_n_steps: int) -> float | None:
         return math.sqrt(2.0 * rho) if facts.prints else None
 
-    return _descent(facts, statement, law, oracle, clip_norm, smoothness, rho, printed_mu_of)
+    return _descent(facts, statement, known, oracle, clip_norm, smoothness, rho, printed_mu_of)
 
 
 def iterative_convex(
@@ -102,13 +102,13 @@ def iterative_convex(
     diameter: float,
     smoothness: float,
     n_groups: int = 20,
-    centre: str = "walk",
+    centre: str = "updates",
     **options: Any,
 ) -> Theorem:
     """Descent on the iterative mean of groups of clipped gradients, for convex losses.
 
     ``n_groups`` is not the theorem's, which is larger than most data are; ``centre`` is
-    ``"walk"``, the paper's, or ``"median"`` or ``"geometric-median"``, as private and quicker.
+    ``"updates"``, the paper's, or ``"median"`` or ``"geometric-median"``, as private and quicker.
 
     *Reference.* Zhao and others 2024, Theorem 7 and Algorithm 3.
 
@@ -123,13 +123,13 @@ def iterative_convex(
     (316, 177.83)
     """
     facts = _facts(n_rows, n_features, guarantee, diameter, smoothness, options)
-    law, (epsilon, delta) = _law(facts, moment), facts.terms
+    known, (epsilon, delta) = _rate_arguments(facts, moment), facts.terms
     check_group_count(n_groups, n_rows)
-    clip_norm = parameters.iterative_clip_norm(**law, epsilon=epsilon)
+    clip_norm = parameters.iterative_clip_norm(**known, epsilon=epsilon)
     statement = Statement(
         f"{PAPER}, Theorem 7",
-        bounds.iterative_convex_bound(**law, epsilon=epsilon, delta=delta, diameter=diameter),
-        bounds.convex_lower_bound(**law, rho=facts.rho, diameter=diameter),
+        bounds.iterative_convex_bound(**known, epsilon=epsilon, delta=delta, diameter=diameter),
+        bounds.convex_lower_bound(**known, rho=facts.rho, diameter=diameter),
         ASSUMPTIONS,
         (
             f"{n_groups} groups, where the proof wants 800 log(n^d) of them (E41)",
@@ -147,7 +147,7 @@ def iterative_convex(
         return _printed_group_mu(facts, n_groups, n_steps)
 
     budget = epsilon**2
-    return _descent(facts, statement, law, oracle, clip_norm, smoothness, budget, printed_mu_of)
+    return _descent(facts, statement, known, oracle, clip_norm, smoothness, budget, printed_mu_of)
 
 
 def _facts(
@@ -164,7 +164,7 @@ def _facts(
     return Facts(n_rows, n_features, guarantee, diameter, gradient_bound=reach, **options)
 
 
-def _law(facts: Facts, moment: Moment) -> dict[str, Any]:
+def _rate_arguments(facts: Facts, moment: Moment) -> dict[str, Any]:
     """Return sizes and moments, as the bounds name them."""
     moment = moment.convert("directional", n_features=facts.n_features)
     return {
@@ -178,7 +178,7 @@ def _law(facts: Facts, moment: Moment) -> dict[str, Any]:
 def _descent(
     facts: Facts,
     statement: Statement,
-    law: dict[str, Any],
+    known: dict[str, Any],
     oracle: Oracle,
     clip_norm: float,
     smoothness: float,
@@ -195,11 +195,11 @@ def _descent(
     )
     bias = bounds.clipping_bias(
         n_features=facts.n_features,
-        moment_order=law["moment_order"],
+        moment_order=known["moment_order"],
         clip_norm=clip_norm,
-        moment_bound=law["moment_bound"],
+        moment_bound=known["moment_bound"],
     )
-    sampling = law["moment_bound"] ** (1.0 / law["moment_order"]) / math.sqrt(facts.n_rows)
+    sampling = known["moment_bound"] ** (1.0 / known["moment_order"]) / math.sqrt(facts.n_rows)
 
     def step_of(n_steps: int) -> Step:
         return Step(

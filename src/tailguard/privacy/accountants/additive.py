@@ -1,8 +1,8 @@
 """Accountants whose currency simply adds up: pure epsilon, zCDP's rho, the square of GDP's mu.
 
 Sums are exact rational numbers, so that a total is compared with a promise without rounding. An
-(epsilon, delta) release is an epsilon-DP release that fails with probability delta: it is priced
-by its epsilon, and its delta is set aside.
+(epsilon, delta) release is an epsilon-DP release that fails with probability delta: it is priced by
+its epsilon, and its delta is kept apart.
 
 Reference
 ---------
@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from tailguard.privacy.accountants.base import TallyAccountant
+from tailguard.privacy.accountants.base import FlatAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.ranges import check_cost, check_failure
 
@@ -25,7 +25,7 @@ __all__ = ["AdditiveAccountant", "Prices", "ceiling"]
 Prices = Mapping[type[Event], Callable[[Any], Fraction]]
 
 
-class AdditiveAccountant(TallyAccountant, ABC):
+class AdditiveAccountant(FlatAccountant, ABC):
     """Adds up prices, and sets the failure probabilities of (epsilon, delta) events aside.
 
     Examples
@@ -45,12 +45,12 @@ class AdditiveAccountant(TallyAccountant, ABC):
     @cached_property
     def total(self) -> Fraction:
         """The exact total in the accountant's own currency."""
-        return self.tally.add_up(lambda leaf: self.prices[type(leaf)](leaf))
+        return self.flat_events.add_up(lambda leaf: self.prices[type(leaf)](leaf))
 
     @cached_property
     def failure(self) -> Fraction:
-        """The probability that is set aside for events that may fail."""
-        return self.tally.add_up(lambda leaf: Fraction(getattr(leaf, "delta", 0)))
+        """The probability that is kept apart for events that may fail."""
+        return self.flat_events.add_up(lambda leaf: Fraction(getattr(leaf, "delta", 0)))
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at ``delta``."""

@@ -5,9 +5,9 @@ from typing import ClassVar, Protocol, Self
 
 from tailguard.checks import InputError, check_integer
 from tailguard.privacy.events import Event
-from tailguard.privacy.tally import Tally, tally_of
+from tailguard.privacy.flat_events import FlatEvents, flatten
 
-__all__ = ["Accountant", "TallyAccountant"]
+__all__ = ["Accountant", "FlatAccountant"]
 
 
 class Accountant(Protocol):
@@ -40,28 +40,28 @@ class Accountant(Protocol):
 
 
 @dataclass(frozen=True)
-class TallyAccountant:
-    """Base of the accountants: keeps a tally, and refuses leaves that are not in ``known``.
+class FlatAccountant:
+    """Base of the accountants: keeps the flat events, and refuses leaves that are not in ``known``.
 
     Examples
     --------
     >>> from tailguard.privacy.accountants.pure import PureAccountant
     >>> from tailguard.privacy.events import Laplace
-    >>> PureAccountant().compose(Laplace(epsilon=0.5), times=2).tally.leaves
+    >>> PureAccountant().compose(Laplace(epsilon=0.5), times=2).flat_events.leaves
     {Laplace(epsilon=0.5): 2}
     """
 
     known: ClassVar[frozenset[type[Event]]]
-    tally: Tally = field(default_factory=Tally)
+    flat_events: FlatEvents = field(default_factory=FlatEvents)
 
     def supports(self, event: Event) -> bool:
         """Tell whether every leaf of the event is known here."""
-        return tally_of(event).kinds <= self.known
+        return flatten(event).kinds <= self.known
 
     def compose(self, event: Event, times: int = 1) -> Self:
         """Return an accountant that has added ``event`` so many times; refuse unknown leaves."""
         check_integer("times", times, minimum=1)
         if not self.supports(event):
-            strange = sorted(kind.__name__ for kind in tally_of(event).kinds - self.known)
+            strange = sorted(kind.__name__ for kind in flatten(event).kinds - self.known)
             raise InputError(f"{type(self).__name__} does not know events of type {strange}.")
-        return type(self)(Tally.total((self.tally, tally_of(event).times(times))))
+        return type(self)(FlatEvents.total((self.flat_events, flatten(event).times(times))))

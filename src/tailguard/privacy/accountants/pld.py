@@ -24,14 +24,14 @@ from typing import ClassVar
 import numpy as np
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-from tailguard.privacy.accountants.base import TallyAccountant
+from tailguard.privacy.accountants.base import FlatAccountant
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
 from tailguard.privacy.amplification.leaves import AMPLIFIED
 from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
+from tailguard.privacy.flat_events import FlatEvents
 from tailguard.privacy.profiles import FloatArray, Profile, loss_distribution, profile_of
 from tailguard.privacy.ranges import check_cost, check_failure
 from tailguard.privacy.roots import up
-from tailguard.privacy.tally import Tally
 
 __all__ = ["PldAccountant"]
 
@@ -51,7 +51,7 @@ MERGED = (Gaussian, ZeroConcentrated)
 
 
 @dataclass(frozen=True)
-class PldAccountant(TallyAccountant):
+class PldAccountant(FlatAccountant):
     """Convolves loss distributions; knows every leaf that has a privacy profile.
 
     *Guarantee.* Replace-one neighbours, adaptive composition.
@@ -74,7 +74,7 @@ class PldAccountant(TallyAccountant):
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at ``delta``; infinity below 1e-10."""
         left = check_failure("delta", delta) - self._slack
-        if not self.tally.kinds:
+        if not self.flat_events.kinds:
             return 0.0
         if delta < SMALLEST_DELTA or left <= 0.0 or not self._feasible:
             return math.inf
@@ -83,7 +83,7 @@ class PldAccountant(TallyAccountant):
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at ``epsilon``, which is never below 1e-10."""
         check_cost("epsilon", epsilon)
-        if not self.tally.kinds:
+        if not self.flat_events.kinds:
             return 0.0
         if not self._feasible:
             return 1.0
@@ -92,18 +92,18 @@ class PldAccountant(TallyAccountant):
 
     @cached_property
     def _rho(self) -> float:
-        return float(self.tally.add_up(_rho_of))
+        return float(self.flat_events.add_up(_rho_of))
 
     @cached_property
     def _end(self) -> float:
         """A loss that is hardly ever exceeded, by the simple zCDP bound and by amplified leaves."""
-        return max(self._rho + 2.0 * math.sqrt(46.0 * self._rho), _longest(self.tally))
+        return max(self._rho + 2.0 * math.sqrt(46.0 * self._rho), _longest(self.flat_events))
 
     @cached_property
     def _n_steps(self) -> int:
         """How many convolutions one record's losses go through, at most."""
-        repeated = self.tally.add_up(lambda leaf: Fraction(not isinstance(leaf, MERGED)))
-        return int(repeated) + 2 * (1 + len(self.tally.blocks))
+        repeated = self.flat_events.add_up(lambda leaf: Fraction(not isinstance(leaf, MERGED)))
+        return int(repeated) + 2 * (1 + len(self.flat_events.blocks))
 
     @property
     def _feasible(self) -> bool:
@@ -116,8 +116,8 @@ class PldAccountant(TallyAccountant):
     @cached_property
     def _losses(self) -> PrivacyLossDistribution:
         step = min(max(math.sqrt(2.0 * self._rho) / 1000.0, FINEST), COARSEST)
-        step = min(step, _smallest_loss(self.tally) / 100.0)
-        return _composed(self.tally, max(step, 2.0 * self._end / MOST_CELLS))
+        step = min(step, _smallest_loss(self.flat_events) / 100.0)
+        return _composed(self.flat_events, max(step, 2.0 * self._end / MOST_CELLS))
 
 
 @lru_cache(maxsize=256)
@@ -137,10 +137,10 @@ def _rho_of(leaf: Event) -> Fraction:
     return Fraction(math.log1p(2.0 * float(excess)) / 2.0)
 
 
-def _longest(tally: Tally) -> float:
+def _longest(flat_events: FlatEvents) -> float:
     """Return the largest loss of an amplified leaf, which may be far beyond the usual ones."""
-    ends = [profile_of(leaf).end for leaf in tally.leaves if type(leaf) in AMPLIFIED]
-    inner = [_longest(part) for parts in tally.blocks.values() for part in parts.values()]
+    ends = [profile_of(leaf).end for leaf in flat_events.leaves if type(leaf) in AMPLIFIED]
+    inner = [_longest(part) for parts in flat_events.blocks.values() for part in parts.values()]
     return max((*ends, *inner), default=0.0)
 
 
@@ -150,18 +150,20 @@ def _size(leaf: Event) -> float:
     return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in AMPLIFIED else end
 
 
-def _smallest_loss(tally: Tally) -> float:
+def _smallest_loss(flat_events: FlatEvents) -> float:
     """Return the smallest loss that a leaf may cause which is not merged with its like."""
-    sizes = [_size(leaf) for leaf in tally.leaves if not isinstance(leaf, MERGED)]
-    inner = [_smallest_loss(part) for parts in tally.blocks.values() for part in parts.values()]
+    sizes = [_size(leaf) for leaf in flat_events.leaves if not isinstance(leaf, MERGED)]
+    inner = [
+        _smallest_loss(part) for parts in flat_events.blocks.values() for part in parts.values()
+    ]
     return min((*sizes, *inner), default=math.inf)
 
 
-def _composed(tally: Tally, step: float) -> PrivacyLossDistribution:
+def _composed(flat_events: FlatEvents, step: float) -> PrivacyLossDistribution:
     """Convolve all leaves and, for each block map, the worst that its blocks may meet."""
-    worst = [_maximal(parts.values()) for parts in tally.blocks.values()]
+    worst = [_maximal(parts.values()) for parts in flat_events.blocks.values()]
     flat = [parts[0] for parts in worst if len(parts) == 1 and not parts[0].blocks]
-    leaves = _merged(Tally.total((Tally(tally.leaves), *flat)).leaves)
+    leaves = _merged(FlatEvents.total((FlatEvents(flat_events.leaves), *flat)).leaves)
     losses = [_repeated(leaf, times, step) for leaf, times in leaves.items()]
     losses += [_envelope(parts, step) for parts in worst if len(parts) > 1 or parts[0].blocks]
     return reduce(PrivacyLossDistribution.compose, losses)
@@ -181,16 +183,16 @@ def _repeated(leaf: Event, times: int, step: float) -> PrivacyLossDistribution:
     return once if times == 1 else once.self_compose(times)
 
 
-def _maximal(parts: Iterable[Tally]) -> list[Tally]:
+def _maximal(parts: Iterable[FlatEvents]) -> list[FlatEvents]:
     """Keep the blocks that no other block covers."""
-    kept: list[Tally] = []
+    kept: list[FlatEvents] = []
     for part in parts:
         if not any(other.covers(part) for other in kept):
             kept = [other for other in kept if not part.covers(other)] + [part]
     return kept
 
 
-def _envelope(parts: list[Tally], step: float) -> PrivacyLossDistribution:
+def _envelope(parts: list[FlatEvents], step: float) -> PrivacyLossDistribution:
     """Return a distribution whose profile is the maximum of the blocks' profiles."""
     losses = [_composed(part, step) for part in parts]
     if len(losses) == 1:

@@ -7,8 +7,8 @@ from tailguard.checks import InputError
 from tailguard.privacy.accountants.gdp import GdpAccountant
 from tailguard.privacy.accountants.registry import ACCOUNTANTS, make_accountant
 from tailguard.privacy.events import Event, Gaussian, Unbounded
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.ranges import check_failure
-from tailguard.privacy.tally import tally_of
 
 __all__ = ["EpsilonBound", "smallest_epsilon", "total_mu"]
 
@@ -45,7 +45,7 @@ def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     EpsilonBound(epsilon=1.0, accountant='pure')
     """
     check_failure("delta", delta)
-    if Unbounded in tally_of(event).kinds:
+    if Unbounded in flatten(event).kinds:
         return EpsilonBound(math.inf, "none")
     names = list(ACCOUNTANTS) if total_mu(event) is None else ["gdp"]
     able = [name for name in names if make_accountant(name).supports(event)]
@@ -66,6 +66,6 @@ def total_mu(event: Event) -> float | None:
     1.0
     >>> total_mu(Laplace(epsilon=0.1))
     """
-    if not tally_of(event).kinds <= {Gaussian}:
+    if not flatten(event).kinds <= {Gaussian}:
         return None
     return GdpAccountant().compose(event).mu

@@ -1,7 +1,7 @@
 """Zero-concentrated differential privacy: the rhos add up.
 
 Knows every event, including those of which nothing but their rho is known. An (epsilon, delta)
-event is priced by its epsilon and its delta is set aside (approximate zCDP).
+event is priced by its epsilon and its delta is kept apart (approximate zCDP).
 
 Reference
 ---------

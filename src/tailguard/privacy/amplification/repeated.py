@@ -15,7 +15,7 @@ from tailguard.privacy.amplification.clones import failure_variation
 from tailguard.privacy.distance import Distance
 from tailguard.privacy.events import Approximate, Pure, Repeated, ShuffledPure
 from tailguard.privacy.ranges import check_failure
-from tailguard.privacy.totals import epsilon_at_distance
+from tailguard.privacy.total_cost import epsilon_at_distance
 
 __all__ = ["repeated_clones_epsilon"]
 

@@ -1,8 +1,9 @@
-"""The iterative mean: noised means of groups, and a centre that walks into their bulk.
+"""The iterative mean: noised means of groups, and a centre that is moved into their bulk.
 
 Records are clipped in l2 norm and averaged within groups, and all group means are released as one
 vector. A centre then moves, a quarter of the way each time, in the direction in which nine in ten
-group means lie furthest, until no direction has so many ahead. The walk sees released numbers only.
+group means lie furthest, until no direction has so many ahead. The updates see released numbers
+only.
 
 One record changes one group, so the group means together are no more sensitive than one of them:
 that is the parallel composition, and all that this query counts on. The paper counts on a shuffle
@@ -15,7 +16,7 @@ Reference
 Zhao et al. 2024, Algorithm 3 and program (27). Deviations: the group means as printed need all
 groups to be of equal size, here they differ by one record at most; the direction points from the
 centre to the mean, which the text of the paper reverses; the last centre is examined as well, as
-its Lemma 8 needs; a walk starts at the coordinate-wise median of the group means.
+its Lemma 8 needs; the updates start at the coordinate-wise median of the group means.
 """
 
 import math
@@ -45,29 +46,29 @@ __all__ = [
     "centre_of",
     "check_group_count",
     "group_edges",
-    "walked_centre",
+    "updated_centre",
 ]
 
 PART = 0.25  # of the way that a step goes
 LEVEL = 0.9  # part of the points that must lie ahead
 MOST_STEPS = 40
-CENTRES = ("walk", "median", "geometric-median")
+CENTRES = ("updates", "median", "geometric-median")
 WEISZFELD_STEPS = 100
 
 
-def walked_centre(
+def updated_centre(
     points: FloatArray, start: FloatArray, *, level: float = LEVEL, n_steps: int = MOST_STEPS
 ) -> FloatArray:
     """Walk from ``start`` to the bulk of the points; return the centre of least reach on the way.
 
-    *Edge cases.* The walk ends as soon as no direction has a part ``level`` of the points ahead: a
-    start outside of the points ends at the edge of their bulk.
+    *Edge cases.* The updates end as soon as no direction has a part ``level`` of the points ahead:
+    a start outside of the points ends at the edge of their bulk.
 
     *Reference.* Zhao et al. 2024, Algorithm 3.
 
     Examples
     --------
-    >>> walked_centre(np.ones((20, 2)), start=np.zeros(2)).round(3)
+    >>> updated_centre(np.ones((20, 2)), start=np.zeros(2)).round(3)
     array([1., 1.])
     """
     count = max(1, math.ceil(level * len(points) - 1e-9))
@@ -95,7 +96,7 @@ def centre_of(points: FloatArray, centre: str, level: float = LEVEL) -> FloatArr
         return median
     if centre == "geometric-median":
         return _geometric_median(points, median)
-    return walked_centre(points, median, level=level)
+    return updated_centre(points, median, level=level)
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,10 @@ class IterativeMean(GaussianQuery):
     n_groups
         How many groups, drawn at random. The noise on the centre grows as its root.
     centre
-        ``"walk"``: the paper's. ``"median"``, by coordinate, and ``"geometric-median"`` are as
+        ``"updates"``: the paper's. ``"median"``, by coordinate, and ``"geometric-median"`` are as
         private, quicker, and often nearer.
     level
-        The part of the group means that a direction of the walk must have ahead.
+        The part of the group means that a direction of an update must have ahead.
 
     Guarantee
     ---------
@@ -145,7 +146,7 @@ class IterativeMean(GaussianQuery):
     units: Units
     clip_norm: float
     n_groups: int = 20
-    centre: str = "walk"
+    centre: str = "updates"
     level: float = LEVEL
 
     name = "group means"

@@ -15,26 +15,26 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.view import View
 from tailguard.solvers.base import Plan, Problem, Solution, usable_mu
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.begin import best_constant
 from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.initialise import best_constant
 from tailguard.solvers.whitened.outlook import (
     constant_hides,
     constant_stages,
     refusal,
     warning,
 )
-from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import Shares
 from tailguard.solvers.whitened.units import find_target
 
-__all__ = ["CONSTANT_ALONE", "constant_plan", "constant_solution", "fit_constant"]
+__all__ = ["CONSTANT_ONLY", "constant_plan", "constant_solution", "fit_constant"]
 
 FloatArray = NDArray[np.float64]
 
-CONSTANT_ALONE = "constant_alone"
+CONSTANT_ONLY = "fit_constant_only"
 """The plan's setting that says so."""
 
-UNSEEN = "the budget showed no scale of the target: the constant is no better than a guess"
+UNSEEN = "no scale could be told from noise of the target: the constant is no better than a guess"
 PLANNED = "no scale was expected to be seen: the budget went to the constant"
 
 
@@ -57,7 +57,7 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
         problem=problem,
         guarantee=guarantee,
         stages=constant_stages(problem, mu),
-        settings={"target": target, CONSTANT_ALONE: 1},
+        settings={"target": target, CONSTANT_ONLY: 1},
         warnings=(warning(problem, guarantee, constant=True),),
     )
 
@@ -79,15 +79,15 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     >>> bool(abs(fit_constant(plan, gate).intercept - 50.0) < 5.0)
     True
     """
-    purse, problem = Purse(plan, gate), plan.problem
-    units, seen = find_target(purse, problem)
+    session, problem = BudgetSession(plan, gate), plan.problem
+    units, seen = find_target(session, problem)
     notes = (PLANNED,) if seen else (PLANNED, UNSEEN)
     if target_units(problem) == "location-scale":
         return constant_solution(plan, units.target_center, *notes)
     size = problem.size
     view = View(problem.scored, units, np.eye(size)[:, -1:])
     nothing = np.zeros(size)
-    fit = Fit(purse, problem, Shares(), view, nothing, nothing.copy(), 1.0, np.ones(1))
+    fit = Fit(session, problem, Shares(), view, nothing, nothing.copy(), 1.0, np.ones(1))
     best_constant(fit)
     _, intercept = units.coefficients(fit.weights, target_units(problem))
     return constant_solution(plan, intercept, *notes)

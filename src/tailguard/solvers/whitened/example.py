@@ -6,10 +6,10 @@ from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.base import Problem
-from tailguard.solvers.whitened.begin import begin
+from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.looking import look_at_rows, prepare
-from tailguard.solvers.whitened.purse import Purse
+from tailguard.solvers.whitened.initialise import initialise
+from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import Shares
 from tailguard.solvers.whitened.units import find_units
 from tailguard.solvers.whitened_newton import WhitenedNewton
@@ -17,7 +17,7 @@ from tailguard.solvers.whitened_newton import WhitenedNewton
 __all__ = ["example_fit", "example_run"]
 
 
-def example_run(loss: Loss) -> tuple[Purse, Problem, Shares]:
+def example_run(loss: Loss) -> tuple[BudgetSession, Problem, Shares]:
     """Plan a fit of 4000 records of two columns and reserve its budget.
 
     The target is skewed: ``x_0 - x_1 / 2``, an exponential and a constant. Labels say whether that
@@ -26,7 +26,7 @@ def example_run(loss: Loss) -> tuple[Purse, Problem, Shares]:
     Examples
     --------
     >>> import tailguard as tg
-    >>> purse, problem, shares = example_run(tg.losses.Squared())
+    >>> session, problem, shares = example_run(tg.losses.Squared())
     >>> problem.size, len(shares.rounds)
     (3, 4)
     """
@@ -40,7 +40,7 @@ def example_run(loss: Loss) -> tuple[Purse, Problem, Shares]:
     plan = solver.plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    return Purse(plan, gate), problem, solver.shares_of(problem, guarantee)
+    return BudgetSession(plan, gate), problem, solver.shares_of(problem, guarantee)
 
 
 def example_fit(loss: Loss, *, phase: int | None = None) -> Fit:
@@ -53,9 +53,9 @@ def example_fit(loss: Loss, *, phase: int | None = None) -> Fit:
     >>> fit.weights.shape, fit.clip is not None
     ((3,), True)
     """
-    purse, problem, shares = example_run(loss)
-    fit = begin(purse, problem, shares, *find_units(purse, problem))
+    session, problem, shares = example_run(loss)
+    fit = initialise(session, problem, shares, *find_units(session, problem))
     if phase is not None:
-        look_at_rows(fit)
-        prepare(fit, phase)
+        release_row_norms(fit)
+        start_phase(fit, phase)
     return fit

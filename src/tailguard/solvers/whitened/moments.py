@@ -36,12 +36,12 @@ class Whitening:
     floor: float
 
     @property
-    def effective(self) -> float:
+    def effective_dim(self) -> float:
         """Second moments of the whitened rows, summed: fewer than columns where some are raised."""
         shares = self.eigenvalues / np.maximum(self.eigenvalues, self.floor)
         return float(np.clip(shares.sum(), 1.0, max(shares.size, 1)))
 
-    def stretch(self, level: float) -> FloatArray:
+    def variance_inflation(self, level: float) -> FloatArray:
         """How many times the variance along each direction is what exact whitening would make it.
 
         Second moments of whitened rows are one less the whitened noise, whose eigenvalues lie in a
@@ -53,7 +53,7 @@ class Whitening:
 
         Examples
         --------
-        >>> whiten(np.diag([9.0, 1.0]), 0.5).stretch(0.5).round(2)
+        >>> whiten(np.diag([9.0, 1.0]), 0.5).variance_inflation(0.5).round(2)
         array([1.12, 1.01])
         """
         raised = 1.0 / np.maximum(self.eigenvalues, self.floor)

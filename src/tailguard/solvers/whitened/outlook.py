@@ -1,6 +1,6 @@
 """What a fit can be, as public numbers alone predict it: coefficients, a constant, or nothing.
 
-A scale is told from a histogram of octaves, in which a typical column has ``SIZE_BULK`` of its
+A scale is told from a histogram of octaves, in which a typical column has ``SIZE_WINDOW`` of its
 records in one window. Where that is predicted to hide in the noise a user is warned, and the fit
 goes on, since some columns may be seen. Where even a column with all its records in one window
 would hide, no coefficient can be fitted, and the whole budget goes to the best constant. Where the
@@ -21,9 +21,9 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.solvers.base import Problem, Stage, usable_mu
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.law import standing_out
-from tailguard.solvers.whitened.places import FINE_BINS, REFINEMENTS
-from tailguard.solvers.whitened.shares import SIZE_BULK, shares_for
+from tailguard.solvers.whitened.locations import FINE_BINS, REFINEMENTS
+from tailguard.solvers.whitened.noisy_distribution import detection_threshold
+from tailguard.solvers.whitened.shares import SIZE_WINDOW, shares_for
 from tailguard.solvers.whitened.sizes import SIZE_BINS
 from tailguard.solvers.whitened.stages import stages_before, stages_for
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 # The mean of outcomes is told from noise where this many of its standard deviations fit into one.
-CONSTANT_SEEN = 4.0
+CONSTANT_SIGNIFICANCE = 4.0
 WHOLE = 1.0  # the largest bulk that a column can have
 # What is said to be enough is found by doublings, then to this part of it; it is a prediction.
 FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
@@ -58,7 +58,7 @@ def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
     return usable_mu(guarantee, coordinates)
 
 
-def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_BULK) -> bool:
+def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
     """Whether columns, or the target, with such a bulk are predicted to hide in the noise.
 
     Examples
@@ -72,8 +72,8 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_BU
     stages = stages_before(problem, shares_for(problem, guarantee.gaussian_mu()), mu)
     spent = {stage.name: stage.total_mu for stage in stages}
     residual = target_units(problem) == "location-scale"  # others go on without the target's scale
-    target = spent["target size"] if residual else math.inf
-    columns = math.hypot(spent["size"], spent.get("size again", 0.0))
+    target = spent["target typical size"] if residual else math.inf
+    columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
     return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
 
 
@@ -85,10 +85,10 @@ def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), 100, 3, intercept=True)
     >>> [stage.name for stage in constant_stages(problem, 0.5)]
-    ['target size', 'target place']
+    ['target typical size', 'target location']
     """
-    size = ("target size", "a private size for the target", 1, SIZE_BINS.count)
-    centre = ("target place", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
+    size = ("target typical size", "the typical absolute value of the target", 1, SIZE_BINS.count)
+    centre = ("target location", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
     constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
     asked = {"location-scale": [size, centre], "scale": [size, constant], "none": [constant]}
     chosen = asked[target_units(problem)]
@@ -110,7 +110,7 @@ def constant_hides(problem: Problem, mu: float) -> bool:
         return True
     each = constant_stages(problem, mu)[0].mu
     if target_units(problem) == "none":
-        return problem.n_rows * each < CONSTANT_SEEN
+        return problem.n_rows * each < CONSTANT_SIGNIFICANCE
     return _hides(problem, each, 1, WHOLE) or _is_quantile(problem)
 
 
@@ -151,7 +151,7 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
     """Whether a bulk of the records is predicted not to stand out of histograms at this mu."""
-    needed = standing_out(columns) * math.sqrt(2.0 * columns)
+    needed = detection_threshold(columns) * math.sqrt(2.0 * columns)
     return bulk * problem.n_rows * mu < needed
 
 

@@ -13,7 +13,7 @@ from tailguard.solvers.private_units import target_units
 __all__ = ["assumptions", "meaning", "predicted"]
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
-TYPICAL_REACH = 1.5
+TYPICAL_LIMITS = 1.5
 # What the predicted error is of, by the loss's word for its target: the score, its unit, how many
 # times that noise moved it in simulated fits of 3 to 30 columns, by their own coef_noise_std_.
 PREDICTS = {
@@ -33,7 +33,7 @@ def predicted(problem: Problem, mu: float) -> dict[str, float]:
     >>> round(predicted(problem, 0.5)["predicted_privacy_error"], 4)
     0.0054
     """
-    noise = 2.0 * TYPICAL_REACH * math.sqrt(problem.size) / (problem.n_rows * mu)
+    noise = 2.0 * TYPICAL_LIMITS * math.sqrt(problem.size) / (problem.n_rows * mu)
     return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.group import Found, Group
-from tailguard.solvers.whitened.law import Law, standing_out
+from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
+from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution, detection_threshold
 
-__all__ = ["SIZE_BINS", "find_sizes", "find_spreads", "read_sizes", "sizes_at"]
+__all__ = ["SIZE_BINS", "find_scales", "find_sizes", "read_sizes", "sizes_at"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -34,19 +34,21 @@ ONES = int(SIZE_BINS.index(1.0))  # the bin that all ones of an indicator are in
 FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
 # Units of most columns lie within so many octaves of one; others have to stand out more, as if they
 # were one of so many windows more.
-COMMON, RARER = 32.0, 100.0
+COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
 # A column is asked for again if its records that are not zero may be so many noise standard
 # deviations after that.
-HOPE = 3.0
-SURELY = 6.0  # times what a window must have that holds all: bulks hold less, and these were hidden
+RETRY_SIGNIFICANCE = 3.0
+CERTAIN_FACTOR = (
+    6.0  # times what a window must have that holds all: bulks hold less, and these were hidden
+)
 MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
-CENTRED = 1.4  # typical difference over typical size of a normal column with mean zero
-SEEN_PAIRS = 0.12  # share of the records by which pairs of a typical column stand out
+DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
+PAIRS_DETECTED = 0.12  # share of the records by which pairs of a typical column stand out
 LIKELY, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2  # differences of pairs over the size of a column
-LEAST_SPREAD = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
+LEAST_SCALE = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
 
 
-def find_sizes(group: Group) -> Found:
+def find_sizes(queries: ColumnQueries) -> ColumnScales:
     """Release the size of every column, and again, if planned, of those not seen.
 
     Both releases are averaged by their precision. Columns that are zero nearly always are not asked
@@ -57,34 +59,35 @@ def find_sizes(group: Group) -> Found:
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
     >>> from tailguard.solvers.base import Plan, Problem, Stage
-    >>> from tailguard.solvers.whitened.purse import Purse
+    >>> from tailguard.solvers.whitened.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("size", "sizes", 1.0, 1, 320),))
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
     >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> bool(2.0**22 < find_sizes(Group(Purse(plan, gate), (0,))).scale[0] < 2.0**24)
+    >>> columns = ColumnQueries(BudgetSession(plan, gate), (0,))
+    >>> bool(2.0**22 < find_sizes(columns).scale[0] < 2.0**24)
     True
     """
-    found = Found.nothing(len(group))
-    counts, noise = np.zeros((len(group), SIZE_BINS.count)), np.full(len(group), np.inf)
-    for stage in ("size", "size again"):
-        if not group.plans(stage):
+    found = ColumnScales.unknown(len(queries))
+    counts, noise = np.zeros((len(queries), SIZE_BINS.count)), np.full(len(queries), np.inf)
+    for stage in ("typical size", "typical size retry"):
+        if not queries.plans(stage):
             continue
-        hidden, mu = np.flatnonzero(~found.seen), group.mu(stage)
-        if stage != "size":
-            others = group.n_rows() - counts[:, 0]  # that are not zero, give or take the noise
-            hidden = _hopeful(hidden, mu, others + noise, noise)
-            mu = min(mu, _mu_to_see((others - noise)[hidden]))
+        hidden, mu = np.flatnonzero(~found.detected), queries.mu(stage)
+        if stage != "typical size":
+            others = queries.n_rows() - counts[:, 0]  # that are not zero, give or take the noise
+            hidden = _worth_retrying(hidden, mu, others + noise, noise)
+            mu = min(mu, _mu_to_detect((others - noise)[hidden]))
         if hidden.size:
-            more, noise_std = group.histograms(hidden, SIZE_BINS, mu, stage)
+            more, noise_std = queries.histograms(hidden, SIZE_BINS, mu, stage)
             weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
             counts[hidden] += weight[:, None] * (more - counts[hidden])
             noise[hidden] = noise_std * np.sqrt(weight)
-            found = read_sizes(counts, noise, group.n_rows())
+            found = read_sizes(counts, noise, queries.n_rows())
     return found
 
 
-def sizes_at(group: Group, mu: float) -> Found:
+def sizes_at(queries: ColumnQueries, mu: float) -> ColumnScales:
     """Release the size of every column once, at a ``mu`` that no stage says.
 
     Examples
@@ -92,43 +95,47 @@ def sizes_at(group: Group, mu: float) -> Found:
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
     >>> from tailguard.solvers.base import Plan, Problem, Stage
-    >>> from tailguard.solvers.whitened.purse import Purse
+    >>> from tailguard.solvers.whitened.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("size", "sizes", 1.0, 1, 320),))
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
     >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> sizes_at(Group(Purse(plan, gate), (0,)), mu=1.0).seen
+    >>> sizes_at(ColumnQueries(BudgetSession(plan, gate), (0,)), mu=1.0).detected
     array([ True])
     """
-    counts, noise_std = group.histograms(np.arange(len(group)), SIZE_BINS, mu)
-    return read_sizes(counts, np.full(len(group), noise_std), group.n_rows())
+    counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, mu)
+    return read_sizes(counts, np.full(len(queries), noise_std), queries.n_rows())
 
 
-def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> Found:
+def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnScales:
     """Read one histogram and its noise per column; ``total`` is the public number of records.
 
     Examples
     --------
     >>> counts = np.zeros((2, SIZE_BINS.count))
     >>> counts[0, 170] = 900.0
-    >>> read_sizes(counts, np.full(2, 10.0), total=1000.0).seen
+    >>> read_sizes(counts, np.full(2, 10.0), total=1000.0).detected
     array([ True, False])
     """
-    least, found = standing_out(len(counts)), Found.nothing(len(counts))
-    least_far = standing_out(RARER * len(counts))
+    least, found = detection_threshold(len(counts)), ColumnScales.unknown(len(counts))
+    least_far = detection_threshold(UNCOMMON_FACTOR * len(counts))
     found.zeros = counts[:, 0] > MANY_ZEROS * total
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
-        law = _law_of(row, noise_std)
-        size = law.quantile(0.5)
-        rarity = _rarity(row, noise_std, total, len(counts))
-        if law.seen > (least if abs(math.log2(size)) < COMMON else least_far):
-            found.scale[column] = size * (rarity if found.zeros[column] else CENTRED)
+        distribution = _read_octaves(row, noise_std)
+        size = distribution.quantile(0.5)
+        mostly_zero_factor = _mostly_zero_factor(row, noise_std, total, len(counts))
+        if distribution.significance > (
+            least if abs(math.log2(size)) < COMMON_OCTAVES else least_far
+        ):
+            found.scale[column] = size * (
+                mostly_zero_factor if found.zeros[column] else DIFFERENCE_OVER_SIZE
+            )
         elif _is_indicator(row, noise_std, total, len(counts)):
-            found.scale[column] = rarity
+            found.scale[column] = mostly_zero_factor
     return found
 
 
-def find_spreads(group: Group, found: Found) -> None:
+def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     """Take differences of pairs for the scale, which tell it best where they can be seen.
 
     Where they hardly can, by public numbers, only columns whose centres stayed too coarse are asked
@@ -140,38 +147,40 @@ def find_spreads(group: Group, found: Found) -> None:
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
     >>> from tailguard.solvers.base import Plan, Problem, Stage
-    >>> from tailguard.solvers.whitened.purse import Purse
+    >>> from tailguard.solvers.whitened.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("spread", "sizes", 1.0, 1, 320),))
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("scale", "sizes", 1.0, 1, 320),))
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
     >>> gate = Gate.over(x, guarantee=tg.GDP(1.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> found = Found.nothing(1)
+    >>> found = ColumnScales.unknown(1)
     >>> found.center[:], found.scale[:] = 50.0, 70.0  # the typical value, which is no spread
-    >>> find_spreads(Group(Purse(plan, gate), (0,)), found)
+    >>> find_scales(ColumnQueries(BudgetSession(plan, gate), (0,)), found)
     >>> bool(0.5 < found.scale[0] < 2.0)
     True
     """
-    mu = group.mu("spread")
-    needed = standing_out(len(group)) * math.sqrt(2 * len(group))
-    told = SEEN_PAIRS * group.n_rows("spread") * mu > needed
-    chosen = np.flatnonzero(found.seen if told else found.width)
+    mu = queries.mu("scale")
+    needed = detection_threshold(len(queries)) * math.sqrt(2 * len(queries))
+    told = PAIRS_DETECTED * queries.n_rows("scale") * mu > needed
+    chosen = np.flatnonzero(found.detected if told else found.width)
     if not chosen.size:
         return
-    counts, noise_std = group.histograms(chosen, SIZE_BINS, mu, "spread", paired=True)
-    least = standing_out(chosen.size, windows=LIKELY_WINDOWS)
+    counts, noise_std = queries.histograms(chosen, SIZE_BINS, mu, "scale", paired=True)
+    least = detection_threshold(chosen.size, windows=LIKELY_WINDOWS)
     octaves = SIZE_BINS.middle()
     for column, row in zip(chosen, counts, strict=True):
         size = max(abs(found.center[column]), found.scale[column])
         likely = (octaves > LIKELY[0] * size) & (octaves < LIKELY[1] * size)
-        law = _law_of(np.where(likely, row, 0.0), noise_std)
-        if law.seen > least:
-            found.scale[column] = max(law.quantile(0.5), LEAST_SPREAD * found.width[column])
+        distribution = _read_octaves(np.where(likely, row, 0.0), noise_std)
+        if distribution.significance > least:
+            found.scale[column] = max(distribution.quantile(0.5), LEAST_SCALE * found.width[column])
         elif found.width[column] and row[0] > least * noise_std:
             found.scale[column] = np.nan
 
 
-def _hopeful(hidden: IntArray, mu: float, at_most: FloatArray, noise: FloatArray) -> IntArray:
+def _worth_retrying(
+    hidden: IntArray, mu: float, at_most: FloatArray, noise: FloatArray
+) -> IntArray:
     """Return which of the hidden columns may be seen at one more release: as many as can be.
 
     They have ``at_most`` so many records that are not zero; ``noise`` is that of a column by now.
@@ -181,23 +190,23 @@ def _hopeful(hidden: IntArray, mu: float, at_most: FloatArray, noise: FloatArray
     ordered = hidden[order]
     anew = np.sqrt(2.0 * np.arange(1, hidden.size + 1)) / mu
     expected = anew / np.sqrt(1.0 + (anew / noise[ordered]) ** 2)
-    hopeful = np.flatnonzero(at_most[ordered] > HOPE * expected)
+    hopeful = np.flatnonzero(at_most[ordered] > RETRY_SIGNIFICANCE * expected)
     return np.sort(ordered[: hopeful[-1] + 1 if hopeful.size else 0])
 
 
-def _mu_to_see(others: FloatArray) -> float:
+def _mu_to_detect(others: FloatArray) -> float:
     """Return the mu at which columns with so many records, in a few octaves, surely stand out."""
     size = max(others.size, 1)
     least = max(float(others.min(initial=math.inf)), 1.0)
-    return SURELY * standing_out(size) * math.sqrt(2.0 * size) / least
+    return CERTAIN_FACTOR * detection_threshold(size) * math.sqrt(2.0 * size) / least
 
 
-def _law_of(row: FloatArray, noise_std: float) -> Law:
+def _read_octaves(row: FloatArray, noise_std: float) -> NoisyDistribution:
     """Read octaves without the first."""
-    return Law.of(np.concatenate([[0.0], row[1:]]), SIZE_BINS, noise_std)
+    return NoisyDistribution.of(np.concatenate([[0.0], row[1:]]), SIZE_BINS, noise_std)
 
 
-def _rarity(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
+def _mostly_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
     """Return the scale of a column that is mostly zero, over the size of its other records.
 
     It is what its root mean square tells, but not so small that rows with one of these would be
@@ -211,6 +220,6 @@ def _is_indicator(row: FloatArray, noise_std: float, total: float, columns: int)
     """Whether zeros are seen, and ones, and noise could hide all that is neither."""
     zeros, ones = row[0], row[ONES]
     rest = total - zeros - ones
-    seen = zeros > standing_out(columns) * noise_std
-    seen &= ones > standing_out(columns, FALSE_ONES, windows=1.0) * noise_std
+    seen = zeros > detection_threshold(columns) * noise_std
+    seen &= ones > detection_threshold(columns, FALSE_ONES, windows=1.0) * noise_std
     return bool(seen and rest < INDICATOR_REST * noise_std)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.base import Problem, Stage, require
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.purse import SAMPLE, SAMPLED
+from tailguard.solvers.whitened.session import SAMPLE, SAMPLED
 from tailguard.solvers.whitened.units import units_stages
 
 __all__ = [
-    "CORRECTION",
-    "LADDER_LEVELS",
-    "LENGTH_BINS",
+    "DEBIASING_LEVELS",
+    "DEBIASING_STAGES",
     "ROUNDS",
+    "ROW_NORM_BINS",
     "SLOPE_BINS",
     "Shares",
     "rounds_of",
@@ -27,25 +27,26 @@ __all__ = [
     "stages_for",
 ]
 
-LENGTH_BINS = Bins("octaves", -16.0, 2.0, 64)
+ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
 STEERING = {
-    "target place", "target spread", "size", "place", "fine place", "spread",
-    "norms", "lengths", "early slopes",
+    "target location", "target scale", "typical size", "location", "fine location", "scale",
+    "row norms", "whitened row norms", "early slopes",
 }  # fmt: skip
 """What reads the sample where there is one, beside the early rounds.
 
-The target's size and a likelihood's first constant tell rare events, "size again" rare indicators:
-these read all records, as does whatever the last rounds and the standard errors rest on.
+The target's size and a likelihood's first constant tell rare events, "typical size retry" rare
+indicators: these read all records, as does whatever the last rounds and the standard errors rest
+on.
 """
-LADDER_LEVELS = 4
+DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
 
-EVENLY = ", their slopes within one half"
-CORRECTION = ("leaning", "calibration", "calibration curvature")
+BALANCED = ", slopes bounded by one half"
+DEBIASING_STAGES = ("residual direction", "debiasing", "debiasing curvature")
 ROUNDS = "rounds of phase"
-DIRECTIONS = 3  # that are calibrated at most
-COMING_NEAR = 0.1  # what a round of the sample gets, as a share of what it would without one
+DEBIASING_DIRECTIONS = 3  # that are debiased at most
+EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
 
 @dataclass(frozen=True)
@@ -55,23 +56,26 @@ class Shares:
     Attributes
     ----------
     target
-        Size, place and spread of the target.
-    size, again, place, pairs
-        Of the other columns: the first and the second look at sizes; centres; differences of pairs.
-    spare_place
-        What places may have besides, of what the second look at sizes leaves.
-    constant, norms, moments, lengths, slopes, curvature, leaning, calibration, variance
+        Typical size, location and scale of the target.
+    size, size_retry, location, pair_differences
+        Of the other columns: the first and the second release of sizes; centres; differences of
+        pairs.
+    location_reserve
+        What places may have besides, of what the second release of sizes leaves.
+    constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
         The stages of these names.
+    residual_direction, debiasing, variance
+        The same.
     rounds
         How many rounds each phase has.
-    look, bend
+    diagnostic_phases, curvature_phases
         The phases before which clip levels are chosen anew, and the curvature is released.
     sample, early
         How many records the random sample has, and how many of the first phases read it, together
         with all that steers them; 0 where there is none.
-    spare
+    skip_if_symmetric
         Whether the correction of clipping is given up for rounds where residuals look symmetric.
-    even
+    balanced
         Whether a logistic loss takes the slopes of ``BalancedLogistic``.
 
     Examples
@@ -82,26 +86,26 @@ class Shares:
 
     target: float = 0.02
     size: float = 0.025
-    again: float = 0.0
-    place: float = 0.03
-    pairs: float = 0.03
-    spare_place: float = 0.0
+    size_retry: float = 0.0
+    location: float = 0.03
+    pair_differences: float = 0.03
+    location_reserve: float = 0.0
     constant: float = 0.0
-    norms: float = 0.01
-    moments: float = 0.10
-    lengths: float = 0.01
+    row_norms: float = 0.01
+    second_moments: float = 0.10
+    whitened_row_norms: float = 0.01
     slopes: float = 0.08
     curvature: float = 0.0
-    leaning: float = 0.0
-    calibration: float = 0.08
+    residual_direction: float = 0.0
+    debiasing: float = 0.08
     variance: float = 0.03
     rounds: tuple[int, ...] = (1, 1, 2, 4)
-    look: tuple[int, ...] = (0, 1, 2, 3)
-    bend: tuple[int, ...] = ()
+    diagnostic_phases: tuple[int, ...] = (0, 1, 2, 3)
+    curvature_phases: tuple[int, ...] = ()
     sample: int = 0
     early: int = 0
-    spare: bool = False
-    even: bool = False
+    skip_if_symmetric: bool = False
+    balanced: bool = False
 
     def rest(self, problem: Problem) -> float:
         """Return the share that is left to the rounds.
@@ -148,7 +152,7 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     weights = _weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        purpose = "clipped scores, for a Newton step each" + EVENLY * shares.even
+        purpose = "clipped scores, for a Newton step each" + BALANCED * shares.balanced
         stages.append(Stage(rounds_of(phase), purpose, mu, times, problem.size))
     return tuple(_of_sample(stage, problem, shares) for stage in stages)
 
@@ -169,7 +173,7 @@ def _weights(shares: Shares) -> list[float]:
     weights, before = [], 0
     for phase, times in enumerate(shares.rounds):
         weight = float((before + times) ** 2 - before**2)
-        weights.append(weight * (COMING_NEAR if phase < shares.early else 1.0))
+        weights.append(weight * (EARLY_ROUNDS_SHARE if phase < shares.early else 1.0))
         before += times
     return weights
 
@@ -190,15 +194,15 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     --------
     >>> import tailguard as tg
     >>> stages_before(Problem(tg.losses.Squared(), 1000, 3), Shares(), total_mu=1.0)[0].name
-    'target size'
+    'target typical size'
     """
     stages = units_stages(
         problem,
         total_mu,
         size=shares.size,
-        place=shares.place,
-        again=shares.again,
-        pairs=shares.pairs,
+        location=shares.location,
+        size_retry=shares.size_retry,
+        pair_differences=shares.pair_differences,
         target=shares.target,
     )
     for name, purpose, share, times, size in _middle(problem, shares):
@@ -211,28 +215,32 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     """List name, purpose, share, times and size of the stages between units and rounds."""
     height = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
-    looks = len(shares.look)
+    n_releases = len(shares.diagnostic_phases)
     curved = target_units(problem) != "location-scale"
-    lengths = looks if curved else 1 + len(shares.bend)
-    levels = LADDER_LEVELS + 1
+    lengths = n_releases if curved else 1 + len(shares.curvature_phases)
+    levels = DEBIASING_LEVELS + 1
     exposed = problem.has_offset and target_units(problem) == "scale"
-    # With a sample the last look reads all records.
-    last = 1 if shares.sample else looks
-    slopes = shares.slopes / max(looks, 1)
+    # With a sample the last histogram reads all records.
+    last = 1 if shares.sample else n_releases
+    slopes = shares.slopes / max(n_releases, 1)
     return [
-        ("constant", "the best constant, to start from",
+        ("constant", "the best constant, as a start",
          shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
-        ("norms", "how long rows are", shares.norms, 1, LENGTH_BINS.count),
-        ("moments", "correlations of the columns", shares.moments, 1, height * (height + 1) // 2),
-        ("lengths", "how long whitened rows are", shares.lengths, lengths, LENGTH_BINS.count),
-        ("early slopes", "how large residuals are",
-         slopes * (looks - last), looks - last, SLOPE_BINS.count),
-        ("slopes", "how large residuals are", slopes * last, last, SLOPE_BINS.count),
-        ("curvature", "how the loss bends", shares.curvature, len(shares.bend), square),
-        ("leaning", "along which rows residuals are large", shares.leaning, 1, problem.size),
-        ("calibration", "what clipping takes from the mean and the fitted score",
-         0.8 * shares.calibration, 1, DIRECTIONS * levels),
-        ("calibration curvature", "how the loss bends in these directions",
-         0.2 * shares.calibration, 1, DIRECTIONS * (DIRECTIONS + 1) // 2),
+        ("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
+        ("second moments", "second moments of the columns", shares.second_moments, 1,
+         height * (height + 1) // 2),
+        ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, lengths,
+         ROW_NORM_BINS.count),
+        ("early slopes", "sizes of residuals",
+         slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
+        ("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
+        ("curvature", "curvature of the loss", shares.curvature,
+         len(shares.curvature_phases), square),
+        ("residual direction", "along which rows residuals are large", shares.residual_direction, 1,
+         problem.size),
+        ("debiasing", "bias that clipping leaves in the mean and the fitted score",
+         0.8 * shares.debiasing, 1, DEBIASING_DIRECTIONS * levels),
+        ("debiasing curvature", "curvature of the loss in these directions",
+         0.2 * shares.debiasing, 1, DEBIASING_DIRECTIONS * (DEBIASING_DIRECTIONS + 1) // 2),
         ("variance", "the sampling variance of the coefficients", shares.variance, 1, square),
     ]  # fmt: skip

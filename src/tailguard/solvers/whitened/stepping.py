@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.queries.score_ladder import ScoreLadder
-from tailguard.solvers.whitened.fit import Arrival, Fit
-from tailguard.solvers.whitened.purse import usable
+from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.solvers.whitened.fit import Fit, NewtonIterate
+from tailguard.solvers.whitened.session import usable
 from tailguard.solvers.whitened.stages import rounds_of
 
 __all__ = ["step"]
@@ -23,11 +23,11 @@ FloatArray = NDArray[np.float64]
 LONGEST = 4.0  # no step changes scores by more standard deviations than this
 # The largest part of a Newton step that is gone; by noise of that squared length it is gone in full
 # at most, by more in so much smaller a part. The average of many rounds carries far less noise.
-LARGEST_PART, SHAKEN = 0.5, 0.25
-STEADY = 1.5  # of the part from which on a step swings ever further, 2
-BENDS = (0.2, 4.0)  # within which curvature along the fit is believed
+LARGEST_PART, NOISE_PART = 0.5, 0.25
+STABLE_PART = 1.5  # of the part from which on a step swings ever further, 2
+CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)  # of a standard normal
-RISE = 1e-3  # half the step of a numerical rise of the mean
+SLOPE_STEP = 1e-3  # half the step of a numerical rise of the mean
 
 
 def step(fit: Fit, *, sharing: int = 0) -> None:
@@ -42,29 +42,29 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> fit = example_fit(tg.losses.Squared(), phase=0)
     >>> step(fit)
-    >>> len(fit.arrivals), fit.arrivals[0].n_rows
+    >>> len(fit.iterates), fit.iterates[0].n_rows
     (1, 4000)
     """
     assert fit.clip is not None
     stage = rounds_of(fit.phase)
     mu = max(fit.mu(stage), _left(fit) / math.sqrt(sharing)) if sharing else fit.mu(stage)
-    query = ScoreLadder(fit.view, fit.clip.row_limit, (fit.clip.slope_limit,))
-    score = fit.purse.ask(query, fit.weights, mu, stage)[0]
-    n_rows, curvature = fit.purse.n_rows(stage), max(fit.clip.curvature, 1e-300)
+    query = ClippedScores(fit.view, fit.clip.row_limit, (fit.clip.slope_limit,))
+    score = fit.session.ask(query, fit.weights, mu, stage)[0]
+    n_rows, curvature = fit.session.n_rows(stage), max(fit.clip.curvature, 1e-300)
     noise_std = float(query.noise_std(n_rows, fit.n_features, mu)[0]) / curvature
-    way = fit.view.whitening @ bounded(fit, slanted(fit, -score / curvature))
-    start, end = fit.weights, usable(fit.weights + way)
-    fit.arrivals.append(Arrival(start, end, noise_std, n_rows))
-    part = min(LARGEST_PART, SHAKEN / (fit.view.width * noise_std**2), _steady(fit))
-    precision = np.array([arrival.noise_std for arrival in fit.arrivals]) ** -2.0
+    displacement = fit.view.whitening @ bounded(fit, scaled_along_fit(fit, -score / curvature))
+    start, end = fit.weights, usable(fit.weights + displacement)
+    fit.iterates.append(NewtonIterate(start, end, noise_std, n_rows))
+    part = min(LARGEST_PART, NOISE_PART / (fit.view.width * noise_std**2), _stable_part(fit))
+    precision = np.array([iterate.noise_std for iterate in fit.iterates]) ** -2.0
     if part > precision[-1] / precision.sum():
-        fit.weights = start + part * way
+        fit.weights = start + part * displacement
     else:
-        fit.settle()
+        fit.average_iterates()
 
 
-def _steady(fit: Fit) -> float:
-    """Return the largest part of a step that settles even where slopes rise the most.
+def _stable_part(fit: Fit) -> float:
+    """Return the largest part of a step that converges even where slopes rise the most.
 
     A step twice as long as where the slope is zero swings back as far as it came. Slopes of squared
     residuals rise by one, at most three times the believed curvature.
@@ -74,45 +74,50 @@ def _steady(fit: Fit) -> float:
     assert fit.clip is not None
     assert fit.slopes is not None
     limit = fit.clip.slope_limit
-    return STEADY * fit.slopes.curvature(limit) / max(fit.slopes.steepest(limit), 1e-300)
+    return STABLE_PART * fit.slopes.curvature(limit) / max(fit.slopes.steepest(limit), 1e-300)
 
 
 def _left(fit: Fit) -> float:
     """Return the mu that the stages after the rounds leave."""
-    later = ("calibration", "calibration curvature", "variance")
-    return fit.purse.left(fit.total_mu(*(name for name in later if name not in fit.spared)))
+    later = ("debiasing", "debiasing curvature", "variance")
+    return fit.session.left(
+        fit.total_mu(*(name for name in later if name not in fit.skipped_stages))
+    )
 
 
-def bounded(fit: Fit, way: FloatArray) -> FloatArray:
+def bounded(fit: Fit, displacement: FloatArray) -> FloatArray:
     """Bound a step where curvature varies, since Newton's map is only local there."""
     if not fit.curved:
-        return way
+        return displacement
     assert fit.rows is not None
-    longest = LONGEST * math.sqrt(fit.rows.weight if fit.bent else 1.0)
-    return way * min(1.0, longest / max(float(np.linalg.norm(way)), 1e-300))
+    longest = LONGEST * math.sqrt(fit.rows.weight if fit.curvature_released else 1.0)
+    return displacement * min(1.0, longest / max(float(np.linalg.norm(displacement)), 1e-300))
 
 
-def slanted(fit: Fit, way: FloatArray) -> FloatArray:
-    """Lengthen or shorten the part of a step along the fit, where a likelihood bends otherwise.
+def scaled_along_fit(fit: Fit, displacement: FloatArray) -> FloatArray:
+    """Lengthen or shorten the part of a step along the fit, where a likelihood's curvature differs.
 
-    Whitened rows bend the loss alike in all directions but that one: scores that the fit has moved
-    far lie where the slope is flat (logistic) or steep (log link). How much so is reckoned for
-    scores that are normal about zero (to count the constant made training tasks no better), until
-    a release of the curvature tells it.
+    In whitened rows the curvature is the same in all directions but that one: scores that the fit
+    has moved far lie where the slope is flat (logistic) or steep (log link). How much so is
+    reckoned for scores that are normal about zero (to count the constant made training tasks no
+    better), until a release of the curvature tells it.
     """
     constant, now = fit.constant(), fit.inverse @ fit.weights
     now = now - constant @ (constant.T @ now)
     spread = float(np.linalg.norm(now))
-    if not fit.curved or fit.bent or not spread > 0.0:
-        return way
+    if not fit.curved or fit.curvature_released or not spread > 0.0:
+        return displacement
     along = now / spread
-    return np.asarray(way + along * (along @ way) * (1.0 / bend_along(fit, spread) - 1.0))
+    return np.asarray(
+        displacement
+        + along * (along @ displacement) * (1.0 / relative_curvature(fit, spread) - 1.0)
+    )
 
 
-def bend_along(fit: Fit, spread: float) -> float:
+def relative_curvature(fit: Fit, spread: float) -> float:
     """Curvature along a fit whose scores have that spread, relative to other directions."""
     scores = spread * NODES
     slopes, none = fit.expected.slope, np.zeros(scores.size)
-    rise = slopes(scores + RISE, none) - slopes(scores - RISE, none)
+    rise = slopes(scores + SLOPE_STEP, none) - slopes(scores - SLOPE_STEP, none)
     shares = WEIGHTS * rise
-    return float(np.clip(shares @ NODES**2 / max(float(shares.sum()), 1e-300), *BENDS))
+    return float(np.clip(shares @ NODES**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))

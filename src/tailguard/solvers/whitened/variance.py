@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.queries.second_moments import SecondMoments, Weighting
+from tailguard.solvers.whitened.clipping import HIDDEN_BINS, HIDDEN_DECAY, SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.levels import HIDDEN_BINS, HIDDEN_DECAY, SlopeLaw
 from tailguard.solvers.whitened.moments import noise_level
-from tailguard.solvers.whitened.purse import BEYOND_FLOATS
+from tailguard.solvers.whitened.session import BEYOND_FLOATS
 
 __all__ = [
     "clipped_variance",
@@ -41,7 +41,7 @@ FloatArray = NDArray[np.float64]
 # What clipping takes from the constant, as a share of what the histogram leaves beyond the level
 # (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
 # on simulated tasks.
-TAKEN = (0.7, 0.08)
+CLIPPED_SHARES = (0.7, 0.08)
 
 
 def covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
@@ -54,13 +54,13 @@ def covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
     >>> from tailguard.solvers.whitened.stepping import step
     >>> fit = example_fit(tg.losses.Squared(), phase=0)
     >>> step(fit)
-    >>> fit.settle()
+    >>> fit.average_iterates()
     >>> noise, whole = covariances(fit)
     >>> bool((np.diag(whole) > np.diag(noise)).all())
     True
     """
     noise = whole = np.full((fit.view.height, fit.view.height), np.nan)
-    if fit.arrivals:
+    if fit.iterates:
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)
             # A budget too small for the release is too small for intervals as well: whitening and
@@ -82,7 +82,9 @@ def noise_covariance(fit: Fit) -> FloatArray:
     >>> noise_covariance(fit).shape
     (3, 3)
     """
-    return np.asarray(fit.noise_std**2 * (fit.view.whitening * fit.stretch) @ fit.view.whitening.T)
+    return np.asarray(
+        fit.noise_std**2 * (fit.view.whitening * fit.variance_inflation) @ fit.view.whitening.T
+    )
 
 
 def sampling_covariance(fit: Fit) -> FloatArray:
@@ -111,85 +113,90 @@ def sampling_covariance(fit: Fit) -> FloatArray:
     mu = fit.mu("variance")
     noise = query.noise_std(fit.n_rows, fit.n_features, mu) * height**2
     if noise_level(noise, width) <= plain:
-        released = fit.purse.ask(query, fit.weights, mu, "variance") * height**2
+        released = fit.session.ask(query, fit.weights, mu, "variance") * height**2
         values, vectors = np.linalg.eigh(released)
         least = max(noise, 0.1 * plain)
         variance = (vectors * np.maximum(values, least)) @ vectors.T
     covariance = variance / (fit.n_rows * fit.clip.curvature**2)
-    covariance *= np.sqrt(np.outer(fit.stretch, fit.stretch))
-    if fit.calibrated is not None:
-        # In the calibrated directions the last correction is all that counts.
-        basis = fit.calibrated / np.linalg.norm(fit.calibrated, axis=0)
+    covariance *= np.sqrt(np.outer(fit.variance_inflation, fit.variance_inflation))
+    if fit.debiased is not None:
+        # In the debiased directions the last correction is all that counts.
+        basis = fit.debiased / np.linalg.norm(fit.debiased, axis=0)
         outside = np.eye(width) - basis @ basis.T
-        covariance = outside @ covariance @ outside + fit.calibrated @ fit.calibrated.T
-    if fit.spared and fit.slopes is not None:
+        covariance = outside @ covariance @ outside + fit.debiased @ fit.debiased.T
+    if fit.skipped_stages and fit.slopes is not None:
         # What looks symmetric may lean a little, which clipping takes from the constant.
         constant = fit.constant()
         covariance += fit.slopes.bias(height) ** 2 * constant @ constant.T
-    if fit.slopes is not None and fit.slopes.levels_off:
+    if fit.slopes is not None and fit.slopes.is_bounded:
         # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
         constant = fit.constant() * fit.slopes.missed(height) / fit.clip.curvature
         covariance += constant @ constant.T
-    if fit.leaning is not None and fit.slopes is not None and fit.slopes.skewed:
+    if fit.residual_direction is not None and fit.slopes is not None and fit.slopes.skewed:
         # What clipping may take in all other directions, none of which is preferred.
-        beside = fit.leaning.expected_beside(fit.calibration_basis()) * fit.slopes.lost(height)
+        beside = fit.residual_direction.expected_outside(fit.debiasing_basis()) * fit.slopes.lost(
+            height
+        )
         covariance += (beside / fit.clip.curvature) ** 2 / width * np.eye(width)
     return np.asarray(fit.view.whitening @ covariance @ fit.view.whitening.T)
 
 
-def clipped_variance(slopes: SlopeLaw, level: float) -> float:
+def clipped_variance(slopes: SlopeDistribution, level: float) -> float:
     """Mean squared clipped slope, with what the noise of the histogram may hide.
 
     Examples
     --------
     >>> from tailguard.queries.column_histograms import Bins
-    >>> from tailguard.solvers.whitened.law import Law
-    >>> law = Law.of(np.array([9.0, 90.0, 9.0]), Bins("linear", -1.5, 1.0, 3), 0.1)
-    >>> clipped_variance(SlopeLaw(None, law), 9.0) > SlopeLaw(None, law).variance(9.0)
+    >>> from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+    >>> bins = Bins("linear", -1.5, 1.0, 3)
+    >>> residuals = NoisyDistribution.of(np.array([9.0, 90.0, 9.0]), bins, 0.1)
+    >>> slopes = SlopeDistribution(None, residuals)
+    >>> clipped_variance(slopes, 9.0) > slopes.variance(9.0)
     True
     """
     steps = np.arange(1, HIDDEN_BINS + 1)
     beyond = np.minimum(np.abs(slopes.slopes()).max() * 2.0 ** (steps / 3.0), level)
-    hidden = slopes.law.hidden * HIDDEN_DECAY**steps @ beyond**2
+    hidden = slopes.distribution.hidden * HIDDEN_DECAY**steps @ beyond**2
     return slopes.variance(level) + float(hidden)
 
 
 def expected_shares(fit: Fit, basis: FloatArray) -> FloatArray:
-    """Return what clipping is expected to take along each calibrated direction, as a share.
+    """Return what clipping is expected to take along each debiased direction, as a share.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> fit = example_fit(tg.losses.Squared())
-    >>> expected_shares(fit, fit.calibration_basis())
+    >>> expected_shares(fit, fit.debiasing_basis())
     array([0.7 , 0.08])
     """
-    if fit.leaning is None:
-        return np.array(TAKEN)[: basis.shape[1]]
-    return fit.leaning.along(basis)
+    if fit.residual_direction is None:
+        return np.array(CLIPPED_SHARES)[: basis.shape[1]]
+    return fit.residual_direction.along(basis)
 
 
 def squared_bias(
-    slopes: SlopeLaw,
+    slopes: SlopeDistribution,
     levels: tuple[float, float],
     shares: FloatArray,
     above: FloatArray,
     variance: float,
 ) -> FloatArray:
-    """Return the expected squared bias that the first level leaves along calibrated directions.
+    """Return the expected squared bias that the first level leaves along debiased directions.
 
     Before anything is measured, clipping may take ``shares`` of what the histogram leaves beyond
     the level. What the levels up to the second, the top, released updates that by the rule of Bayes
-    for normal laws. Residuals that look symmetric are not biased.
+    for normal distributions. Residuals that look symmetric are not biased.
 
     Examples
     --------
     >>> from tailguard.queries.column_histograms import Bins
-    >>> from tailguard.solvers.whitened.law import Law
-    >>> law = Law.of(np.array([0.0, 90.0, 40.0, 9.0]), Bins("linear", -1.5, 1.0, 4), 0.1)
+    >>> from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+    >>> bins = Bins("linear", -1.5, 1.0, 4)
+    >>> residuals = NoisyDistribution.of(np.array([0.0, 90.0, 40.0, 9.0]), bins, 0.1)
     >>> shares, above = np.array([0.7, 0.08]), np.array([0.3, 0.0])
-    >>> slopes = SlopeLaw(None, law)
+    >>> slopes = SlopeDistribution(None, residuals)
     >>> sure, vague = (squared_bias(slopes, (0.5, 2.0), shares, above, v) for v in (1e-6, 1.0))
     >>> bool(abs(sure[0] - 0.09) < 0.01 and vague[0] < 0.09)
     True

@@ -1,0 +1,317 @@
+"""Clip levels that minimise the estimated error: sampling variance, privacy noise, shift bias.
+
+All numbers come from released histograms: with rows of length ``|u|`` cut at ``R`` and slopes at
+``h``, the one-step error is
+``[V_u(R) V_s(h) / n + k (2 R h / (n mu))**2 + b(h)**2] / (c_u(R) c_s(h))**2``.
+
+Reference
+---------
+Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.3 (Mallows estimators and their variance).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.losses.base import Loss
+from tailguard.solvers.limits import centre_fraction
+from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+
+__all__ = [
+    "SYMMETRIC_BIAS",
+    "Clip",
+    "RowNormDistribution",
+    "SlopeDistribution",
+    "choose_clip",
+    "top_level",
+]
+
+FloatArray = NDArray[np.float64]
+
+SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
+# What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
+MISFIT = 0.5
+SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
+SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
+BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
+HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
+SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
+LEAST_RISE = 0.5  # of what bounded slopes rise about a fit that leaves such residuals
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A row limit and a slope limit with what they imply.
+
+    Examples
+    --------
+    >>> Clip(3.0, 1.5, 0.9, 1e-3).slope_limit
+    1.5
+    """
+
+    row_limit: float
+    slope_limit: float
+    curvature: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowNormDistribution:
+    """Row lengths, each counted with its curvature weight where the loss has one.
+
+    Examples
+    --------
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> bins = Bins("linear", 0.0, 1.0, 3)
+    >>> norms = NoisyDistribution.of(np.array([0.0, 10.0, 0.0]), bins, 0.1)
+    >>> round(RowNormDistribution(norms, 2).variance(1.0), 3)
+    1.0
+    """
+
+    distribution: NoisyDistribution
+    width: float
+    weight: float = 1.0  # mean curvature of a record, where the distribution is weighted
+    cap: float = np.inf  # longer rows were cut at this when the curvature was released
+
+    def variance(self, limit: float) -> float:
+        """Mean squared length of the cut rows."""
+        return self.weight * self.distribution.mean(
+            np.minimum(self.distribution.points, limit) ** 2
+        )
+
+    def curvature(self, limit: float) -> float:
+        """Mean of length times cut length, a coordinate."""
+        points = np.minimum(self.distribution.points, max(self.cap, limit))
+        return self.weight * self.distribution.mean(points * np.minimum(points, limit)) / self.width
+
+    @property
+    def limits(self) -> FloatArray:
+        """Candidates for the limit."""
+        return np.asarray(self.distribution.edges[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeDistribution:
+    """Slopes at the current fit, from residuals (or from slopes themselves).
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> distribution = NoisyDistribution.of(np.array([5.0, 5.0]), Bins("linear", -1.0, 1.0, 2), 0.1)
+    >>> round(SlopeDistribution(tg.losses.Squared(), distribution).curvature(9.0), 3)
+    1.0
+    """
+
+    loss: Loss | None
+    distribution: NoisyDistribution
+    center: float = 0.0  # around which residuals may look symmetric
+    constant_value: float | None = None  # what variance and curvature are, where rows tell the rest
+
+    def slopes(self, shift: float = 0.0) -> FloatArray:
+        """Slopes at the points, each residual moved by ``shift``."""
+        points = self.distribution.points + shift
+        return points if self.loss is None else self.loss.slope(points, np.zeros(points.size))
+
+    @classmethod
+    def bounded(cls, limit: float) -> "SlopeDistribution":
+        """Slopes of a likelihood within a limit, whose variance the weights of rows tell.
+
+        Reference
+        ---------
+        McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree; that of
+        balanced slopes is less, by half at most.
+        """
+        points, mass = np.array([-limit, limit]), np.array([0.5, 0.5])
+        return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), constant_value=1.0)
+
+    @property
+    def spread(self) -> float:
+        """Half of the interquartile range of the points."""
+        return (self.distribution.quantile(0.75) - self.distribution.quantile(0.25)) / 2.0
+
+    @property
+    def skewed(self) -> bool:
+        """Whether what lies beyond the spread leans clearly to one side."""
+        points, spread = self.distribution.points - self.center, self.spread
+        beyond = points - np.clip(points, -spread, spread)
+        return abs(self.distribution.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
+
+    def variance(self, limit: float) -> float:
+        """Mean squared clipped slope."""
+        if self.constant_value is not None:
+            return self.constant_value
+        return self.distribution.mean(np.clip(self.slopes(), -limit, limit) ** 2)
+
+    def size(self, limit: float) -> float:
+        """Mean size of the clipped slope."""
+        return self.distribution.mean(np.minimum(np.abs(self.slopes()), limit))
+
+    def increment_variance(self, low: float, high: float) -> float:
+        """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
+        slopes = self.slopes()
+        return self.distribution.mean(
+            (np.clip(slopes, -high, high) - np.clip(slopes, -low, low)) ** 2
+        )
+
+    def bias(self, limit: float) -> float:
+        """Mean of what clipping takes away."""
+        slopes = self.slopes()
+        return self.distribution.mean(slopes - np.clip(slopes, -limit, limit))
+
+    def lost(self, limit: float) -> float:
+        """Mean size of what clipping takes away, the tail that the noise hides included.
+
+        Bins beyond the last seen one are taken to hold what may be hidden there, less by a constant
+        factor from one to the next.
+        """
+        largest = self.loss.slope_bound() if self.loss is not None else np.inf
+        return self._beyond(np.abs(self.slopes()), limit, largest)
+
+    def missed(self, limit: float) -> float:
+        """Size of what the mean slope loses where a bounded slope is cut lower: another loss."""
+        return self.lost(limit) if self.skewed else abs(self.bias(limit))
+
+    def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
+        """Mean of what sizes have beyond a limit, hidden ones included, none above the largest."""
+        steps = np.arange(1, HIDDEN_BINS + 1)
+        beyond = np.minimum(sizes.max() * 2.0 ** (steps / 3.0), largest)
+        hidden = self.distribution.hidden * HIDDEN_DECAY**steps @ np.maximum(beyond - limit, 0.0)
+        return self.distribution.mean(np.maximum(sizes - limit, 0.0)) + float(hidden)
+
+    def curvature(self, limit: float) -> float:
+        """Mean rise of the clipped slope with the residual.
+
+        Bounded slopes may not rise at all where noise or a start that is off left no residuals:
+        then about where they balance, over all that is typical, tells how they will near the fit.
+        """
+        if self.constant_value is not None:
+            return self.constant_value
+        now = self._rise(limit, 0.0, SECANT)
+        if not self.is_bounded:
+            return now
+        return max(now, LEAST_RISE * self._rise(limit, self._balance, 1.0))
+
+    @cached_property
+    def _balance(self) -> float:
+        """Shift of the residuals at which slopes balance."""
+        shifts = -self.distribution.points
+        return float(
+            shifts[np.argmin([abs(self.distribution.mean(self.slopes(s))) for s in shifts])]
+        )
+
+    def _rise(self, limit: float, shift: float, step: float) -> float:
+        """Mean rise about shifted residuals, over a step of so many typical ones either way."""
+        step = max(step * self.spread, 1e-12)
+        low, high = (np.clip(self.slopes(shift + way), -limit, limit) for way in (-step, step))
+        return self.distribution.mean(high - low) / (2.0 * step)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether slopes are those of residuals and bounded."""
+        return self.loss is not None and np.isfinite(self.loss.slope_bound())
+
+    @property
+    def limits(self) -> FloatArray:
+        """Candidates for the limit: the magnitudes of slopes, and the bound if there is one.
+
+        Slopes that lean, as of a quantile, are never cut: they would balance elsewhere.
+        """
+        sizes = np.unique(np.abs(self.slopes()))
+        sizes = sizes[sizes > 0.0]
+        if self.loss is None or not self.is_bounded:
+            return np.asarray(sizes)
+        bound = self.loss.slope_bound()
+        lower = sizes[sizes < bound] if centre_fraction(self.loss) == 0.5 else sizes[:0]
+        return np.append(lower, bound)
+
+    def steepest(self, limit: float) -> float:
+        """Largest rise of slopes within a limit, at the points."""
+        step = max(SECANT * self.spread, 1e-12)
+        rise = self.slopes(step) - self.slopes(-step)
+        return float(np.max(rise, where=np.abs(self.slopes()) <= limit, initial=0.0)) / (2.0 * step)
+
+
+def top_level(
+    slopes: SlopeDistribution, row_limit: float, width: int, n_rows: int, mu: float
+) -> float:
+    """Return the level above which what clipping may take away is not worth the noise.
+
+    Examples
+    --------
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> bins = Bins("linear", -1.5, 1.0, 3)
+    >>> residuals = NoisyDistribution.of(np.array([9.0, 90.0, 9.0]), bins, 0.1)
+    >>> slopes = SlopeDistribution(None, residuals)
+    >>> top_level(slopes, 1.0, 2, 10**6, 0.1) > top_level(slopes, 1.0, 2, 10, 0.1)
+    True
+    """
+    levels = np.unique(np.abs(slopes.slopes()))
+    levels = np.concatenate([levels[levels > 0.0], levels[-1] * BEYOND])
+    lost = np.array(
+        [max(SYMMETRIC_BIAS * slopes.lost(level), abs(slopes.bias(level))) for level in levels]
+    )
+    noise = width * (2.0 * row_limit * levels / (n_rows * mu)) ** 2
+    return float(levels[np.argmin(noise + lost**2)])
+
+
+def choose_clip(
+    rows: RowNormDistribution,
+    slopes: SlopeDistribution,
+    *,
+    n_rows: int,
+    mu: float,
+    shift: float = 0.0,
+    direction_length: float = 0.0,
+) -> Clip:
+    """Take the pair of limits with the least estimated error.
+
+    ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
+    away biases a fit without intercept; ``direction_length`` that of the rows along which residuals
+    are large, through which all that clipping takes from skewed ones does.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.queries.column_histograms import Bins
+    >>> bins = Bins("linear", -4.0, 4.0, 32)
+    >>> normal = NoisyDistribution.of(1e4 * np.exp(-bins.middle() ** 2 / 2.0), bins, 1.0)
+    >>> norms = NoisyDistribution.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1)
+    >>> rows = RowNormDistribution(norms, 2)
+    >>> slopes = SlopeDistribution(tg.losses.Squared(), normal)
+    >>> many, few = (choose_clip(rows, slopes, n_rows=n, mu=0.1) for n in (10**6, 10**2))
+    >>> many.slope_limit > few.slope_limit
+    True
+    """
+    width = rows.width
+    slope_limits = slopes.limits
+    kept = np.array([slopes.curvature(limit) for limit in slope_limits])
+    spread = np.array([slopes.variance(limit) for limit in slope_limits])
+    bias = np.array([slopes.bias(limit) for limit in slope_limits])
+    squared_bias = shift * bias**2
+    if slopes.is_bounded:
+        squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
+    if direction_length > 0.0 and slopes.skewed:
+        squared_bias += [(direction_length * slopes.lost(limit)) ** 2 for limit in slope_limits]
+    # Rows are counted with their curvature, which is the variance where no slopes tell that.
+    weight = 1.0 if slopes.constant_value is not None else rows.weight
+    allowed = kept >= SMALLEST_KEPT * kept.max()
+    clips = []
+    for row_limit in rows.limits:
+        noise = width * (2.0 * row_limit * slope_limits / (n_rows * mu)) ** 2
+        sampling = rows.variance(row_limit) / weight * spread / n_rows
+        total = rows.curvature(row_limit) * np.maximum(kept, 1e-12)
+        error = (sampling + noise + squared_bias) / total**2
+        error = np.where(allowed, error, np.inf)
+        chosen = int(np.argmin(error))
+        numbers = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
+        clips.append(Clip(*map(float, numbers)))
+    best = min(clips, key=lambda clip: clip.error)
+    if slopes.constant_value is None:
+        return best
+    # Cut rows move the optimum where no linear score is true.
+    near = (1.0 + MISFIT / width) * best.error
+    good = (clip for clip in clips if clip.error <= near)
+    return max(good, key=lambda clip: clip.row_limit, default=best)

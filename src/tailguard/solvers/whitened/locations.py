@@ -1,0 +1,125 @@
+"""Locations of columns: signed bins in units of their size, then finer ones where these are coarse.
+
+Signed logarithmic bins reach far and are fine near zero. A column that lies far from zero, compared
+with its spread, is one sharp fitted curve in a wide bin there: its scale is not known yet, and it
+is measured again in linear bins that split this one.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.queries.column_histograms import Bins
+from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
+from tailguard.solvers.whitened.location_scale_fit import LocationScaleFit, fit_location_scale
+from tailguard.solvers.whitened.noisy_distribution import detection_threshold
+
+__all__ = ["FINE_BINS", "LOCATION_BINS", "REFINEMENTS", "find_locations"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
+"""Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
+FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -1.0, 64.0, 128)
+"""Bins of finer histograms, in units of the bin that is split: fine ones show wide fitted curves
+less clearly.
+"""
+REFINEMENTS = len(FINE_BINS)
+"""How many finer histograms there are at most."""
+
+# A fitted curve is wrong as often as this, among so few windows: a centre that is wrong by some
+# sizes does little harm.
+FALSE_LOCATION, WINDOWS = 0.05, 2e2
+MOST = 0.5  # share of the records that a fitted curve holds: else it is noise, and so is its spread
+# In a finer histogram, where most columns fill many bins, noise makes fitted curves that are far
+# too narrow; a scale that is too small cuts all rows. Their spread is believed from so many noise
+# standard deviations on; the centre, which moves by two widths of the bin at most, before that.
+SCALE_SIGNIFICANCE = 9.0
+NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
+
+
+def find_locations(
+    queries: ColumnQueries, found: ColumnScales, mu: float, fine_mu: float, stage: str = ""
+) -> BoolArray:
+    """Release centres, and scales of columns that lie away from zero; who hides stays at zero.
+
+    All histograms read the records that ``stage`` reads. Return who is but one bin in the finest
+    one.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.solvers.whitened.session import BudgetSession
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
+    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("location", "centres", 1.5, 3, 128),))
+    >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
+    >>> gate = Gate.over(x, guarantee=tg.GDP(3.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> found = ColumnScales.unknown(1)
+    >>> found.scale[:] = 70.0  # its size
+    >>> find_locations(ColumnQueries(BudgetSession(plan, gate), (0,)), found, mu=1.5, fine_mu=1.5)
+    array([False])
+    >>> bool(abs(found.center[0] - 50.0) < 1.0), bool(found.scale[0] < 3.0)
+    (True, True)
+    """
+    located = np.flatnonzero(found.detected & ~found.zeros)
+    n_narrow = np.zeros(len(found.scale))
+    for column, fitted, unit in _detected_fits(
+        queries, found, located, found.scale, LOCATION_BINS, mu, stage
+    ):
+        if abs(fitted.location) > NEAR:
+            _adopt(found, column, fitted, unit, LOCATION_BINS)
+        else:
+            found.center[column] = fitted.location * unit
+    for bins in FINE_BINS:
+        coarse = np.flatnonzero(found.width)
+        for column, fitted, unit in _detected_fits(
+            queries, found, coarse, found.width, bins, fine_mu, stage
+        ):
+            if fitted.significance > SCALE_SIGNIFICANCE:
+                _adopt(found, column, fitted, unit, bins)
+                n_narrow[column] += 1
+            else:
+                found.center[column] += fitted.location * unit
+                n_narrow[column] += fitted.narrow
+    return np.asarray((found.width > 0.0) & (n_narrow == REFINEMENTS))
+
+
+def _detected_fits(
+    queries: ColumnQueries,
+    found: ColumnScales,
+    chosen: IntArray,
+    units: FloatArray,
+    bins: Bins,
+    mu: float,
+    stage: str,
+) -> list[tuple[int, LocationScaleFit, float]]:
+    """Release how the chosen ones lie around their centres; return the fits that stand out."""
+    if not chosen.size:
+        return []
+    center, unit = found.center[chosen], units[chosen]
+    counts, noise_std = queries.histograms(chosen, bins, mu, stage, center=center, unit=unit)
+    fits = [fit_location_scale(row, bins, queries.n_rows(), noise_std) for row in counts]
+    least = detection_threshold(chosen.size, FALSE_LOCATION, WINDOWS)
+    all_of_them = zip(map(int, chosen), fits, map(float, unit), strict=True)
+    return [
+        found for found in all_of_them if found[1].significance > least and found[1].share > MOST
+    ]
+
+
+def _adopt(
+    found: ColumnScales, column: int, fitted: LocationScaleFit, unit: float, bins: Bins
+) -> None:
+    """Take over the fitted location, and the fitted scale unless it is as narrow as one bin."""
+    index = bins.index(fitted.location)
+    width = float(bins.value(index + 1) - bins.value(index))
+    found.center[column] += fitted.location * unit
+    found.scale[column] = fitted.scale * unit
+    found.width[column] = width * unit if fitted.narrow else 0.0

@@ -1,0 +1,116 @@
+"""A distribution as told by one noised histogram: what clip levels and scales are computed from."""
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.queries.column_histograms import Bins
+
+__all__ = ["POINTS", "NoisyDistribution", "detection_threshold", "most_significant_window"]
+
+FloatArray = NDArray[np.float64]
+
+BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
+WIDEST_GAP = 3  # bins below that inside the bulk
+WINDOWS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
+POINTS = 4  # points that stand for a bin
+# How often any window of pure noise may stand out in a fit, among some hundred a column.
+FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
+
+
+def detection_threshold(
+    n_columns: float, false_alarm: float = FALSE_ALARM, windows: float = FALSE_WINDOWS
+) -> float:
+    """How many noise standard deviations a window must stand out to be taken for records.
+
+    Examples
+    --------
+    >>> round(detection_threshold(1), 2), round(detection_threshold(100), 2)
+    (4.42, 5.33)
+    """
+    return -NormalDist().inv_cdf(false_alarm / (windows * n_columns))
+
+
+def most_significant_window(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:
+    """Find the window of bins that stands out most; return its ends and how far it stands out.
+
+    Examples
+    --------
+    >>> counts = np.array([0.0, 1.0, 90.0, 80.0, -2.0, 0.0, 1.0, 0.0])
+    >>> most_significant_window(counts, noise_std=1.0)[:2]
+    (2, 4)
+    """
+    sums = np.concatenate([[0.0], np.cumsum(counts)])
+    best = (0, 1, -math.inf)
+    for width in WINDOWS:
+        if width >= counts.size:
+            continue
+        score = (sums[width:] - sums[:-width]) / (noise_std * math.sqrt(width))
+        first = int(np.argmax(score))
+        if score[first] > best[2]:
+            best = (first, first + width, float(score[first]))
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyDistribution:
+    """Probabilities of points, from the bulk of a noised histogram.
+
+    Examples
+    --------
+    >>> bins = Bins("linear", 0.0, 1.0, 4)
+    >>> counts = np.array([0.0, 50.0, 50.0, 0.0])
+    >>> distribution = NoisyDistribution.of(counts, bins, noise_std=1.0)
+    >>> distribution.mean(distribution.points), distribution.quantile(0.5)
+    (2.0, 2.0)
+    """
+
+    points: FloatArray
+    mass: FloatArray
+    total: float
+    significance: float
+    edges: FloatArray
+    hidden: float = 0.0  # share of the mass that a bin beyond the bulk may hold without being seen
+
+    @classmethod
+    def of(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
+        """Keep the connected bulk around the most significant window, negative counts as zero."""
+        low, high, significance = most_significant_window(counts, noise_std)
+        low, high = _grown(counts, low, high, BIN_SIGNIFICANCE * noise_std)
+        kept = np.maximum(counts[low:high], 0.0)
+        total = float(kept.sum())
+        if total <= 0.0:
+            kept, total = np.ones(high - low), 0.0
+        inner = (np.arange(POINTS) + 0.5) / POINTS
+        positions = (np.arange(low, high)[:, None] + inner).ravel()
+        mass = np.repeat(kept / kept.sum(), POINTS) / POINTS
+        edges = bins.value(np.arange(low, high + 1.0))
+        hidden = BIN_SIGNIFICANCE * noise_std / max(total, noise_std)
+        return cls(bins.value(positions), mass, total, significance, edges, hidden)
+
+    def mean(self, values: FloatArray) -> float:
+        """Average values given at the points."""
+        return float(self.mass @ values)
+
+    def shifted_by(self, shift: float) -> "NoisyDistribution":
+        """Return the same distribution elsewhere."""
+        return replace(self, points=self.points + shift, edges=self.edges + shift)
+
+    def quantile(self, level: float) -> float:
+        """Return the point below which the given share lies."""
+        below = np.concatenate([[0.0], np.cumsum(self.mass.reshape(-1, POINTS).sum(axis=1))])
+        return float(np.interp(level, below, self.edges))
+
+
+def _grown(counts: FloatArray, low: int, high: int, threshold: float) -> tuple[int, int]:
+    """Extend the window over neighbours above the threshold, across short gaps."""
+    above = np.flatnonzero(counts > threshold)
+    while True:
+        left = above[(above < low) & (above >= low - WIDEST_GAP)]
+        right = above[(above >= high) & (above < high + WIDEST_GAP)]
+        if not left.size and not right.size:
+            return low, high
+        low, high = int(min([low, *left])), int(max([high, *(right + 1)]))

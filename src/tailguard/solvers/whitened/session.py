@@ -1,0 +1,137 @@
+"""The plan's budget while it is spent: what a stage leaves over goes to later ones.
+
+Some stages were planned on a random sample of the records, one for all of them: it is drawn when
+the first of them asks. What such a stage costs is charged in full, as if it read all records.
+
+Reference
+---------
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: shares may move between releases on
+released evidence as long as the sum of squares stays within what was reserved (``privacy/books.py``
+has the proof). McSherry 2009, Theorem 4: blocks of records.
+"""
+
+import math
+from collections import defaultdict
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError
+from tailguard.gate import Gate
+from tailguard.privacy.blocks import Block
+from tailguard.queries.base import Query
+from tailguard.queries.view import LARGEST_ENTRY, View
+from tailguard.solvers.base import Plan
+
+__all__ = ["BEYOND_FLOATS", "SAMPLE", "SAMPLED", "BudgetSession", "usable"]
+
+FloatArray = NDArray[np.float64]
+
+
+SAMPLE = "sample"  # the partition whose only block is the sample
+SAMPLED = "sampled_records"  # the plan's setting that says how many records it has
+
+
+class UnusableError(ArithmeticError):
+    """Released numbers that floats cannot carry on with; the run stops where it stands."""
+
+
+# What released numbers may raise in arithmetic, in linear algebra, and where a question is built
+# from them. A BudgetError is none of these, nor is a ReleaseError, which is all that is heard of
+# what goes wrong while records are read.
+BEYOND_FLOATS = (ArithmeticError, np.linalg.LinAlgError, InputError)
+
+
+def usable(weights: FloatArray) -> FloatArray:
+    """Return weights that records can be read with.
+
+    Examples
+    --------
+    >>> usable(np.ones(2))
+    array([1., 1.])
+    """
+    if not (np.abs(weights) <= LARGEST_ENTRY).all():
+        raise UnusableError
+    return weights
+
+
+class BudgetSession:
+    """Asks the gate and remembers what was asked for.
+
+    ``whole`` may be set where released numbers show that the sample tells too little: the rest is
+    asked of all records then, at the same cost.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> problem = Problem(tg.losses.Squared(), n_rows=4, n_features=1)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("rounds", "scores", 1.0, 1, 1),))
+    >>> gate = Gate.over(np.zeros((4, 1)), guarantee=tg.GDP(1.0), random_state=0)
+    >>> session = BudgetSession(plan, gate)
+    >>> round(session.left(reserve=0.6), 9)
+    0.8
+    """
+
+    def __init__(self, plan: Plan, gate: Gate) -> None:
+        self.plan = plan
+        self.gate = gate
+        self.sample_dropped = False
+        self._spent = 0.0
+        self._spent_on: dict[str, float] = defaultdict(float)
+        self._sample: Block | None = None
+
+    def ask(self, query: Query, state: Any, mu: float, stage: str = "") -> FloatArray:
+        """Ask one query at ``mu``, unless earlier answers left nothing to read records with.
+
+        It reads the records that ``stage`` reads, or all of them; the books say what it was for.
+        """
+        view = getattr(query, "view", None)
+        if isinstance(view, View) and not view.reads(state):
+            raise UnusableError
+        self._spent += mu**2
+        self._spent_on[stage] += mu**2
+        if not self.reads_sample(stage):
+            return self.gate.ask(query, state, mu=mu, stage=stage)
+        if self._sample is None:
+            # Records that were fitted before have a sample of that name already.
+            names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
+            name = next(name for name in names if not self.gate.has_partition(name))
+            self._sample = self.gate.partition(name, sizes=(self.n_rows(stage),))[0]
+        return self.gate.ask(query, state, mu=mu, block=self._sample, stage=stage)
+
+    def histograms(
+        self, query: Query, state: Any, mu: float, stage: str = "", *, columns: int = 1
+    ) -> tuple[FloatArray, float]:
+        """Ask for histograms; return counts and their noise, both as of all records."""
+        factor = self.n_rows() / self.n_rows(stage)
+        counts = self.ask(query, state, mu, stage)
+        return factor * counts, factor * math.sqrt(2 * columns) / mu
+
+    def reads_sample(self, stage: str) -> bool:
+        """Whether the stage reads the sample: as planned, unless ``whole`` was set since."""
+        names = [planned.name for planned in self.plan.stages if planned.block_map == SAMPLE]
+        return stage in names and not self.sample_dropped
+
+    def n_rows(self, stage: str = "") -> int:
+        """Return how many records the stage reads; without a stage, how many there are."""
+        if self.reads_sample(stage):
+            return int(self.plan.settings[SAMPLED])
+        return self.plan.problem.n_rows
+
+    def unspent(self, stage: str) -> float:
+        """Return the mu of a stage that releases which name it have not spent; 0 if not planned.
+
+        What borrows from it names another stage: ``left`` alone knows what is left of the whole.
+        """
+        planned = sum(each.total_mu**2 for each in self.plan.stages if each.name == stage)
+        return math.sqrt(max(planned - self._spent_on[stage], 0.0))
+
+    def left(self, reserve: float = 0.0) -> float:
+        """Return the mu that is left when ``reserve`` is kept for later stages."""
+        # A hair below, since sums of squares are rounded.
+        left = self.plan.total_mu**2 * (1.0 - 1e-12) - self._spent - reserve**2
+        return math.sqrt(max(left, 0.0)) * (1.0 - 1e-12)

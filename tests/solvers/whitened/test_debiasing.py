@@ -1,0 +1,189 @@
+"""A correction: what is believed of it, and how far it goes along rows that are long and rare."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.gate import Gate
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.solvers.base import Plan, Problem
+from tailguard.solvers.whitened import debiasing
+from tailguard.solvers.whitened.clipping import Clip, SlopeDistribution
+from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias
+from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+from tailguard.solvers.whitened.residual_direction import ResidualDirection
+from tailguard.solvers.whitened.session import BudgetSession
+from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares, stages_for
+
+STD, VARIANCE = 0.1, 0.01
+N_ROWS = 40_000
+TRUTH = np.array([0.0, 0.5, 1.0])  # of a rare column, another one, and the constant
+START = TRUTH - np.array([0.3, 0.0, 0.1])
+
+
+def kept(total, expected, *, skewed=True):
+    """The share of each that is kept, where noise is alike in all directions."""
+    total, covariance = np.array(total), VARIANCE * np.eye(len(total))
+    return _kept(total, covariance, np.array(expected), skewed=skewed)[0] / total
+
+
+@pytest.mark.parametrize("way", [30.0, 100.0])
+def test_corrections_as_large_as_expected_are_kept(way):
+    assert (kept([way * STD, 20.0 * STD], [30.0 * STD, 30.0 * STD]) > 0.99).all()
+
+
+@pytest.mark.parametrize("expected", [5.0, 30.0])
+def test_what_noise_would_show_is_no_correction_even_where_one_is_expected(expected):
+    """Noise makes residuals look skewed, too, and then there is nothing to correct."""
+    moved = kept([STD, -STD], [expected * STD, expected * STD])
+    assert (moved < 0.1).all()
+    assert kept([1e-9], [STD]) == pytest.approx(0.5 / (1.0 + 2.0**0.5))
+
+
+def test_noise_alone_moves_a_fit_of_seemingly_skewed_residuals_by_less_than_noise():
+    noise = STD * np.random.default_rng(0).standard_normal((4_000, 2))
+    moved = np.array([kept(one, [10.0 * STD, 10.0 * STD]) * one for one in noise])
+    assert np.mean(moved**2) < 0.25 * VARIANCE
+
+
+@pytest.mark.parametrize("size", [0.5, 2.0, 3.0, 5.0])
+def test_what_is_not_corrected_is_known_to_be_missing(size):
+    """A bias that may well be noise stays, and the error says so."""
+    rng, truth = np.random.default_rng(2), np.array([size * STD, 0.0])
+    expected, covered = np.full(2, 10.0 * STD), 0
+    for _ in range(1_000):
+        wrong = truth + STD * rng.standard_normal(2)
+        found, dropped = _kept(wrong, VARIANCE * np.eye(2), expected, skewed=True)
+        covered += abs(found - truth)[0] < 1.96 * np.sqrt(VARIANCE + dropped[0] ** 2)
+    assert covered > 910
+
+
+def test_unexpected_ones_are_dropped_below_two_deviations_and_kept_far_above():
+    seen = STD * np.array([-1.99, -1.0, 1e-9, 1.99, 2.01, 3.0, -30.0])
+    shares = kept(seen, np.zeros(7))
+    assert (shares[:4] == 0.0).all()
+    assert (shares[4:] > 0.0).all()
+    np.testing.assert_allclose(shares[5:], [5.0 / 6.0, 896.0 / 897.0])
+
+
+def test_each_direction_is_judged_alone_where_residuals_are_skewed():
+    shares = kept([9.0 * STD, 0.5 * STD, 0.5 * STD], [0.0, 0.0, 20.0 * STD])
+    assert shares[0] > 0.95
+    assert shares[1] == 0.0
+    assert shares[2] > 0.95
+
+
+def test_symmetric_residuals_expect_nothing_and_all_directions_are_judged_together():
+    assert (kept([STD, -STD], [9.0, 9.0], skewed=False) == 0.0).all()
+    shares = kept([30.0 * STD, 1e-9], [0.0, 0.0], skewed=False)
+    np.testing.assert_allclose(shares, 1.0 - 6.0 / 900.0)
+
+
+def test_noise_that_directions_share_tells_what_is_not_believed_from_what_is():
+    curvature = np.array([[1.0, 0.9], [0.9, 1.0]])
+    inverse = np.linalg.inv(curvature)
+    rng, truth, found = np.random.default_rng(1), np.array([20.0 * STD, 0.0]), []
+    for _ in range(400):
+        score = curvature @ truth + STD * rng.standard_normal(2)
+        found.append(_kept(inverse @ score, VARIANCE * inverse @ inverse, truth, skewed=True)[0])
+    errors = np.mean((np.array(found) - truth) ** 2, axis=0)
+    alone = VARIANCE * np.diag(inverse @ inverse)[0]  # of the first way without that
+    assert errors[0] < 0.2 * alone
+    assert errors[1] < 0.2 * alone
+
+
+def test_in_unexpected_directions_noise_alone_moves_a_fit_by_less_than_noise():
+    rng = np.random.default_rng(0)
+    noise = STD * rng.standard_normal((4_000, 1))
+    moved = np.array([kept(one, [0.0]) * one for one in noise])
+    assert np.mean(moved**2) < 0.3 * VARIANCE
+
+
+def debiased(mu, length, seed=0, *, n_rows=N_ROWS, start=START, mean=0.0, residual_direction=True):
+    """Calibrate a fit that is off along rare rows of that length, where residuals are large.
+
+    All columns have mean square one; the other one has that mean. Returns the fit, its directions
+    before, and the row caps that curvatures were released with, over the row limit.
+    """
+    rng, caps = np.random.default_rng(seed), []
+    rare = rng.random(n_rows) < length**-2.0
+    other = mean + np.sqrt(1.0 - mean**2) * rng.standard_normal(n_rows)
+    X = np.column_stack([length * rare, other])
+    residual = (rng.lognormal(0.0, 0.8, n_rows) - np.exp(0.32)) * (1.0 + 3.0 * rare)
+    y = X @ TRUTH[:2] + TRUTH[2] + residual
+    problem, shares = (
+        Problem(tg.losses.Squared(), n_rows, 2, intercept=True),
+        Shares(residual_direction=0.04),
+    )
+    plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    view = View.plain(problem.loss, Units.raw(2, intercept=True))
+    session, constant = BudgetSession(plan, gate), np.eye(3)[2]
+    fit = Fit(session, problem, shares, view, start, constant, 3.0, np.ones(3))
+    slopes = X @ start[:2] + start[2] - y
+    counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
+    fit.slopes = SlopeDistribution(
+        problem.loss, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 5.0)
+    )
+    fit.clip = Clip(ROW_LIMIT, 1.0, fit.slopes.curvature(1.0), 1e-3)
+    fit.residual_direction = (
+        ResidualDirection(np.array([0.2, 0.0, 1.0]), 1e-3) if residual_direction else None
+    )
+
+    def spied(query, *more):
+        if isinstance(query, SecondMoments):
+            caps.append(query.row_cap / query.row_limit)
+        return honest(query, *more)
+
+    honest, session.ask = session.ask, spied
+    basis = fit.debiasing_basis()
+    debias(fit)
+    return SimpleNamespace(fit=fit, basis=basis, caps=caps)
+
+
+@pytest.mark.parametrize(("mu", "length"), [(1.0, 5.0), (20.0, 5.0), (20.0, 10.0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_correction_along_long_rare_rows_does_not_overshoot(mu, length, seed):
+    done = debiased(mu, length, seed)
+    before, after = (done.basis.T @ (w - TRUTH) for w in (START, done.fit.weights))
+    assert done.basis.shape == (3, 3)
+    assert np.linalg.norm(after) < 0.3 * np.linalg.norm(before)
+
+
+def test_the_curvature_counts_rows_as_long_as_its_noise_allows():
+    caps = [debiased(mu, 10.0).caps for mu in (0.02, 0.1, 1.0, 20.0)]
+    assert caps == [[CAPS[2]], [CAPS[1]], [CAPS[0]], [CAPS[0]]]
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.5])
+def test_where_the_constant_alone_is_off_the_coefficients_stay(mu):
+    """It shows in the score along the fit, too, since that column has a mean."""
+    start, errors = TRUTH - np.array([0.0, 0.0, 0.3]), []
+    for seed in range(9):
+        done = debiased(
+            mu, 5.0, seed, n_rows=4_000, start=start, mean=0.5, residual_direction=False
+        )
+        assert done.fit.slopes.skewed
+        assert done.basis.shape == (3, 2)
+        errors.append(np.abs(done.fit.weights - TRUTH))
+    _, other, constant = np.median(errors, axis=0)
+    assert other < 0.015
+    assert constant < 0.6 * 0.3
+
+
+def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
+    def doubting(*words, **more):
+        kept, dropped = _kept(*words, **more)
+        return np.zeros(kept.size), kept + dropped + 9.0
+
+    honest = debiased(1.0, 5.0).fit
+    monkeypatch.setattr(debiasing, "_kept", doubting)
+    doubtful = debiased(1.0, 5.0).fit
+    assert (np.linalg.norm(honest.debiased, axis=0) < 1.0).all()
+    assert (np.linalg.norm(doubtful.debiased, axis=0) > 8.0).all()

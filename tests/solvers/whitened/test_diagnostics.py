@@ -1,0 +1,411 @@
+"""Where residuals are large is told right, and reaches the choice of clip levels."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.spy import spent_mu
+from tailguard.gate import Gate
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.solvers import whitened_newton
+from tailguard.solvers.base import Plan, Problem
+from tailguard.solvers.whitened import diagnostics, initialise
+from tailguard.solvers.whitened.clipping import SlopeDistribution
+from tailguard.solvers.whitened.fit import Fit, NewtonIterate
+from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+from tailguard.solvers.whitened.session import BudgetSession
+from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+N_ROWS = 40_000
+
+
+def gate_over(noise, n_rows, mu, *, constant=1.0):
+    """A gate that has reserved what a fit of three columns costs, and the plan."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 3))
+    y = constant + X @ [0.0, 0.8, 0.0] + noise(rng, X)
+    problem, guarantee = Problem(tg.losses.Squared(), n_rows, 3, intercept=True), tg.GDP(mu)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return gate, plan
+
+
+def seen(noise, n_rows=N_ROWS, mu=4.0):
+    """The fit right after the release, the fit's books and plan."""
+    gate, plan = gate_over(noise, n_rows, mu)
+    fits = []
+    with pytest.MonkeyPatch.context() as patch:
+        honest = diagnostics.release_residual_direction
+        patch.setattr(
+            diagnostics, "release_residual_direction", lambda fit: (honest(fit), fits.append(fit))
+        )
+        WhitenedNewton().run(plan, gate)
+    return fits, gate, plan
+
+
+def mean_record(fit):
+    """The mean of records counted by the sizes of their residuals, in the user's units."""
+    mean, units = fit.inverse.T @ fit.residual_direction.mean, fit.view.units
+    return mean[:3] * units.scale + units.center, mean[3]
+
+
+def spreading(rng, X):
+    return np.exp(0.4 * X[:, 0]) * rng.choice([-1.0, 1.0], len(X))
+
+
+def test_the_leaning_lies_along_the_column_with_which_residuals_grow():
+    """E[exp(0.4 x) x] over E[exp(0.4 x)] is 0.4; beside the constant, that is all."""
+    (fit,), gate, plan = seen(spreading)
+    columns, constant = mean_record(fit)
+    np.testing.assert_allclose(columns, [0.4, 0.0, 0.0], atol=0.05)
+    assert constant == pytest.approx(1.0, abs=0.03)
+    # The fitted score is the second column alone, so that the first is a direction of its own.
+    assert fit.debiasing_basis().shape[1] == 3
+    releases = [r for r in gate.books.releases if r.parameters.get("magnitudes")]
+    assert [release.times for release in releases] == [1]
+    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+def test_residuals_that_depend_on_no_row_lean_on_the_constant_alone():
+    (fit,), *_ = seen(lambda rng, X: rng.standard_normal(len(X)))
+    columns, constant = mean_record(fit)
+    np.testing.assert_allclose(columns, 0.0, atol=0.03)
+    assert constant == pytest.approx(1.0, abs=0.03)
+    assert fit.residual_direction.expected_outside(fit.debiasing_basis()) < 0.1
+
+
+def skewed(rng, X):
+    return rng.lognormal(size=len(X)) - np.exp(0.5)
+
+
+def symmetric(rng, X):
+    return rng.standard_normal(len(X))
+
+
+@pytest.mark.parametrize(("noise", "skipped_stages"), [(symmetric, True), (skewed, False)])
+def test_where_residuals_look_symmetric_their_correction_is_spared_for_the_rounds(
+    noise, skipped_stages
+):
+    """At budgets at which the noise is above what a symmetric-looking law may hide."""
+    fits, gate, plan = seen(noise, n_rows=4_000, mu=1.0)
+    assert bool(fits) is not skipped_stages
+    scores = [r for r in gate.books.releases if r.kind == "ClippedScores"]
+    assert any(r.parameters["levels"] > 1 for r in scores) is not skipped_stages
+    spent = spent_mu(gate.books)
+    assert spent <= plan.total_mu * (1.0 + 1e-9)
+    if skipped_stages:  # the last rounds share what is left
+        last = scores[-1].sensitivity / scores[-1].noise_std
+        assert last > 1.1 * plan.stage("rounds of phase 4").mu
+        assert spent > 0.98 * plan.total_mu
+
+
+def fit_spied(noise, *, name, n_rows, mu):
+    """Fits as they are when a function of the module returns."""
+    gate, plan = gate_over(noise, n_rows, mu, constant=3.0)
+    fits = []
+    honest = getattr(diagnostics, name)
+
+    def spied(fit):
+        answer = honest(fit)
+        distribution, center = fit.slopes.distribution.quantile(0.5), fit.slopes.center
+        numbers = fit.rounds_mu(), fit.skipped_stages, distribution, center, fit.mu_factor
+        fits.append((fit.phase, *numbers))
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diagnostics, name, spied)
+        WhitenedNewton().run(plan, gate)
+    return fits, plan
+
+
+def test_clip_levels_are_chosen_for_what_the_rounds_will_get():
+    fits, plan = fit_spied(symmetric, name="choose_clip_levels", n_rows=4_000, mu=1.0)
+    (_, usual, none, *_), (*_,), (*_, last) = fits[0], fits[1], fits
+    raised = last[-1]
+    skipped_stages = [
+        plan.stage(name).mu for name in ("residual direction", "debiasing", "debiasing curvature")
+    ]
+    assert none == ()
+    assert last[2]
+    assert raised > 1.0
+    assert last[1] == pytest.approx(
+        np.sqrt(usual**2 + raised**2 * np.sum(np.square(skipped_stages)))
+    )
+
+
+def test_a_spared_correction_comes_back_where_the_last_look_is_skewed(monkeypatch):
+    verdicts = iter([False, True])
+    told = property(lambda slopes: next(verdicts, True))
+    monkeypatch.setattr(diagnostics.SlopeDistribution, "skewed", told)
+    fits, gate, plan = seen(symmetric, n_rows=4_000, mu=1.0)
+    assert len(fits) == 1
+    assert fits[0].phase == diagnostics.DIRECTION_PHASE + 1
+    assert fits[0].skipped_stages == ()
+    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+def test_one_look_before_any_round_is_read_about_its_middle():
+    fits, plan = fit_spied(symmetric, name="release_residuals", n_rows=500, mu=0.25)
+    assert plan.stage("slopes").times == len(fits) == 1
+    assert fits[0][3] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_later_looks_know_their_middle():
+    fits, _ = fit_spied(skewed, name="release_residuals", n_rows=4_000, mu=1.0)
+    assert len(fits) > 1
+    assert all(center == pytest.approx(middle) for *_, middle, center, _ in fits)
+    assert any(abs(center) > 0.05 for *_, center, _ in fits)
+
+
+@pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
+def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
+    told, honest = [], diagnostics.whiten
+
+    def spied(moments, level, *, curved):
+        told.append(curved)
+        return honest(moments, level, curved=curved)
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 3))
+    y = (rng.random(len(X)) < 0.5).astype(float)
+    problem, guarantee = Problem(loss, len(X), 3, intercept=True), tg.GDP(2.0)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    for module in (diagnostics, initialise):
+        monkeypatch.setattr(module, "whiten", spied)
+    WhitenedNewton().run(plan, gate)
+    assert len(told) > 1
+    assert set(told) == {isinstance(loss, tg.losses.Logistic)}
+
+
+def test_a_correction_is_spared_where_the_last_look_alone_is_symmetric(monkeypatch):
+    """What the leaning cost is gone by then; the rest goes to the rounds."""
+    verdicts = iter([True, True, False])  # at the decision, at its clip levels, at the next one
+    told = property(lambda slopes: next(verdicts, False))
+    monkeypatch.setattr(diagnostics.SlopeDistribution, "skewed", told)
+    fits, gate, plan = seen(symmetric, n_rows=4_000, mu=1.0)
+    assert len(fits) == 1
+    assert fits[0].skipped_stages == ("debiasing", "debiasing curvature")
+    assert 0.98 * plan.total_mu < spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+def counts_of(values, noise, rng):
+    """The noised histogram of residuals, by noise as a share of their number."""
+    counts = np.bincount(SLOPE_BINS.index(values).astype(int), minlength=SLOPE_BINS.count)
+    return counts + noise * len(values) * rng.standard_normal(SLOPE_BINS.count)
+
+
+def coarse_law(counts, noise):
+    return diagnostics._coarse_distribution(SimpleNamespace(n_rows=2_000), counts, noise * 2_000)
+
+
+@pytest.mark.parametrize(("center", "std"), [(0.0, 1.0), (2.0, 0.3), (-5.0, 0.3), (-20.0, 1.0)])
+@pytest.mark.parametrize("noise", [0.026, 0.05])
+def test_residuals_are_read_as_a_bell_where_noise_hides_their_law(center, std, noise):
+    """Far from zero these are as wide as bins, whose quantiles would be too far apart."""
+    laws = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = center + std * rng.standard_normal(2_000)
+        laws.append(coarse_law(counts_of(values, noise, rng), noise))
+    middles = [distribution.quantile(0.5) for distribution in laws]
+    spreads = [SlopeDistribution(None, distribution).spread for distribution in laws]
+    assert (
+        np.mean([distribution.significance > diagnostics.SIGNIFICANT for distribution in laws])
+        > 0.9
+    )
+    assert abs(np.median(middles) - center) < 0.5 * std
+    assert 0.75 < np.median(spreads) / (0.6745 * std) < 1.7
+
+
+@pytest.mark.parametrize("noise", [0.09, 0.13, 0.2])
+def test_noise_is_no_bell_far_away(noise):
+    """Noise of a large share of the records makes bells anywhere, which starts must not go to."""
+    rng = np.random.default_rng(4)
+    for _ in range(400):
+        distribution = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
+        far = (
+            max(abs(distribution.quantile(0.5)), SlopeDistribution(None, distribution).spread)
+            > 2.0 * diagnostics.LIKELY
+        )
+        assert distribution.significance == 0.0 or not far
+
+
+def test_a_bell_has_to_hold_most_records():
+    """Noise alone has its best bell, too, but few records in it."""
+    noise, rng = 0.026, np.random.default_rng(0)
+    nothing = [coarse_law(noise * 2_000 * rng.standard_normal(180), noise) for _ in range(100)]
+    assert np.mean([distribution.significance == 0.0 for distribution in nothing]) > 0.9
+    assert max(distribution.significance for distribution in nothing) < diagnostics.SIGNIFICANT
+
+
+def test_less_noise_leaves_residuals_their_own_law():
+    rng = np.random.default_rng(0)
+    counts = counts_of(rng.lognormal(size=2_000), 0.0, rng)
+    plain = NoisyDistribution.of(counts, SLOPE_BINS, diagnostics.COARSE * 2_000)
+    distribution = coarse_law(counts, diagnostics.COARSE)
+    np.testing.assert_array_equal(distribution.points, plain.points)
+    np.testing.assert_array_equal(distribution.mass, plain.mass)
+    assert distribution.significance == plain.significance
+    assert coarse_law(counts, 1.01 * diagnostics.COARSE).points.size != plain.points.size
+
+
+def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
+    """A fit that knows nothing yet, in raw units."""
+    shares, exposed = shares or Shares(), exposure is not None
+    problem = Problem(loss, *X.shape, intercept, has_offset=exposed)
+    plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    view, size = View.plain(loss, Units.raw(X.shape[1], intercept=intercept)), problem.size
+    zeros, ones = np.zeros(size), np.ones(size)
+    return Fit(BudgetSession(plan, gate), problem, shares, view, zeros, zeros, float(size), ones)
+
+
+def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0):
+    """A fit at zero that has looked at residuals about minus the centre."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((2_000, 2)), center + rng.standard_normal(2_000)
+    shares = Shares(diagnostic_phases=diagnostic_phases)
+    fit = fit_over(X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu)
+    assert diagnostics.release_residuals(fit)
+    return fit
+
+
+@pytest.mark.parametrize("center", [4.0, -6.0])
+@pytest.mark.parametrize("mu", [0.06, 20.0])
+def test_one_look_starts_a_fit_amid_residuals_that_are_clearly_elsewhere(center, mu):
+    """Through a bell or not."""
+    fit = looked_at_slopes(center, mu=mu)
+    assert fit.weights[-1] == pytest.approx(center, abs=0.6)
+    assert (fit.weights[:-1] == 0.0).all()
+    assert fit.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.slopes.center == 0.0
+
+
+def test_one_look_leaves_a_fit_where_residuals_are_about_it():
+    fit = looked_at_slopes(0.4)
+    assert (fit.weights == 0.0).all()
+    assert fit.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.slopes.center == 0.0
+
+
+def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise():
+    fit = looked_at_slopes(4.0, diagnostic_phases=(0, 2))
+    assert fit.constant_moved
+    fit.iterates.append(None)
+    clear, spread = fit.slopes, fit.slopes.spread
+    fit.weights = fit.weights + np.array([2.0, 0.0, 0.0])  # farther from the truth
+    assert diagnostics.release_residuals(fit)
+    assert fit.slopes is clear
+    fit.slopes = replace(
+        clear,
+        distribution=replace(
+            clear.distribution,
+            points=3.0 * clear.distribution.points,
+            edges=3.0 * clear.distribution.edges,
+        ),
+    )
+    fit.weights = np.array([0.0, 0.0, 3.0])
+    fit.session._spent = 0.0
+    assert diagnostics.release_residuals(fit)
+    assert fit.slopes.spread == pytest.approx(spread, rel=0.3)
+    assert fit.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.weights[-1] == 3.0  # later looks move no fit
+
+
+def test_only_few_looks_move_a_fit_and_only_one_with_a_constant():
+    several = looked_at_slopes(5.0, diagnostic_phases=(0, 2, 3))
+    assert (several.weights == 0.0).all()
+    assert several.slopes.center == pytest.approx(-5.0, abs=0.5)
+    without = looked_at_slopes(5.0, intercept=False)
+    assert (without.weights == 0.0).all()
+    assert without.slopes.distribution.quantile(0.5) == pytest.approx(-5.0, abs=0.5)
+
+
+def errors_off(scales, monkeypatch):
+    """Mean squared errors, in variances of the target, where its place is that many scales off."""
+    honest, errors = whitened_newton.find_units, []
+
+    def off(session, problem, **more):
+        units, known = honest(session, problem, **more)
+        wrong = units.target_center - scales * units.target_scale
+        return replace(units, target_center=wrong), known
+
+    monkeypatch.setattr(whitened_newton, "find_units", off)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((2_000, 3))
+        y = 30.0 + 0.8 * X[:, 0] + 0.6 * rng.standard_normal(len(X))
+        model = tg.LinearRegression(guarantee=tg.GDP(0.045), random_state=seed).fit(X, y)
+        errors.append(np.mean((y - model.predict(X)) ** 2) / y.var())
+    return np.array(errors)
+
+
+def test_a_target_whose_place_was_taken_wrong_is_found_nevertheless(monkeypatch):
+    """Rounds alone do not go so far: most fits would end between zero and the target."""
+    errors = errors_off(12.0, monkeypatch)
+    assert np.mean(errors > 2.0) < 0.4
+    assert np.median(errors) < 0.8
+
+
+def weights_of_lengths(loss, *, exposed=False):
+    """How rows are counted where their lengths are released, in order, in whole fits."""
+    rng = np.random.default_rng(0)
+    X, exposure = rng.standard_normal((20_000, 3)), None
+    y = (rng.random(len(X)) < 0.5).astype(float)
+    if exposed:
+        exposure = rng.uniform(0.5, 1.5, len(X))
+    problem, guarantee = Problem(loss, *X.shape, intercept=True, has_offset=exposed), tg.GDP(2.0)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, exposure=exposure, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    WhitenedNewton().run(plan, gate)
+    lengths = [r for r in gate.books.releases if r.parameters.get("bins") == ROW_NORM_BINS.count]
+    return [r.parameters["weights"] for r in lengths if r.name == "histogram of lengths"]
+
+
+@pytest.mark.parametrize(("loss", "exposed", "first"), [
+    (tg.losses.Poisson(), False, "one"), (tg.losses.Poisson(), True, "curvature"),
+    (tg.losses.Logistic(), False, "curvature"),
+])  # fmt: skip
+def test_rows_count_in_full_at_the_first_constant_of_a_log_link(loss, exposed, first):
+    norms, lengths, *later = weights_of_lengths(loss, exposed=exposed)
+    assert (norms, lengths) == ("one", first)
+    assert later
+    assert set(later) == {"curvature"}
+
+
+def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
+    """A Poisson fit at some weights that has looked at rows; means of counts are 0.3."""
+    rng = np.random.default_rng(0)
+    X, exposure = rng.standard_normal((4_000, 2)), np.ones(4_000) if exposed else None
+    y = rng.poisson(0.3, len(X)).astype(float)
+    fit = fit_over(X, y, loss=tg.losses.Poisson(), intercept=intercept, exposure=exposure)
+    fit.weights = np.append(np.zeros(fit.view.height - 1), np.log(0.3))
+    fit.largest_curvature = 4.0 * 0.3
+    if arrived:
+        fit.iterates = [NewtonIterate(fit.weights, fit.weights, 0.1, len(X))]
+    assert diagnostics.release_row_norms(fit)
+    return fit.rows
+
+
+def test_the_curvature_of_a_row_at_a_constant_is_its_exponential():
+    assert looked_at_rows().weight == pytest.approx(0.3)
+    assert looked_at_rows().distribution.total == pytest.approx(4_000, rel=0.05)
+    assert looked_at_rows(intercept=False).distribution.total < 2_000  # no constant: scores differ
+
+
+@pytest.mark.parametrize("known", [{"arrived": True}, {"exposed": True}])
+def test_rows_count_by_curvature_where_it_may_vary(known):
+    """On average that is the same, here."""
+    rows = looked_at_rows(**known)
+    assert rows.distribution.total == pytest.approx(4_000 * 0.25, rel=0.1)
+    assert rows.weight == pytest.approx(0.3, rel=0.1)

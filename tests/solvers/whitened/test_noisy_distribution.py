@@ -1,0 +1,46 @@
+"""What a noised histogram tells: the bulk, its quantiles, and nothing of stray bins."""
+
+import numpy as np
+import pytest
+
+from tailguard.queries.column_histograms import Bins
+from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution, most_significant_window
+
+BINS = Bins("octaves", -20.0, 1.0, 40)
+
+
+def counts(**at):
+    found = np.zeros(BINS.count)
+    for location, count in at.items():
+        found[int(location[1:])] = count
+    return found
+
+
+def test_the_bulk_is_found_in_a_spread_out_window_that_no_single_bin_shows():
+    noise = np.random.default_rng(0).standard_normal(BINS.count)
+    spread = noise + 3.5 * ((np.arange(40) >= 20) & (np.arange(40) < 26))
+    low, high, seen = most_significant_window(spread, 1.0)
+    assert 18 <= low <= 21
+    assert 24 <= high <= 28
+    assert seen > 6.0
+
+
+def test_a_stray_bin_far_away_is_not_part_of_the_law():
+    distribution = NoisyDistribution.of(counts(b10=500.0, b11=500.0, b35=4.0), BINS, noise_std=1.0)
+    assert distribution.edges[-1] == BINS.upper()[11]
+    assert distribution.total == 1_000.0
+
+
+def test_quantiles_interpolate_within_a_bin():
+    distribution = NoisyDistribution.of(counts(b20=100.0), BINS, noise_std=1.0)
+    assert distribution.quantile(0.0) == 1.0
+    assert distribution.quantile(1.0) == 2.0
+    assert 1.0 < distribution.quantile(0.5) < 2.0
+
+
+@pytest.mark.parametrize("row", [np.zeros(40), np.full(40, -5.0)])
+def test_nothing_at_all_still_gives_finite_numbers_that_were_not_seen(row):
+    distribution = NoisyDistribution.of(row, BINS, noise_std=1.0)
+    assert distribution.significance < 3.0
+    assert np.isfinite(distribution.points).all()
+    assert distribution.mass.sum() == pytest.approx(1.0)
