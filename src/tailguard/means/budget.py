@@ -70,7 +70,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class MeanStage:
-    """``times`` releases of at most ``size`` numbers at ``budget`` each, and what they buy.
+    """``times`` releases of at most ``size`` numbers at ``budget`` each, and their purpose.
 
     Releases whose noise follows the records are asked for ``smooth`` and cost ``cost``; ``budget``
     is then for comparison with the other stages.

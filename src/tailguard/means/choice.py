@@ -2,7 +2,7 @@
 
 A stated moment is used where it helps. A threshold that follows from a moment is for the worst law
 that has it, and mostly far too wide; one that is released follows the records. So with a moment
-every method is planned twice, with it and with private scales, where the rows are enough to buy
+every method is planned twice, with it and with private scales, where the rows are enough to release
 these, or where no method can use the moment. Where they are not, the root of a moment about zero is
 the unit in which a histogram is released, and that alone.
 
@@ -109,7 +109,7 @@ def _best(task: Task) -> Choice:
 
 
 def _without_moment(task: Task, moment: Moment, *, last_resort: bool) -> list[Planned]:
-    """Plan what buys scales, or else a histogram, where there are rows enough for either."""
+    """Plan with released scales, or else a histogram, where there are rows enough for either."""
     released = list(_with_released_units(task, moment, unit=None))
     affordable = [pair for pair in released if affords_units(pair[1])]
     if not affordable and moment.kind != "central":  # which says nothing of where means are
@@ -119,7 +119,7 @@ def _without_moment(task: Task, moment: Moment, *, last_resort: bool) -> list[Pl
 
 
 def _with_released_units(task: Task, moment: Moment, *, unit: float | None) -> Iterator[Planned]:
-    """Plan the methods that buy something, and predict in the units of the stated moment."""
+    """Plan the methods with private units, and predict in the units of the stated moment."""
     for name in MEANS:
         method = make_method(name)
         try:

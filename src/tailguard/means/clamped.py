@@ -21,7 +21,7 @@ from tailguard.queries.units import Units
 
 __all__ = ["Clamped"]
 
-# The theory wants the threshold at least 10 moment units, so that means of that size fit.
+# The theory needs a threshold of at least 10 moment units, so that means of that size fit.
 FEWEST_MOMENT_UNITS = 10.0
 
 

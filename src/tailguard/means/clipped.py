@@ -82,7 +82,7 @@ class Clipped:
     name = "clipped"
 
     def plan(self, task: Task) -> MeanPlan:
-        """Choose a clip norm, or plan to buy one."""
+        """Choose a clip norm, or plan to release one."""
         if task.pure:
             raise InputError(
                 "method 'clipped' must not be used with PureDP: its noise is Gaussian; choose "
@@ -179,7 +179,7 @@ def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
 
 
 def _from_shells(gate: Gate, stage: MeanStage, released: ReleasedUnits) -> MeanAnswer:
-    """Release the shells and believe the mixture of least estimated error."""
+    """Release the shells and return their mixture of least estimated error."""
     d, mu = gate.n_features, stage.budget.amount
     largest = released.distribution.radius(_noise_slope(gate.n_rows, d, mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO

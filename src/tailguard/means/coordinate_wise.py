@@ -1,4 +1,4 @@
-"""What the coordinate-wise means share: plan a threshold, or buy one, then ask once.
+"""What the coordinate-wise means share: a planned or a released threshold, then one release.
 
 Without a moment, and without a threshold, private units are released, and a histogram of how large
 entries are in them. The threshold is then the grid point at which half of the worst bias and one
@@ -87,7 +87,7 @@ class CoordinateWise:
         return 1
 
     def plan(self, task: Task) -> MeanPlan:
-        """Choose a threshold, or plan to buy one."""
+        """Choose a threshold, or plan to release one."""
         check_open_unit("failure_probability", self.failure_probability)
         refuse_numerical(self.name, task)
         groups = self.groups(task)
@@ -96,7 +96,7 @@ class CoordinateWise:
         return self._public_plan(task, groups)
 
     def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
-        """Ask once, at the planned or the bought threshold."""
+        """Ask once, at the planned or the released threshold."""
         stage, groups = plan.stage("mean"), int(plan.settings["groups"])
         state = np.zeros(gate.n_features)
         if len(plan.stages) == 1:

@@ -119,7 +119,7 @@ class Iterative:
     name = "iterative"
 
     def plan(self, task: Task) -> MeanPlan:
-        """Choose groups, noise and clip norm, or plan to buy the scale of one."""
+        """Choose groups, noise and clip norm, or plan to release the scale of one."""
         self._check(task)
         if self.clip_norm is None and task.moment is None:
             return self._private_plan(task)

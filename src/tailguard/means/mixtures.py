@@ -1,4 +1,4 @@
-"""Which of several clipped means to believe: weights that minimise an estimated squared error.
+"""How to average several clipped means: weights that minimise an estimated squared error.
 
 The means ``t_1, ..., t_K`` are clipped at increasing radii, all linear in the same noised shells.
 The last is nearly unbiased and the noisiest. For weights ``a`` that add up to one,

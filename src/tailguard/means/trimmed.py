@@ -96,7 +96,7 @@ class Trimmed:
         return self._plan(task, budget, (), low, high, distribution)
 
     def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
-        """Ask once, in the planned or the bought units."""
+        """Ask once, in the planned or the released units."""
         stage, units, fraction = (
             plan.stage("mean"),
             Units.raw(gate.n_features, intercept=False),

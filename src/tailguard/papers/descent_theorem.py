@@ -210,9 +210,9 @@ def strongly_convex_theorem(
     disjoint: bool = True,
     step_size: float | None = None,
 ) -> Theorem:
-    """Descent with the last iterate, on disjoint blocks of records unless told otherwise.
+    """Descent with the last iterate, on disjoint blocks of records unless stated otherwise.
 
-    Steps are of ``1 / (strong_convexity + smoothness)`` unless told otherwise; the typical excess
+    Steps are of ``1 / (strong_convexity + smoothness)`` unless stated otherwise; the typical excess
     counts ``typical_sampling`` where bias and sampling are one bound together.
 
     Examples

@@ -31,7 +31,7 @@ PAPERS = {
     "xu2025": xu2025,
     "zhao2024": zhao2024,
 }
-# Theorem -> what it must be told beside moment and diameter.
+# Theorem -> the arguments that it needs beside moment and diameter.
 CONVEX: Mapping[str, tuple[str, ...]] = {
     "kamath2022.convex": (),
     "kamath2022.soft_convex": (),

@@ -108,7 +108,7 @@ class Theorem:
         return self.course.excess(curvature)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Plan as the theorem says, for the sizes and the guarantee that it was told."""
+        """Plan as the theorem says, for the sizes and the guarantee that it was given."""
         for name, told, asked in (
             ("n_rows", self.n_rows, problem.n_rows),
             ("n_features", self.n_features, problem.size),

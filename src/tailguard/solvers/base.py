@@ -140,7 +140,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Stage:
-    """``times`` releases of ``size`` numbers that spend ``mu`` each, and what they buy in words.
+    """``times`` releases of ``size`` numbers that spend ``mu`` each, and their purpose in words.
 
     Attributes
     ----------

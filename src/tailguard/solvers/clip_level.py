@@ -1,4 +1,4 @@
-"""A clip level for gradients, bought as a private quantile of their norms at the start.
+"""A clip level for gradients, released as a private quantile of their norms at the start.
 
 Reference
 ---------

@@ -67,14 +67,14 @@ class HardThresholding:
     n_steps, threshold, step_size
         Public numbers in private units; None takes the rule in ``solvers/sparse_limits.py``.
     feature_scale
-        Public scales of the columns, one number or one per column; None buys one for all of them.
+        Public scales of the columns, one number or one per column; None releases one for all.
     feature_center
         Public centres of the columns, one number or one per column.
     target_scale, target_center
         The same for the target; without a scale both are released where the loss has a use for
         them.
     units_share
-        The share of ``mu**2`` that buys units.
+        The share of ``mu**2`` that is spent on units.
     calibration
         ``"tight"`` for the least noise that the guarantee allows, ``"paper"`` for the paper's.
 
@@ -168,7 +168,7 @@ class HardThresholding:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Buy units, step, map back."""
+        """Release units, step, map back."""
         problem, settings = plan.problem, plan.settings
         descent = cast(PeelingStage, plan.stage("descent"))
         query = PeeledStep(

@@ -1,7 +1,8 @@
 """Projected noisy gradient descent in the user's own units, over any private mean of gradients.
 
 The gradients of a step are averaged by an *oracle*: clipped to one l2 level, or one of the means of
-:mod:`tailguard.queries.means`. Where the user states neither, a tenth of the budget buys a quantile
+:mod:`tailguard.queries.means`. Where the user states neither, a tenth of the budget is for a
+quantile
 of the gradient norms at the start as a clip level. A step reads all records or a block of them. The
 step size follows from the set's diameter, as in the theorem for Lipschitz losses, so no curvature
 is needed.
@@ -53,7 +54,7 @@ class NoisyGradientDescent:
     n_steps
         The number of gradient releases.
     clip_norm
-        A public clip level; None buys one with a tenth of the budget, unless ``oracle`` is given.
+        A public clip level; None releases one for a tenth of ``mu**2``, unless ``oracle`` is given.
     step_size
         A public step; None takes ``diameter / (G sqrt(n_steps))``, which needs a bounded set and
         clipped gradients.
@@ -157,7 +158,7 @@ class NoisyGradientDescent:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Buy a clip level where none is stated, then descend."""
+        """Release a clip level where none is stated, then descend."""
         problem, descent = plan.problem, plan.stage("descent")
         clip_norm = self.clip_norm or 1.0
         if self.clip_norm is None and self.oracle is None:

@@ -1,6 +1,6 @@
 """Gradient oracles: the private means that a descent may ask for, by name.
 
-An oracle is a recipe. It becomes a query once it is told the loss whose gradients are averaged and
+An oracle describes a query. It becomes one once it gets the loss whose gradients are averaged and
 the units in which records are read. One line here makes a private mean of
 :mod:`tailguard.queries.means` an oracle of every descent.
 

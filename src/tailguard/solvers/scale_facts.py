@@ -1,4 +1,4 @@
-"""Public facts about descent in bought units: what it releases at most, and what scales need.
+"""Public facts about descent in released units: what it releases at most, and what scales need.
 
 Reference
 ---------

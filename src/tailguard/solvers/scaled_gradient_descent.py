@@ -1,6 +1,6 @@
 """Noisy gradient descent in privately released units: no bounds and no tuning asked of the user.
 
-A fifth of the budget buys a location and a scale per column. Descent then runs in those units with
+A fifth of the budget is for location and scale of columns. Descent then runs in those units with
 rows bounded by a public norm, slopes by a public clip and weights by a public ball; the step
 follows from the clipped curvature, so it cannot overshoot. Coefficients are mapped back at the end.
 
@@ -48,7 +48,7 @@ class ScaledGradientDescent:
     Parameters
     ----------
     units_share
-        The share of ``mu**2`` that buys locations and scales.
+        The share of ``mu**2`` that is spent on locations and scales.
     n_steps, row_limit, slope_limit, radius
         Public numbers; None takes the rule in ``solvers/limits.py``.
     iterate
@@ -138,7 +138,7 @@ class ScaledGradientDescent:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Buy units, descend, map back."""
+        """Release units, descend, map back."""
         settings = plan.settings
         units = release_units(gate, plan.problem, plan.stage("scale"), plan.stage("location"))
         query = MeanClippedGradient(

@@ -2,7 +2,7 @@
 
 A scale for each of a thousand columns would cost more than the fit. One for all of them costs as
 much as one column's. So columns must come in comparable units and near zero, as columns of one
-kind do (expression levels, word counts, standardised scores); a user who knows better states
+kind do (expression levels, word counts, standardised scores); a user can state
 scales and centres. The target has a private spread and a private centre.
 
 Reference

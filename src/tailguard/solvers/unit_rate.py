@@ -21,7 +21,7 @@ from tailguard.solvers.private_units import target_units
 __all__ = ["RATE_PURPOSE", "RATE_SHARE", "at_unit_rate", "needs_rate"]
 
 RATE_SHARE = 0.03
-"""Share of ``mu**2`` that buys the mean."""
+"""Share of ``mu**2`` that is spent on the mean."""
 
 RATE_PURPOSE = "the mean of the target, so that descent starts near it"
 """What the release is for, in plain words."""

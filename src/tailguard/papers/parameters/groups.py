@@ -19,7 +19,7 @@ __all__ = [
 
 
 def group_count(*, n_features: int, failure_probability: float) -> float:
-    """How many groups the theory wants, ``4 log(2 d / failure_probability)``, before rounding.
+    """How many groups the theory needs, ``4 log(2 d / failure_probability)``, before rounding.
 
     *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3, line 2.
 
@@ -33,7 +33,7 @@ def group_count(*, n_features: int, failure_probability: float) -> float:
 
 
 def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> float:
-    """How many groups it wants for a bound that holds at all points of the constraint set at once.
+    """How many groups it needs for a bound that holds at all points of the constraint set at once.
 
     The failure probability is that of a union over a net of width ``n^-3``:
     ``4 log(2 d) + 8 d log(diameter n^3)``. With few rows this is more than there are rows.
@@ -53,7 +53,7 @@ def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> flo
 def group_count_with_probability(
     *, n_rows: int, n_features: int, diameter: float, failure_probability: float
 ) -> float:
-    """How many groups it wants for a bound that fails nowhere on the set, but for that chance.
+    """How many groups it needs for a bound that fails nowhere on the set, but for that chance.
 
     ``d log(d diameter n / failure_probability)``, and at least 1.
 

@@ -41,7 +41,7 @@ def mean_threshold(
 ) -> float:
     """Threshold of the zCDP mean, ``(n sqrt(rho) / sqrt(d))^(1/k)`` in units of the moment.
 
-    The theory wants it no smaller than the norm of the mean, and no smaller than 10 units.
+    The theory asks that it is at least the norm of the mean, and at least 10 units.
 
     *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
 

@@ -163,7 +163,7 @@ def iterative_clip_norm(
 
 
 def iterative_group_count(*, failure_probability: float) -> float:
-    """How many groups the theory wants, ``800 log(1 / failure_probability)``, before rounding.
+    """How many groups the theory needs, ``800 log(1 / failure_probability)``, before rounding.
 
     2 400 at 0.05, and more than there are rows once the bound is to hold everywhere at once; 20 to
     200 do in practice.

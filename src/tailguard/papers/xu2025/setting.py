@@ -138,7 +138,7 @@ class Setting:
         )
 
     def knobs(self, n_rows: int) -> dict[str, Any]:
-        """Return what all solvers are told, where a run reads so many records."""
+        """Return the parameters that all solvers get, where a run reads so many records."""
         return {
             "clip_norm": self.clip_norm(n_rows),
             "gradient_scale": self.moment.scale,

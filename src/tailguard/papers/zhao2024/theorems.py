@@ -132,7 +132,7 @@ def iterative_convex(
         bounds.convex_lower_bound(**known, rho=facts.rho, diameter=diameter),
         ASSUMPTIONS,
         (
-            f"{n_groups} groups, where the proof wants 800 log(n^d) of them (E41)",
+            f"{n_groups} groups, where the proof needs 800 log(n^d) of them (E41)",
             "the direction points from the centre to the mean, and the last centre is examined too "
             "(E42)",
             UNITS,

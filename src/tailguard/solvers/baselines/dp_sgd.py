@@ -36,7 +36,7 @@ class DpSgd:
     ----------
     clip_norm
         The bound on one record's gradient; a public number that DP-SGD is usually tuned for. None
-        buys one with a tenth of the budget.
+        releases one with a tenth of the budget.
     batch_rows
         How many records a batch has.
     n_passes
