@@ -169,17 +169,16 @@ class Gate:
 
         Guarantee
         ---------
-        Uniform over all partitions into blocks of these sizes; which record is in which block never
-        leaves the gate. Of what is asked of the blocks, the costliest block counts. If
-        ``amplified``, blocks are of equal size, records are in random order within them, and the
-        answers, at most one a block and with Gaussian noise, cost one ``Shuffled`` event together.
+        Uniform over all partitions into blocks of these sizes, and over the orders within them;
+        which record is where never leaves the gate. Of what is asked of the blocks, the costliest
+        block counts. If ``amplified``, blocks are of equal size, and the answers, at most one a
+        block and with Gaussian noise, cost one ``Shuffled`` event together.
 
         Edge cases
         ----------
         ``n_blocks`` differ in size by one record at most, or not at all with ``equal_sizes``, which
         leaves the rest unused; or ``sizes`` says how large each is. ``within`` cuts one block of an
         earlier partition. A name can be used once: other blocks under it would count as the same.
-        Records keep their order within a block that is not amplified.
 
         Reference
         ---------
@@ -216,7 +215,8 @@ class Gate:
         calibration = self._calibrate(query, n_rows, mu, epsilon, event)
         if block is None:
             self._book(query, calibration, stage)
-            return self._answer(query, state, calibration, n_rows, lambda: self._rows)
+            read = partial(self._partitions.all_rows, random_order=query.random_order)
+            return self._answer(query, state, calibration, n_rows, read)
         if block.blocks.amplified and calibration.mechanism != "gaussian":
             raise InputError("block must not be of an amplified partition without Gaussian noise.")
         self._book(query, calibration, stage, block.blocks, block.index)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.adversary import replaced
+from support.adversary import datasets, neighbours, replaced
 from support.attack import MU, N_ROWS, allowed, attack, calibrated, lattice, move, norm_of
 from support.examples import N_FEATURES, query_examples
 from tailguard.checks import InputError
@@ -101,6 +101,47 @@ def test_the_number_of_threads_does_not_change_a_bit(name, monkeypatch):
         answers.append(lattice(example, data))
     np.testing.assert_array_equal(answers[0], answers[1])
     np.testing.assert_array_equal(answers[0], answers[2])
+
+
+ORDERED = [name for name in EXAMPLES if EXAMPLES[name].query.random_order]
+
+
+def test_queries_that_pair_or_group_ask_for_a_random_order_and_no_others_do():
+    """Counts and lattice sums of all others are the same in any order, but for rounding."""
+    data = np.abs(np.random.default_rng(5).standard_normal((N_ROWS, WIDEST)))  # as exposures are
+    order, moved = np.random.default_rng(6).permutation(N_ROWS), set()
+    for name, example in EXAMPLES.items():
+        records = data[:, : example.width]
+        pair = lattice(example, records), lattice(example, records, order=order)
+        if move(*pair, norm_of(example)) > 1e-3 * allowed(example):
+            moved.add(name)
+    assert moved <= set(ORDERED)
+    assert {name.split("/")[0] for name in moved} == {
+        *("count-below", "count-cells-below", "column-histograms"),
+        *("clamped-mean", "truncated-mean", "iterative-mean"),
+    }
+
+
+def most_changed(name):
+    """How many integers of an answer one record may change."""
+    kind, query = name.split("/")[0], EXAMPLES[name].query
+    if kind == "column-histograms":
+        return 2 * len(query.columns)  # of each column a pair leaves a bin and enters another
+    if kind == "count-below":
+        return len(query.columns)
+    return 1 if kind == "count-cells-below" else query.units.size  # a sum a coordinate of a group
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_in_any_one_order_a_replaced_record_moves_what_it_pairs_or_groups_with_alone(name):
+    example, rng, most = EXAMPLES[name], np.random.default_rng(7), most_changed(name)
+    for data in datasets(rng, 8, N_ROWS, example.width):
+        order = rng.permutation(N_ROWS)
+        before = lattice(example, data, order=order)
+        for slot, record in neighbours(rng, data, 10):
+            after = lattice(example, replaced(data, slot, record), order=order)
+            assert move(before, after, norm_of(example)) <= allowed(example) * (1.0 + 1e-12)
+            assert np.count_nonzero(before != after) <= most
 
 
 @every_example

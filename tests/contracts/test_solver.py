@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.problems import problem_for
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
 from tailguard.privacy.solve import spent_share
@@ -15,18 +16,6 @@ from tailguard.solvers.base import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
 
 N_ROWS = 300
-CONSTRAINTS = {
-    "dp-sgd": tg.sets.L2Ball(1.0),
-    "hard-thresholding": tg.sets.SparseBall(2),
-    "noisy-gradient-descent": tg.sets.L2Ball(1.0),
-    "localised": tg.sets.L2Ball(1.0),
-    "sample-and-aggregate": tg.sets.L2Ball(1.0),
-    "shrinking-localised": tg.sets.L1Ball(1.0),
-    "doubling-localised": tg.sets.Box([-1.0] * 3, [1.0] * 3),
-    "permuted-accelerated": tg.sets.L2Ball(1.0),
-    "doubling-accelerated": tg.sets.L1Ball(1.0),
-}
-FREE = ("scaled-gradient-descent", "whitened-newton")  # take no constraint, fit an intercept
 SKIPPING = ("whitened-newton",)  # may leave out stages on released evidence
 # Solvers that read blocks of records cannot reach the optimum of all of them; their own tests
 # compare them with a recursion written apart. Solvers whose releases are not all Gaussian have no
@@ -46,12 +35,6 @@ def regression(seed=0, n_rows=N_ROWS, n_features=3):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, n_features))
     return X, X @ np.array([0.5, -0.25, 0.1]) + 0.1 * rng.standard_normal(n_rows)
-
-
-def problem_for(name, loss=None):
-    """A problem that the solver takes, with its constraint."""
-    intercept = name in FREE
-    return Problem(loss or tg.losses.Squared(), N_ROWS, 3, intercept, CONSTRAINTS.get(name))
 
 
 def promises(name):

@@ -81,7 +81,7 @@ def excess(name, move):
     """Mean square of fits to moved columns around the unmoved mean, over that of unmoved ones."""
     X, y = data(name)
     center, noise = unmoved(name)
-    moved = scores(name, move(X), y, range(2 * N_SEEDS, 3 * N_SEEDS))
+    moved = scores(name, move(X), y, range(5 * N_SEEDS, 6 * N_SEEDS))
     return np.mean((moved - center) ** 2) / noise
 
 

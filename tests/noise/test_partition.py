@@ -161,3 +161,14 @@ def test_two_samples_differ_and_a_seed_repeats():
     assert (first != second).any()
     again = [random_sample(1_000, 50, SimulationSource(7)) for _ in range(2)]
     np.testing.assert_array_equal(*again)
+
+
+@pytest.mark.parametrize("law", ["random", "standard_normal", "standard_exponential"])
+def test_records_from_the_words_of_the_same_seed_are_not_ranked_by_their_values(law):
+    """Simulations often take one seed for records and noise: partners would then be alike."""
+    for seed in range(5):
+        values = np.abs(getattr(np.random.default_rng(seed), law)(10_000))
+        order = random_permutation(10_000, SimulationSource(seed))
+        first, second = values[order].reshape(-1, 2).T
+        ranks = [np.argsort(np.argsort(each)) for each in (first, second)]
+        assert abs(np.corrcoef(*ranks)[0, 1]) < 5.0 / np.sqrt(5_000)

@@ -30,6 +30,27 @@ def test_any_number_of_threads_gives_the_same_bits(dtype):
             np.testing.assert_array_equal(rows.reduce(kernel, n_threads), expected)
 
 
+@pytest.mark.parametrize("missing", [None, {3: 0.5}])
+def test_another_order_gives_the_bits_of_a_copy_in_that_order_for_any_number_of_threads(missing):
+    rng = np.random.default_rng(2)
+    block = make_block(rng, N_LARGE, 12, extreme=True)
+    columns = block.features, block.target, block.offset
+    order, twice = rng.permutation(N_LARGE), rng.permutation(N_LARGE)
+    rows = ArrayRows(*columns, missing=missing)
+    pairs = BelowCount(thresholds=np.ones(14), columns=range(14), paired=True, multiplier=3)
+    for kernel in (make_kernel(rng, "logistic", 12), pairs):
+        copied = ArrayRows(*(column[order] for column in columns), missing=missing)
+        expected = copied.reduce(kernel, 1)
+        for n_threads in (1, 2, 3):
+            found = rows.in_order(order).reduce(kernel, n_threads)
+            np.testing.assert_array_equal(found, expected)
+        again, at_once = rows.in_order(order).in_order(twice), rows.in_order(order[twice])
+        np.testing.assert_array_equal(again.reduce(kernel), at_once.reduce(kernel))
+        some, kept = rows.in_order(order).restricted(twice[:999]), order[twice[:999]]
+        np.testing.assert_array_equal(some.reduce(kernel), rows.restricted(kept).reduce(kernel))
+    assert (rows.in_order(order).reduce(pairs) != rows.reduce(pairs)).any()
+
+
 @dataclass
 class RecordingKernel:
     """A kernel that notes the blocks it is given."""
@@ -50,6 +71,14 @@ def test_blocks_are_whole_chunks():
     assert rows.reduce(kernel, 3) == [N_LARGE]
     assert len(kernel.lengths) > 3
     assert sum(length % 1024 != 0 for length in kernel.lengths) == 1
+
+
+def test_rows_in_another_order_are_copied_a_few_megabytes_at_a_time():
+    rows = ArrayRows(np.zeros((N_LARGE, 12))).in_order(np.arange(N_LARGE)[::-1])
+    kernel = RecordingKernel()
+    assert rows.reduce(kernel, 1) == [N_LARGE]
+    assert max(kernel.lengths) * 12 < 2_000_000
+    assert all(length % 1024 == 0 for length in kernel.lengths[:-1])
 
 
 def test_small_data_stay_in_one_block():

@@ -1,11 +1,14 @@
-"""Rows of one block, and where partitions are remembered."""
+"""Rows of one block, the random order of all rows, and where partitions are remembered."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from tailguard.checks import BudgetError, InputError
 from tailguard.kernels.counts import BelowCount
-from tailguard.noise.sources import SimulationSource
+from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.blocks import Block, Blocks
 from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.partitions import Partitions
@@ -41,20 +44,13 @@ def test_restricted_rows_keep_single_precision_and_void_records():
     assert not rows.restricted(np.array([0])).has_offset
 
 
-def test_blocks_hold_every_record_once_in_the_order_of_the_data():
-    held = partitions()
-    blocks = held.cut("m", (4, 6))
-    found = [values_of(held.rows_of(block)) for block in blocks]
-    assert sorted(found[0] + found[1]) == list(map(float, range(10)))
-    assert all(part == sorted(part) for part in found)
-
-
-def test_amplified_blocks_hold_their_records_in_random_order():
-    """A rival in the place of a record leaves all others in theirs, and so in their chunks."""
+@pytest.mark.parametrize("amplified", [False, True])
+def test_blocks_hold_every_record_once_in_random_order(amplified):
+    """A rival in the place of a record leaves all others in theirs, and so in their chunks; and
+    neighbours in a block are none in the data."""
     held = partitions(n_rows=2_000)
-    parts = [
-        values_of(held.rows_of(block)) for block in held.cut("s", (1_000,) * 2, amplified=True)
-    ]
+    blocks = held.cut("s", (1_000,) * 2, amplified=amplified)
+    parts = [values_of(held.rows_of(block)) for block in blocks]
     assert sorted(parts[0] + parts[1]) == list(map(float, range(2_000)))
     assert all(abs(np.corrcoef(part, range(1_000))[0, 1]) < 0.2 for part in parts)
 
@@ -99,21 +95,78 @@ def test_what_is_refused():
         held.check(Block(blocks, 2))
 
 
-def test_a_sample_is_uniform_in_the_order_of_the_data_and_its_rows_are_kept():
-    drawn = np.zeros(10)
+def test_a_sample_is_uniform_and_in_random_order_and_its_rows_are_kept():
+    drawn, rising = np.zeros(10), 0
     for seed in range(600):
         held = partitions(seed=seed)
         (block,) = held.cut("sample", (4,))
         rows = held.rows_of(block)
         values = values_of(rows)
         assert len(values) == 4
-        assert values == sorted(values)
+        rising += values[0] < values[1]
         assert held.rows_of(block) is rows
         drawn[np.array(values, dtype=int)] += 1
     assert np.abs(drawn - 240.0).max() < 5.0 * np.sqrt(600 * 0.4 * 0.6)
+    assert abs(rising - 300.0) < 5.0 * np.sqrt(600 * 0.25)
 
 
 def test_a_block_of_more_than_half_of_the_records_is_copied_anew():
     held = partitions()
     (whole,) = held.cut("all", (10,))
     assert held.rows_of(whole) is not held.rows_of(whole)
+
+
+def order_of(held):
+    return held.all_rows(random_order=True)._order
+
+
+def test_all_rows_come_as_they_lie_unless_a_random_order_is_asked_for():
+    held = partitions(n_rows=1_000)
+    assert held.all_rows(random_order=False) is held._rows
+    assert held._shuffled is None
+    order = order_of(held)
+    assert sorted(order.tolist()) == list(range(1_000))
+    assert abs(np.corrcoef(order, range(1_000))[0, 1]) < 0.2
+
+
+def test_the_order_is_that_of_one_gate_and_of_its_source():
+    held = partitions(n_rows=1_000)
+    assert held.all_rows(random_order=True) is held.all_rows(random_order=True)
+    assert (order_of(partitions(n_rows=1_000)) == order_of(held)).all()
+    assert (order_of(partitions(n_rows=1_000, seed=1)) != order_of(held)).any()
+    fresh = [order_of(Partitions(held._rows, CryptographicSource())) for _ in range(2)]
+    assert (fresh[0] != fresh[1]).any()
+
+
+def test_the_order_depends_on_the_number_of_records_alone():
+    orders = [
+        order_of(Partitions(ArrayRows(features), SimulationSource(4)))
+        for features in (np.zeros((50, 1)), np.full((50, 3), np.nan), np.arange(50.0)[:, None])
+    ]
+    assert (orders[0] == orders[1]).all()
+    assert (orders[0] == orders[2]).all()
+
+
+@pytest.mark.parametrize(("n_rows", "ways"), [(6, 15), (7, 105)])
+def test_every_way_to_pair_the_records_is_as_likely(n_rows, ways):
+    """Of an odd number every record is as often the one without a partner. False alarm: 1e-6."""
+    source, rows = SimulationSource(8), ArrayRows(np.zeros((n_rows, 1)))
+    drawn = Counter()
+    for _ in range(60 * ways):
+        order = order_of(Partitions(rows, source))
+        pairs = order[: n_rows // 2 * 2].reshape(-1, 2).tolist()
+        drawn[frozenset(map(frozenset, pairs))] += 1
+    assert len(drawn) == ways
+    assert chisquare(list(drawn.values())).pvalue > 1e-6
+
+
+def test_every_pair_of_many_records_is_as_likely():
+    source, rows, n_rows, times = SimulationSource(9), ArrayRows(np.zeros((40, 1))), 40, 4_000
+    together = np.zeros((n_rows, n_rows))
+    for _ in range(times):
+        first, second = order_of(Partitions(rows, source)).reshape(-1, 2).T
+        np.add.at(together, (np.minimum(first, second), np.maximum(first, second)), 1.0)
+    found = together[np.triu_indices(n_rows, 1)]
+    # Records have one partner each, so these counts are less free than independent ones.
+    assert chisquare(found).pvalue > 1e-6
+    assert np.abs(found - times / 39).max() < 6.0 * np.sqrt(times / 39)

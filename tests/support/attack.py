@@ -17,8 +17,8 @@ def calibrated(example, n_rows, *, pure=False):
     return calibrate(n_rows, N_FEATURES, MU)
 
 
-def lattice(example, data, *, pure=False):
-    """The exact integers that the query would release, before noise."""
+def lattice(example, data, *, pure=False, order=None):
+    """The exact integers that the query would release, before noise; read in an order if given."""
     features, target, *exposure = np.split(data, range(N_FEATURES, example.width), axis=1)
     rows = make_rows(
         features.copy(),
@@ -26,6 +26,7 @@ def lattice(example, data, *, pure=False):
         exposure=exposure[0][:, 0].copy() if exposure else None,
         loss=example.loss,
     )
+    rows = rows if order is None else rows.in_order(order)
     calibration = calibrated(example, len(data), pure=pure)
     with np.errstate(all="ignore"):
         return example.query.answer(rows, example.state, calibration)

@@ -76,7 +76,10 @@ class OverheardGate(Gate):
         answer = super().ask(heard, state, mu=mu, stage=stage)
         calibration = query.calibrate(self.n_rows, self.n_features, mu)
         with np.errstate(all="ignore"):
-            other = query.answer(self.there, state, calibration) * calibration.grid
+            there = self.there
+            if query.random_order:  # a replaced record is replaced in its place of the order
+                there = there.in_order(self._partitions.all_rows(random_order=True)._order)
+            other = query.answer(there, state, calibration) * calibration.grid
             clean = heard.clean * calibration.grid
         way = (other - clean) / calibration.noise_std
         shift = float(np.linalg.norm(way))

@@ -152,8 +152,8 @@ def mean(
     Edge cases
     ----------
     A record with a missing or infinite value is void: it stays counted and contributes nothing.
-    With an assumed moment it counts as zero. Groups are runs of neighbouring records, so
-    for accuracy the order of records must not depend on their values, as in a sorted file.
+    With an assumed moment it counts as zero. Pairs and groups of records are drawn at random, so
+    that a sorted file is as good as any.
 
     Reference
     ---------

@@ -61,3 +61,11 @@ class RecordBlock:
             None if values is None else values[start:stop] for values in (self.target, self.offset)
         )
         return RecordBlock(self.features[start:stop], target, offset, self.first + start)
+
+    def at(self, places: IntArray, first: int = 0) -> "RecordBlock":
+        """Return a copy of the records at these places, in this order."""
+        target, offset = (
+            None if values is None else values[places] for values in (self.target, self.offset)
+        )
+        # To take rows is nearly twice as fast as to index by them, and gives the same.
+        return RecordBlock(self.features.take(places, axis=0), target, offset, first)

@@ -73,8 +73,9 @@ class BoundedCoordinateSum(ScoreModel):
     """Lattice sums over each group of records of ``bound(slope * row)``, entry by entry.
 
     Group ``g`` consists of the records ``g * n_rows // n_groups`` up to the same for ``g + 1``:
-    runs of neighbours, of sizes that differ by one at most. A whole step of a group's sum is
-    ``grid`` times the size of the group, so that the integers are group means in steps of ``grid``.
+    runs of the order that records come in, of sizes that differ by one at most. A whole step of a
+    group's sum is ``grid`` times the size of the group, so that the integers are group means in
+    steps of ``grid``.
 
     Guarantee
     ---------

@@ -7,7 +7,7 @@ __all__ = ["ANY_TAIL", "IN_PRIVATE_UNITS", "IN_USER_UNITS", "check_level", "refu
 
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
-ANY_TAIL = "means exist; the order of the rows does not depend on their values"
+ANY_TAIL = "means exist"
 
 
 # Products with sizes and budgets must stay far from the ends of the floats.

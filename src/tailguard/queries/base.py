@@ -4,9 +4,17 @@ A query is calibrated from public numbers before any record is read, answers wit
 calibrated lattice, and turns the noised numbers into the answer without seeing records again. The
 sensitivity is stated for *every* input: NaN, infinities and values near the float limits included.
 
+A query that pairs or groups records by their places says so, ``random_order``, and the gate hands
+it all records, or those of a block, in a secret random order. That costs nothing. The order is
+drawn from the number of records alone, so it has the same law for neighbours. Given any one order,
+a replaced record is replaced in its place, for which the sensitivity is stated. So order and answer
+together cost what the answer does given the order, and to forget the order is post-processing. The
+order serves accuracy alone: in a sorted file neighbours are alike.
+
 Reference
 ---------
-Dwork, McSherry, Nissim and Smith 2006, Definition 3 (sensitivity).
+Dwork, McSherry, Nissim and Smith 2006, Definition 3 (sensitivity); Dwork and Roth 2014, Proposition
+2.1 (post-processing).
 """
 
 from abc import ABC, abstractmethod
@@ -43,6 +51,11 @@ class Query(Protocol):
     @property
     def name(self) -> str:
         """The release's name in the books."""
+        ...
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired or grouped by their places, so that their order matters."""
         ...
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -83,6 +96,11 @@ class GaussianQuery:
     >>> isinstance(CountBelow(columns=(0,)), GaussianQuery)
     True
     """
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired or grouped by their places; a query that does says so."""
+        return False
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far replacing one record moves the vector; every query says its own."""
@@ -142,6 +160,11 @@ class SmoothQuery(ABC):
     """
 
     name: ClassVar[str]
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired or grouped by their places; a query that does says so."""
+        return False
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:

@@ -26,14 +26,15 @@ __all__ = ["CountCellsBelow"]
 
 @dataclass(frozen=True)
 class CountCellsBelow(GaussianQuery):
-    """The number of cells of all columns together (or of slot pairs) at or below one threshold.
+    """The number of cells of all columns together (or of random pairs) at or below one threshold.
 
     The state is a vector of one threshold. Columns are numbered as in ``CountBelow``.
 
     Guarantee
     ---------
-    Replacing one record changes one cell, or one pair, of each of the ``k`` columns, so the count
-    moves by at most ``k``. Counts are exact integers: nothing is charged for rounding.
+    Replacing one record changes one cell, or one pair in whatever order records come, of each of
+    the ``k`` columns, so the count moves by at most ``k``. Counts are exact integers: nothing is
+    charged for rounding.
 
     Edge cases
     ----------
@@ -53,6 +54,11 @@ class CountCellsBelow(GaussianQuery):
         """The release's name in the books."""
         what = "pair differences" if self.paired else "values"
         return f"count of {what} of all columns below a threshold"
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired, by their places in the order that they come in."""
+        return self.paired
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the count."""

@@ -1,8 +1,9 @@
 """Histograms of several columns at once: the cheapest way to units, whatever they are.
 
 One release tells the scale of every column to within a bin, where a bisection needs one release per
-step. With ``paired`` the counted value is the absolute difference of the slots ``(2i, 2i + 1)``,
-which does not depend on the column's location.
+step. With ``paired`` the counted value is the absolute difference of the records in the places
+``(2i, 2i + 1)`` of a secret random order, which does not depend on the column's location, nor on
+how a file is sorted.
 
 Reference
 ---------
@@ -27,7 +28,7 @@ __all__ = ["Bins", "ColumnHistograms"]
 
 @dataclass(frozen=True)
 class ColumnHistograms(GaussianQuery):
-    """Per column, how many records (or slot pairs) fall into each bin.
+    """Per column, how many records (or random pairs) fall into each bin.
 
     The state is a pair of vectors, ``(center, inverse_scale)``, one number per column; differences
     are scaled only. The answer has one row per column. Columns ``0 .. d-1`` are the features, ``d``
@@ -37,7 +38,8 @@ class ColumnHistograms(GaussianQuery):
     ---------
     A record lies in one bin of each of the ``k`` columns, or in none: replacing it takes one count
     from a bin and adds one to another, in each column, which moves the vector by at most
-    ``sqrt(2 * k)``. A record is in one pair only, so the same holds for pairs. Counts are exact.
+    ``sqrt(2 * k)``. In whatever order records come, each is in one pair at most, so the same holds
+    for pairs. Counts are exact.
 
     Edge cases
     ----------
@@ -58,6 +60,11 @@ class ColumnHistograms(GaussianQuery):
     def name(self) -> str:
         """The release's name in the books."""
         return f"histograms of {'pair differences' if self.paired else 'values'}"
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired, by their places in the order that they come in."""
+        return self.paired
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""

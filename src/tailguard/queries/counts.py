@@ -1,8 +1,9 @@
 """Counts of records below a threshold, for several columns in one release.
 
 The building stone of private quantiles: a bisection over thresholds sees nothing but these noised
-counts. With ``paired`` the counted value is the absolute difference of two neighbouring slots
-``(2i, 2i + 1)``, which does not depend on the column's location.
+counts. With ``paired`` the counted value is the absolute difference of the records in two
+neighbouring places ``(2i, 2i + 1)`` of a secret random order, which does not depend on the column's
+location, nor on how a file is sorted.
 
 Reference
 ---------
@@ -26,7 +27,7 @@ __all__ = ["CountBelow"]
 
 @dataclass(frozen=True)
 class CountBelow(GaussianQuery):
-    """Per column, the number of records (or slot pairs) at or below a threshold.
+    """Per column, the number of records (or random pairs) at or below a threshold.
 
     The state is one threshold per column. Columns ``0 .. d-1`` are the features, ``d`` is the
     target and ``d + 1`` the offset.
@@ -34,13 +35,14 @@ class CountBelow(GaussianQuery):
     Guarantee
     ---------
     Replacing one record moves each of the ``k`` counts by at most 1, so the vector by at most
-    ``sqrt(k)`` in l2 norm and ``k`` in l1 norm. Counts are exact integers: nothing is charged for
+    ``sqrt(k)`` in l2 norm and ``k`` in l1 norm. In whatever order records come, each is in one pair
+    at most, so the same holds for pairs. Counts are exact integers: nothing is charged for
     rounding.
 
     Edge cases
     ----------
     A record with a non-finite value is counted nowhere; so is a pair with such a member. With an
-    odd number of records the last one has no partner.
+    odd number of records the last one of the order has no partner.
 
     Examples
     --------
@@ -56,6 +58,11 @@ class CountBelow(GaussianQuery):
         """The release's name in the books."""
         what = "pair differences" if self.paired else "values"
         return f"counts of {what} below thresholds"
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired, by their places in the order that they come in."""
+        return self.paired
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the vector of counts."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,9 @@ ValidTarget = Callable[[FloatArray], NDArray[np.bool_]]
 
 # Below this many numbers a thread costs more than it saves (some 0.1 ms against 4 MB of reading).
 NUMBERS_WORTH_A_THREAD = 500_000
-# Missing cells are filled in copies of about this many numbers (8 MB) at a time.
-NUMBERS_FILLED_AT_ONCE = 1_000_000
+# Records that are copied to be read, since cells are missing or the order is another, are copied
+# about this many numbers (8 MB) at a time.
+NUMBERS_COPIED_AT_ONCE = 1_000_000
 
 
 class ArrayRows:
@@ -77,6 +79,7 @@ class ArrayRows:
             with np.errstate(all="ignore"):
                 target_values = np.where(valid_target(target_values), target_values, np.nan)
         self._records = RecordBlock(matrix, target_values, self._column("offset", offset))
+        self._order: IntArray | None = None
 
     def _column(self, name: str, values: Any) -> FloatArray | None:
         return None if values is None else to_vector(values, name, n_rows=self.n_rows)
@@ -99,37 +102,50 @@ class ArrayRows:
         n_threads = resolve_threads(n_threads)
         worthwhile = self.n_rows * self.n_features // NUMBERS_WORTH_A_THREAD
         n_threads = min(n_threads, max(1, worthwhile))
-        if n_threads == 1 and not self._fill.constants:
+        if n_threads == 1 and not self._copies:
             return kernel.sum_block(self._records)
         # A few pieces per thread, so that a thread that is held up holds up little.
-        pieces = self._pieces(2 * n_threads)
+        length = self._piece_rows(2 * n_threads)
         total = np.zeros(kernel.size, dtype=np.int64)
         with ThreadPoolExecutor(n_threads) as pool:
-            for part in pool.map(lambda piece: kernel.sum_block(self._filled(piece)), pieces):
+            for part in pool.map(
+                lambda first: kernel.sum_block(self._piece(first, first + length)),
+                range(0, self.n_rows, length),
+            ):
                 total += part
         return total
 
-    def _filled(self, block: RecordBlock) -> RecordBlock:
-        """Return a block with constants for its missing cells."""
-        return replace(block, features=self._fill.filled(block.features))
+    @property
+    def _copies(self) -> bool:
+        """Whether records are copied, piece by piece, to be read."""
+        return bool(self._fill.constants) or self._order is not None
+
+    def _piece_rows(self, count: int) -> int:
+        """Return the length of about ``count`` pieces of whole chunks, of more to be copied."""
+        if self._copies:
+            count = max(count, self.n_rows * self.n_features // NUMBERS_COPIED_AT_ONCE)
+        n_chunks: int = -(-self.n_rows // CHUNK_ROWS)
+        return -(-n_chunks // count) * CHUNK_ROWS
+
+    def _piece(self, start: int, stop: int) -> RecordBlock:
+        """Return some records in their order, with constants for missing cells."""
+        if self._order is None:
+            piece = self._records.rows(start, stop)
+        else:
+            piece = self._records.at(self._order[start:stop], first=start)
+        return replace(piece, features=self._fill.filled(piece.features))
 
     def restricted(self, places: IntArray) -> "ArrayRows":
         """Return the records at these places alone, copied, in this order."""
-        records = self._records
-        target, offset = (
-            None if values is None else values[places]
-            for values in (records.target, records.offset)
-        )
-        features = self._fill.filled(records.features[places])
-        return ArrayRows(features, target, offset, feature_names=self.feature_names)
+        kept = self._records.at(places if self._order is None else self._order[places])
+        features = self._fill.filled(kept.features)
+        return ArrayRows(features, kept.target, kept.offset, feature_names=self.feature_names)
 
-    def _pieces(self, count: int) -> list[RecordBlock]:
-        """Cut the records into about ``count`` blocks of whole chunks, more to be filled."""
-        if self._fill.constants:
-            count = max(count, self.n_rows * self.n_features // NUMBERS_FILLED_AT_ONCE)
-        n_chunks = -(-self.n_rows // CHUNK_ROWS)
-        length = -(-n_chunks // count) * CHUNK_ROWS
-        return [self._records.rows(i, i + length) for i in range(0, self.n_rows, length)]
+    def in_order(self, order: IntArray) -> "ArrayRows":
+        """Return all records in this order, gathered piece by piece as they are read."""
+        rows = copy(self)
+        rows._order = order if self._order is None else self._order[order]
+        return rows
 
 
 def make_rows(

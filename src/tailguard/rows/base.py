@@ -55,6 +55,10 @@ class Rows(Protocol):
         """Return the records at these places alone, in this order, as rows of their own."""
         ...
 
+    def in_order(self, order: IntArray) -> "Rows":
+        """Return all records in this order, gathered as they are read and not copied before."""
+        ...
+
 
 def resolve_threads(n_threads: int | None = None) -> int:
     """Return how many threads to use: as told, or by ``TAILGUARD_NUM_THREADS``, or all CPUs.

@@ -1,4 +1,4 @@
-"""Partitions of the records: drawn at random, remembered here, and shown to nobody.
+"""Partitions and a random order of the records: drawn, remembered here, and shown to nobody.
 
 Reference
 ---------
@@ -38,22 +38,23 @@ class _Cut:
     rows: Rows | None = None
 
     def places(self, index: int) -> IntArray:
-        """Return the places of a block: in the order of the data, or as drawn where amplified.
+        """Return the places of a block as they were drawn, in random order.
 
         The proof for a shuffle compares a block with the one that has another record in the *same
-        place* of it. To sort would move records between the chunks that sums are rounded by.
+        place* of it. To sort would move records between the chunks that sums are rounded by, and
+        make pairs and groups of neighbours in the data.
         """
         end = self.ends[index]
-        places = self.order[end - self.blocks.sizes[index] : end]
-        return places if self.blocks.amplified else np.sort(places)
+        return self.order[end - self.blocks.sizes[index] : end]
 
 
 class Partitions:
-    """The partitions of one gate's records.
+    """The partitions of one gate's records, and one random order of them all.
 
-    *Guarantee.* Uniform over all partitions into labelled blocks of these sizes; what the sizes
-    leave over is a uniform sample as well. Places leave as the rows of a block only, for a query to
-    read; those of a block of an amplified partition do so once.
+    *Guarantee.* Uniform over all partitions into labelled blocks of these sizes, and over all
+    orders within each; what the sizes leave over is a uniform sample as well. The random order of
+    all records is uniform and drawn apart. Places leave as rows only, for a query to read; those of
+    a block of an amplified partition do so once.
 
     Examples
     --------
@@ -69,6 +70,7 @@ class Partitions:
         self._rows = rows
         self._source = source
         self._cuts: dict[str, _Cut] = {}
+        self._shuffled: Rows | None = None
         self._lock = Lock()
 
     def __contains__(self, name: str) -> bool:
@@ -120,6 +122,19 @@ class Partitions:
                 "answers are hidden by a secret partition, which must be fresh."
             )
         return block
+
+    def all_rows(self, *, random_order: bool) -> Rows:
+        """Return all records: as they lie, or in the one random order of this gate.
+
+        The order is drawn when it is first asked for, from the number of records alone.
+        """
+        if not random_order:
+            return self._rows
+        with self._lock:
+            if self._shuffled is None:
+                order = random_permutation(self._rows.n_rows, self._source)
+                self._shuffled = self._rows.in_order(order)
+            return self._shuffled
 
     def rows_of(self, block: Block) -> Rows:
         """Return the records of a block; of an amplified partition, for the only time."""

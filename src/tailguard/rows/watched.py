@@ -62,3 +62,8 @@ class WatchedRows:
         """Return some of the records, as rows of their own."""
         self.read = True
         return self._rows.restricted(places)
+
+    def in_order(self, order: IntArray) -> Rows:
+        """Return all of the records in another order."""
+        self.read = True
+        return self._rows.in_order(order)

@@ -1,6 +1,6 @@
 """Private releases of a location and a scale for every column, with no bound on the data.
 
-Spread: a quantile of the absolute differences of fixed slot pairs, which do not depend on the
+Spread: a quantile of the absolute differences of random pairs, which do not depend on the
 location; the median of the pairs that differ at all, so that columns that are mostly zero keep
 their unit. Location: the median, or for the target of a quantile loss that quantile. Both by
 bisection over the ordered floats, all columns in one release per step.

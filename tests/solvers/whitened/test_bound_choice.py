@@ -36,12 +36,11 @@ def test_where_the_target_stops_growing_bounds_are_near():
     assert model.predict(X).max() < 20.0
 
 
-def test_counts_that_stop_growing_keep_the_near_bound_and_others_a_farther_one():
-    rate = 0.1 * HEAVY + 0.3 * OTHER
-    growing = RNG.poisson(np.exp(np.minimum(rate, 5.0))).astype(float)
-    stopped = RNG.poisson(np.exp(np.minimum(0.3 * HEAVY, 1.0))).astype(float)
-    assert bound_of(fitted(tg.PoissonRegression, growing)) > 4.0
-    assert bound_of(fitted(tg.PoissonRegression, stopped)) == 4.0
+def test_counts_that_stop_growing_keep_the_near_bound():
+    y = RNG.poisson(np.exp(np.minimum(0.3 * HEAVY, 1.0))).astype(float)
+    model = fitted(tg.PoissonRegression, y)
+    assert bound_of(model) == 4.0
+    assert model.predict(X).max() < 20.0
 
 
 @pytest.mark.parametrize(("epsilon", "planned"), [(1.0, True), (0.01, False)])

@@ -32,7 +32,7 @@ class ClampedMean(CoordinateMean):
     threshold
         The paper's tau: every coordinate is cut at three times this.
     n_groups
-        How many groups, runs of neighbouring records. Even numbers are half as sensitive.
+        How many groups, drawn at random. Even numbers are half as sensitive.
 
     Guarantee
     ---------
@@ -43,8 +43,7 @@ class ClampedMean(CoordinateMean):
 
     Edge cases
     ----------
-    A record with a non-finite value contributes zero and stays counted. The order of records does
-    not matter for privacy; for accuracy it must not depend on their values, as in a sorted file.
+    A record with a non-finite value contributes zero and stays counted.
 
     Reference
     ---------

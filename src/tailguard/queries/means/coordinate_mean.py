@@ -1,6 +1,7 @@
 """What the coordinate-wise means share: bound every entry, average by groups, take the median.
 
-One record moves the mean of one group, and each coordinate of it by at most ``2 * limit`` over the
+Groups are runs of a secret random order of the records. In whatever order they come, one record
+moves the mean of one group, and each coordinate of it by at most ``2 * limit`` over the
 group's size. The median of the group means then moves by at most as much if the number of groups is
 odd. If it is even, the median is half the sum of the two middle means, and moves by at most half as
 much: sorting never increases the sum of the absolute differences of two lists, so the sorted means
@@ -91,6 +92,14 @@ class CoordinateMean(GaussianQuery):
     def group_count(self) -> int:
         """How many groups of records the median is taken over."""
         raise TypeError(f"{type(self).__name__} must state its number of groups.")
+
+    @property
+    def random_order(self) -> bool:
+        """Whether the median depends on the groups, runs of the order that records come in.
+
+        That of two means is the mean of all, but for the one record that one group may have more.
+        """
+        return self.group_count > 2
 
     @property
     def middles(self) -> int:

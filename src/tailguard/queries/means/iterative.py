@@ -112,7 +112,7 @@ class IterativeMean(GaussianQuery):
     clip_norm
         The largest norm of one record's gradient.
     n_groups
-        How many groups, runs of neighbouring records. The noise on the centre grows as its root.
+        How many groups, drawn at random. The noise on the centre grows as its root.
     centre
         ``"updates"``: the paper's. ``"median"``, by coordinate, and ``"geometric-median"`` are as
         private, quicker, and often nearer.
@@ -122,13 +122,13 @@ class IterativeMean(GaussianQuery):
     Guarantee
     ---------
     Replacing any record by any other moves the sums of all groups, as one vector, by at most
-    ``2 * clip_norm`` in l2 norm, plus the charged rounding, under replace-one neighbours. No
-    amplification is claimed, so the groups may be fixed and public.
+    ``2 * clip_norm`` in l2 norm, plus the charged rounding, under replace-one neighbours. This
+    holds for any fixed groups, runs of the order that records come in: that the order is random and
+    secret is for accuracy, and no amplification is claimed.
 
     Edge cases
     ----------
-    A record with a non-finite value contributes zero and stays counted. The order of records does
-    not matter for privacy; for accuracy it must not depend on their values, as in a sorted file.
+    A record with a non-finite value contributes zero and stays counted.
 
     Reference
     ---------
@@ -156,6 +156,11 @@ class IterativeMean(GaussianQuery):
         check_integer("n_groups", self.n_groups, minimum=1)
         check_choice("centre", self.centre, CENTRES)
         check_open_unit("level", self.level)
+
+    @property
+    def random_order(self) -> bool:
+        """Whether there are several groups, runs of the order that records come in."""
+        return self.n_groups > 1
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sums of all groups: that of one group's sum."""
@@ -187,7 +192,7 @@ class IterativeMean(GaussianQuery):
 
 
 def group_edges(n_rows: int, n_groups: int) -> IntArray:
-    """Where groups of neighbouring records begin and end; sizes differ by at most one.
+    """Where groups begin and end in the order that records come in; sizes differ by at most one.
 
     Examples
     --------

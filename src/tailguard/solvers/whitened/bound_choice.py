@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from tailguard.losses.base import Loss
-from tailguard.queries.base import FloatArray
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.fit import Fit
@@ -32,8 +31,6 @@ NEARER = 1.0
 # scales of the target. Low bounds show most: what bounds of features do has one sign over the
 # records that they touch.
 HALF_NAT, COUNTS = 0.5, 2.0
-FLATTER = 0.5  # times the slopes, for farther bounds
-LEAST_WEIGHT = 0.2  # of a typical row among the rows cut by the second moments
 NORMAL_SPREAD = 0.6745  # half a normal interquartile range, in standard deviations
 
 
@@ -51,37 +48,19 @@ def choose_bound(fit: Fit) -> None:
     """
     units, loss = target_units(fit.problem), fit.problem.scored
     assert loss is not None
-    candidates = [(fit.view, fit.weights)]
-    for bound in OTHERS[units]:
-        view = replace(fit.view, bound=bound)
-        candidates.append((view, fit.weights))
-        if fit.log_link and bound > fit.view.bound:
-            candidates.append((view, _flatter(fit)))
-    views = tuple(view for view, _ in candidates)
+    others = OTHERS[units]
+    views = (fit.view, *(replace(fit.view, bound=bound) for bound in others))
     query = LossDifferences(loss, views, _limit(fit, loss, units))
-    mu, weights = fit.mu(CHOICE), np.array([weights for _, weights in candidates])
+    mu = fit.mu(CHOICE)
+    weights = np.tile(fit.weights, (len(views), 1))
     differences = fit.session.ask(query, weights, mu, CHOICE)
     noise_std = query.noise_std(fit.n_rows, fit.n_features, mu)
-    farther = np.array([view.bound > fit.view.bound for view in views[1:]])
+    farther = np.array(others) > fit.view.bound
     differences = differences + np.where(farther, FARTHER[units], NEARER) * noise_std
     best = int(np.argmin(differences))
     if differences[best] < 0.0:
-        fit.view, fit.weights = candidates[1 + best]
-        fit.notes.append(f"features are read within {fit.view.bound:g} scales of their location")
-
-
-def _flatter(fit: Fit) -> FloatArray:
-    """Return weights with half the slopes and the same score at the mean row.
-
-    Slopes within bounds that are too near are too steep for what lies beyond, and with a log link
-    the exponential makes that worse than no slope at all.
-    """
-    flatter = FLATTER * fit.weights
-    if fit.problem.intercept:
-        d = fit.n_features
-        mean = np.append(fit.mean_row[:d] / max(fit.mean_row[d], LEAST_WEIGHT), 1.0)
-        flatter[d] += (1.0 - FLATTER) * float(mean @ fit.weights)
-    return flatter
+        fit.view = views[1 + best]
+        fit.notes.append(f"features are read within {others[best]:g} scales of their location")
 
 
 def _limit(fit: Fit, loss: Loss, units: str) -> float:

@@ -2,8 +2,8 @@
 
 The size, the typical absolute value, is cheap to see, since all records tell it, and is all that is
 known at first; where a column is far from zero it says nothing of how far its records lie apart.
-Differences of slot pairs do, wherever the column lies, but there are half as many, and columns that
-are mostly constant hide among zeros.
+Differences of random pairs do, wherever the column lies, but there are half as many, and columns
+that are mostly constant hide among zeros.
 
 Reference
 ---------

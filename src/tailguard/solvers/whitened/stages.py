@@ -45,7 +45,7 @@ DEBIASING_LEVELS = 4
 BALANCED = ", slopes bounded by one half"
 DEBIASING_STAGES = ("residual direction", "debiasing", "debiasing curvature")
 ROUNDS = "rounds of phase"
-MOST_CANDIDATES = 4  # with other bounds of features, compared with the fit halfway
+OTHER_BOUNDS = 2  # of features, with which the fit is compared halfway
 DEBIASING_DIRECTIONS = 3  # that are debiased at most
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -239,7 +239,7 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
         ("curvature", "curvature of the loss", shares.curvature,
          len(shares.curvature_phases), square),
         ("choice of bounds", "within which bounds features are read from here on",
-         shares.bound_choice, 1, MOST_CANDIDATES),
+         shares.bound_choice, 1, OTHER_BOUNDS),
         ("residual direction", "along which rows residuals are large", shares.residual_direction, 1,
          problem.size),
         ("debiasing", "bias that clipping leaves in the mean and the fitted score",
