@@ -107,7 +107,7 @@ def corrected(n_features, budget=1e5, *, loss=LOSSES["squared"], n_rows=10_000, 
     return shares.debiasing, shares.rest(problem)
 
 
-@pytest.mark.parametrize("n_features", [14, 17, 60, 100])
+@pytest.mark.parametrize("n_features", [16, 19, 60, 100])
 @pytest.mark.parametrize("n_rows", [10_000, 1_000_000])
 def test_correcting_gets_a_share_over_the_number_of_columns(n_features, n_rows):
     share, _ = corrected(n_features, n_rows=n_rows)

@@ -43,9 +43,6 @@ BULK_LEVEL, TAIL_LEVEL, LARGEST_RATIO = (
 MOMENT_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
 SIGNIFICANT = 4.0  # how far a target has to stand out before its quantile is believed
 ZERO_MEAN_SCORE = -50.0  # a score at which every likelihood expects nothing
-# Bulk of row lengths, a column, above which some scale or place was noise: then a constant alone is
-# fitted. In units that fit the columns it is about 1.
-LARGEST_BULK_NORM = 32.0
 COUNT_SLOPE_LIMIT = 4.0  # limit of a count's slope for the first mean, in units of the target
 # A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
@@ -82,10 +79,7 @@ def initialise(
     unspent_mu = session.left(reserve=math.sqrt(sum(later)))
     # The constant is measured also where it is no coefficient: it tells the mean row.
     view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual, bound)
-    moments, noise_std, limit = _moments(session, problem, view)
-    if limit > LARGEST_BULK_NORM * math.sqrt(view.width) and problem.intercept:
-        alive[:d] = 0.0
-        moments, noise_std = np.diag(np.eye(len(alive))[d]), 0.0
+    moments, noise_std = _moments(session, problem, view)
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
     level = noise_level(noise_std, used.size)
@@ -116,10 +110,8 @@ def initialise(
     return fit
 
 
-def _moments(
-    session: BudgetSession, problem: Problem, view: View
-) -> tuple[FloatArray, float, float]:
-    """Release second moments of rows bounded by a released norm; return noise and bound, too."""
+def _moments(session: BudgetSession, problem: Problem, view: View) -> tuple[FloatArray, float]:
+    """Release second moments of rows bounded by a released norm; return their noise, too."""
     mu = session.plan.stage("row norms").mu
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
     counts, noise_std = session.histograms(lengths, None, mu, "row norms")
@@ -137,7 +129,7 @@ def _moments(
         limit = edge
     query = SecondMoments(view, limit, limit)
     noise_std = query.noise_std(problem.n_rows, problem.n_features, mu)
-    return session.ask(query, None, mu, "second moments"), noise_std, limit
+    return session.ask(query, None, mu, "second moments"), noise_std
 
 
 def _without_constant(fit: Fit, noise_std: float) -> None:
