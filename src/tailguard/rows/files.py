@@ -197,9 +197,9 @@ def _csv_records(path: Path) -> Iterator[Iterator[list[str]]]:
     """Open a CSV file as records, the header first; all lines end as the first one does."""
     options: Any = {"encoding": "utf-8-sig", "errors": "replace"}
     with path.open(newline="", **options) as stream:
-        ends = "\r" if stream.readline().endswith("\r") else "\n"
-    with NO_FIELD_LIMIT, path.open(newline=ends, **options) as stream:
-        yield csv_records(stream)
+        end = "\r" if stream.readline().endswith("\r") else "\n"
+    with NO_FIELD_LIMIT, path.open(newline=end, **options) as stream:
+        yield csv_records(stream, end)
 
 
 def _csv_rows(path: Path, names: Sequence[str]) -> Generator[list[str]]:
