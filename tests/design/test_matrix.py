@@ -90,7 +90,5 @@ def test_a_table_whose_columns_are_called_like_methods_is_a_table():
     assert type(columns_of(table)) is TableColumns
     model = tg.LinearRegression(epsilon=5.0, delta=1e-3, schema=tg.Schema(target="target"))
     assert model.set_params(random_state=0).fit(table).coef_.shape == (4,)
-    mean = tg.mean(
-        table, guarantee=tg.GDP(5.0), schema=tg.Schema(drop=["target"]), random_state=0
-    )
+    mean = tg.mean(table, guarantee=tg.GDP(5.0), schema=tg.Schema(drop=["target"]), random_state=0)
     assert mean.value.shape == (4,)

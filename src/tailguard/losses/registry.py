@@ -51,8 +51,8 @@ def check_known(loss: object) -> None:
     if not is_known(loss):
         raise InputError(
             "loss must be one of tg.losses as it was made; got another object, of "
-            f"{type(loss).__qualname__}. A loss of your own is given by the gradient of ONE record, "
-            "(weights, features, target) -> gradient."
+            f"{type(loss).__qualname__}. A loss of your own is given by the gradient of ONE "
+            "record, (weights, features, target) -> gradient."
         )
 
 

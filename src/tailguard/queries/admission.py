@@ -27,7 +27,7 @@ from tailguard.losses.registry import is_known
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 
-__all__ = ["check_admitted", "check_state"]
+__all__ = ["check_admitted", "check_question", "check_state"]
 
 ALL_QUERIES = QUERIES | SMOOTH_QUERIES
 PARTS = {
@@ -40,6 +40,18 @@ PARTS = {
 """What queries are made of beside numbers, words, losses and sets."""
 
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
+
+
+def check_question(query: object, state: object) -> None:
+    """Refuse whatever no proof covers, before any record is read.
+
+    Examples
+    --------
+    >>> from tailguard.queries.counts import CountBelow
+    >>> check_question(CountBelow(columns=(0,)), np.zeros(1))
+    """
+    check_admitted(query)
+    check_state(state)
 
 
 def check_admitted(query: object) -> None:

@@ -1,4 +1,4 @@
-"""The records of a CSV file: as many as its writer wrote, and each line's faults its own.
+r"""The records of a CSV file: as many as its writer wrote, and each line's faults its own.
 
 A CSV writer puts a cell that holds a comma, a quotation mark or a line break in quotation marks,
 and doubles those inside it. A file written so is read exactly: one record for each that was
