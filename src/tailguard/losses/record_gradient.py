@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tailguard.checks import InputError, check_integer
 
 from .base import BoolArray, FloatArray, Gradient
+from .compiled import compile_loop
 
 __all__ = ["RecordGradient"]
 
@@ -36,7 +37,7 @@ class RecordGradient:
     Edge cases
     ----------
     A gradient with an entry that is not finite makes the record void. Output perturbation refuses
-    the loss.
+    the loss. A function of ``numba.njit`` is compiled at once, and refused if it cannot be.
 
     Examples
     --------
@@ -83,7 +84,10 @@ class RecordGradient:
 
 
 def _check_function(function: object) -> None:
-    """Refuse what cannot be called with a record; what it does with one is never looked at."""
+    """Refuse what cannot be called with a record; what it does with one is never looked at.
+
+    Machine code is made now: later on, it would be found missing after budget was spent.
+    """
     wanted = "function must be a function (weights, features, target) -> gradient of ONE record"
     if not callable(function):
         raise InputError(f"{wanted}; got {function!r}.")
@@ -95,3 +99,5 @@ def _check_function(function: object) -> None:
         signature.bind(None, None, None)
     except TypeError:
         raise InputError(f"{wanted}; got one with the arguments {signature}.") from None
+    if hasattr(function, "py_func"):
+        compile_loop(function)
