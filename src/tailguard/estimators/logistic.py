@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 
 from tailguard.checks import InputError
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.summary import CLASSES_ASSUMED
+from tailguard.estimators.summary import classes_assumed
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
 from tailguard.tables import check_plain_labels
@@ -19,7 +19,7 @@ __all__ = ["LogisticRegression"]
 
 FloatArray = NDArray[np.float64]
 
-ASSUMED = (0, 1)  # what CLASSES_ASSUMED says
+ASSUMED = (0, 1)  # what classes_assumed(2) says
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -122,7 +122,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         return declared[0], declared[1]
 
     def _assumptions(self) -> tuple[str, ...]:
-        return (CLASSES_ASSUMED,) if self._classes() is None else ()
+        return (classes_assumed(2),) if self._classes() is None else ()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit privately.

@@ -52,6 +52,7 @@ class RecordGradient:
 
     name: ClassVar[str] = "record_gradient"
     needs_target: ClassVar[bool] = False
+    n_classes: ClassVar[None] = None
     function: Gradient
     n_weights: int | None
 

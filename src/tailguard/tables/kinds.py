@@ -14,6 +14,7 @@ from tailguard.checks import InputError
 __all__ = [
     "NUMBERS",
     "Kind",
+    "Levels",
     "column_names",
     "is_a",
     "is_column",
@@ -24,6 +25,9 @@ __all__ = [
 
 Kind: TypeAlias = Literal["numbers", "cells", "levels"]
 """How a column is read: at once, cell by cell, or by the levels that somebody declared."""
+
+Levels: TypeAlias = Literal["numbers", "text", "objects"]
+"""What levels are; objects say nothing, since one of them may have made all others so."""
 
 COLUMN_KINDS = (
     ("pandas", "Series"),
