@@ -39,7 +39,7 @@ def records(name, n_rows, seed=0):
 def warned(fit):
     """What a call returns and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("constant_value")
+        warnings.simplefilter("always")
         returned = fit()
     assert all(issubclass(each.category, tg.BudgetWarning) for each in caught)
     assert all(each.filename == __file__ for each in caught)
@@ -169,3 +169,12 @@ def test_a_delta_of_one_over_n_is_warned_of(fit):
         "delta should be far below 1 / n = 0.0005; got 0.0005, at which publishing a whole record "
         "would keep the promise."
     ]
+
+
+@pytest.mark.parametrize("mu", [1e-13, 1e-15])
+def test_where_no_number_of_records_would_do_that_is_said(mu):
+    X, y, _ = records("linear", 300)
+    ledger = MemoryBooks()
+    with pytest.raises(tg.InputError, match=r"no number of records would do\.$"):
+        tg.LinearRegression(guarantee=tg.GDP(mu), ledger=ledger).fit(X, y)
+    assert ledger.reserved == MemoryBooks().reserved

@@ -1,6 +1,7 @@
 """Sample and aggregate: known scales, blocks, misbehaving estimators, and what is refused."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -304,3 +305,17 @@ def test_a_ball_that_floats_cannot_tell_apart_is_refused():
 def test_nonsense_is_refused(wrong):
     with pytest.raises(InputError):
         SampleAggregate(block_means, **{**LIMITS, **wrong})
+
+
+class Median:
+    def __call__(self, X, y):
+        return np.median(X, axis=0)
+
+
+@pytest.mark.parametrize(
+    "estimator", [partial(np.median, axis=0), Median(), np.median, None, Median]
+)
+def test_an_estimator_is_a_plain_function(estimator):
+    kind = type(estimator).__name__
+    with pytest.raises(InputError, match=f"estimator must be a plain function .*; got {kind}"):
+        SampleAggregate(estimator, center=(0.0,), diameter=2.0)

@@ -204,11 +204,14 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """Read the facts back; totals are recomputed, never read."""
+        """Read the facts back; totals are recomputed, never read.
+
+        What cannot be written again is refused.
+        """
         try:
             # Certificates of before versions were written are of version 1.
             check_version("certificate", data.get(KEY, VERSION), newest=VERSION)
-            return cls(
+            found = cls(
                 guarantee_from_dict(data["guarantee"]),
                 data["n_rows"],
                 planned=event_from_dict(data["planned"]),
@@ -221,9 +224,12 @@ class Certificate:
                 ),
                 version=data["version"],
             )
+            found.to_json()
+            found.to_text()
+            return found
         except InputError:
             raise
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise InputError("certificate must hold what to_dict wrote; it does not.") from None
 
     def to_json(self) -> str:

@@ -32,6 +32,7 @@ is likely to occur for small m, while disjoint ones need no luck, and far fewer 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -241,6 +242,11 @@ class SampleAggregate(SmoothQuery):
     name = "sample and aggregate"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.estimator, FunctionType):
+            raise InputError(
+                "estimator must be a plain function (features, target) -> vector, made by def or "
+                f"lambda; got {type(self.estimator).__name__}."
+            )
         object.__setattr__(self, "center", tuple(np.asarray(self.center, dtype=float).tolist()))
         if not self.center or not np.isfinite(self.center).all():
             raise InputError(f"center must be a vector of finite numbers; got {self.center!r}.")

@@ -168,6 +168,8 @@ def _enough(problem: Problem, guarantee: Guarantee) -> str:
         return scales_hide(replace(problem, n_rows=int(n_rows)), guarantee)
 
     n_rows = _least(rows_hide, problem.n_rows)
+    if math.isinf(n_rows):
+        return "no number of records would do."
     words = f"about {_rounded(n_rows)} records"
     if isinstance(guarantee, ApproxDP):
         delta = guarantee.delta
