@@ -24,6 +24,7 @@ from tailguard.checks import (
     ReleaseError,
     check_integer,
     check_methods,
+    shown,
 )
 from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_sample
@@ -286,7 +287,7 @@ class Gate:
                 return query.calibrate_pure(n_rows, self.n_features, epsilon)
             if event is not None:
                 return query.calibrate_event(n_rows, self.n_features, event)
-        raise InputError(f"ask needs mu, epsilon or event, one of the three; got {given!r}.")
+        raise InputError(f"ask needs mu, epsilon or event, one of the three; got {shown(given)}.")
 
     def _book(
         self,

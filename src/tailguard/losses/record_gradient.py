@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import InputError, check_integer
+from tailguard.checks import InputError, check_integer, shown
 
 from .base import BoolArray, FloatArray, Gradient
 from .compiled import compile_loop
@@ -91,7 +91,7 @@ def _check_function(function: object) -> None:
     """
     wanted = "function must be a function (weights, features, target) -> gradient of ONE record"
     if not callable(function):
-        raise InputError(f"{wanted}; got {function!r}.")
+        raise InputError(f"{wanted}; got {shown(function)}.")
     try:
         signature = inspect.signature(getattr(function, "py_func", function))
     except (TypeError, ValueError):  # some built-in functions do not tell

@@ -11,7 +11,7 @@ from threading import Lock
 
 import numpy as np
 
-from tailguard.checks import BudgetError, InputError
+from tailguard.checks import BudgetError, InputError, shown
 from tailguard.kernels.block import IntArray
 from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source
@@ -84,7 +84,7 @@ class Partitions:
     ) -> Blocks:
         """Draw a partition of all records, or of one block."""
         if type(name) is not str or not name:
-            raise InputError(f"name must be a non-empty text; got {name!r}.")
+            raise InputError(f"name must be a non-empty text; got {shown(name)}.")
         within = None if within is None else self.check(within)
         blocks = Blocks(name, tuple(sizes), bool(amplified), within)
         outer = None
@@ -97,7 +97,7 @@ class Partitions:
         with self._lock:
             if name in self._cuts:
                 raise InputError(
-                    f"name must be new for each partition; there is one called {name!r}."
+                    f"name must be new for each partition; there is one called {shown(name)}."
                 )
             n_places = self._rows.n_rows if outer is None else len(outer)
             # Of one block of few places no order of the others is needed.

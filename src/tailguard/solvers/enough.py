@@ -1,4 +1,4 @@
-"""How many records, or which epsilon, would be enough where noise is predicted to hide what is asked.
+"""How many records, or which epsilon, would be enough where noise is predicted to hide the answer.
 
 Everything follows from public numbers, and is said before anything is spent.
 

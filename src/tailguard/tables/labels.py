@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 
 from .cells import cell_numbers, cell_texts
 from .columns import cells_of, kind_of, levels_of, numbers_of, type_of
@@ -67,7 +67,7 @@ def _declared(classes: Sequence[Any]) -> list[Any]:
     texts, numbers = cell_texts(given), cell_numbers(given)
     labels: list[Any] = texts if None not in texts else numbers.tolist()
     if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
-        raise InputError(f"classes must be all text or all finite numbers; got {given!r}.")
+        raise InputError(f"classes must be all text or all finite numbers; got {shown(given)}.")
     if len(set(labels)) < max(2, len(labels)):
         raise InputError(
             f"classes must be at least two different labels; got {len(labels)}, of which "
