@@ -65,7 +65,13 @@ def column_names(X: Any) -> tuple[str, ...] | None:
         return None
     if len(set(names)) < len(names):
         raise InputError(f"X must have column names that differ; got {list(names)}.")
-    return names if all(isinstance(name, str) for name in names) else None
+    others = [name for name in names if not isinstance(name, str)]
+    if others and len(others) < len(names):
+        raise InputError(
+            "X must have column names that are all text, or none of them; got text and "
+            f"{type(others[0]).__name__}: pass X.rename(columns=str)."
+        )
+    return None if others else names
 
 
 def is_a(value: Any, library: str, kind: str) -> bool:
