@@ -32,7 +32,6 @@ is likely to occur for small m, while disjoint ones need no luck, and far fewer 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -244,11 +243,6 @@ class SampleAggregate(SmoothQuery):
     name = "sample and aggregate"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.estimator, FunctionType):
-            raise InputError(
-                "estimator must be a plain function (features, target) -> vector, made by def or "
-                f"lambda; got {type(self.estimator).__name__}."
-            )
         object.__setattr__(self, "center", as_vector("center", self.center))
         if not self.center:
             raise InputError(

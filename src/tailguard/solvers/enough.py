@@ -51,7 +51,7 @@ def scale_warnings(
     --------
     >>> facts = {"amount": ApproxDP.gaussian_mu, "noise_std": 4.2, "effect": "one must guess"}
     >>> scale_warnings(300, ApproxDP(1.0, 1e-6), 1500, **facts)[0][-59:]
-    'in their raw units: one must guess; epsilon = 5 would do too'
+    'their raw units: one must guess; epsilon = 6.2 would do too'
     """
     if n_rows >= fewest:
         return ()
