@@ -26,7 +26,7 @@ from tailguard.kernels.whitened_sums import (
     ClippedScoreSum,
     SecondMomentSum,
     Weighting,
-    WhitenedHistogram,
+    WhitenedHistogramCount,
 )
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.rows.arrays import make_rows
@@ -156,7 +156,7 @@ def counting_kernels(rng):
         bins = Bins("octaves", -20.0, 8.0, 320)
         yield (
             f"whitened-histogram/{what}",
-            WhitenedHistogram(
+            WhitenedHistogramCount(
                 rows=whitened(rng, logistic), what=what, bins=bins, weighting=Weighting(), grid=1.0
             ),
         )
