@@ -118,7 +118,7 @@ def adding_kernels(rng):
     upper = np.triu_indices(N_COLUMNS)
     diagonal = np.flatnonzero((upper[0] == upper[1]) & (upper[0] >= N_SHARED))
     for kind in ("one", "curvature", "squared-slope"):
-        weighting = Weighting(kind=kind, slope_limit=2.0, reach=0.5, bound=0.25)
+        weighting = Weighting(kind=kind, slope_limit=2.0, half_step=0.5, bound=0.25)
         moments = SecondMomentSum(
             rows=whitened(rng, losses["logistic"]), weighting=weighting, row_limit=5.0, row_cap=5.0,
             grid=GRID * OWN,
