@@ -137,6 +137,38 @@ def test_a_forged_name_does_not_make_a_loss_known(forged):
         check_known(forged)
 
 
+class LookingNumber(float):
+    """A threshold of somebody's own, which could look at what it is compared with."""
+
+
+@pytest.mark.parametrize("name", ["slope", "valid_target", "value", "mean"])
+def test_a_method_put_upon_a_registered_loss_is_refused(name):
+    loss = tg.losses.Squared()
+    object.__setattr__(loss, name, NeighbourlyLoss().slope)
+    refused(ClippedScores(View.plain(loss, Units.raw(1, intercept=False)), 1.0, (1.0,)))
+    with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
+        check_known(loss)
+    with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
+        tg.minimize(loss, np.ones((50, 1)), np.ones(50), epsilon=1.0, delta=1e-6, random_state=0)
+
+
+@pytest.mark.parametrize("threshold", ["evil", LookingNumber(1.0), np.ones(2), print])
+def test_a_parameter_put_upon_a_registered_loss_is_refused(threshold):
+    loss = tg.losses.Huber(1.0)
+    object.__setattr__(loss, "threshold", threshold)
+    refused(MeanClippedGradient(loss, Units.raw(3, intercept=False), clip_norm=1.0), np.zeros(3))
+    with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
+        check_known(loss)
+
+
+def test_a_user_s_gradient_holds_its_function_alone():
+    loss = tg.losses.RecordGradient(lambda weights, features, target: features)
+    check_known(loss)
+    object.__setattr__(loss, "valid_target", NeighbourlyLoss().slope)
+    with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
+        check_known(loss)
+
+
 def test_a_query_of_somebodys_own_is_refused():
     refused(LookingQuery(columns=(0,)), np.zeros(1))
 

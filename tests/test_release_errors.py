@@ -26,6 +26,8 @@ FAULTS = [
     tg.InputError(f"y must be positive; got {SECRET}."),
     RuntimeError(SECRET),
     MemoryError(SECRET),
+    SystemExit(SECRET),
+    BaseExceptionGroup(SECRET, [GeneratorExit(SECRET)]),
 ]
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
 FITS = {
@@ -78,6 +80,12 @@ def test_a_fault_while_records_are_read_ends_the_fit_and_names_no_value(fit, fau
     with pytest.raises(tg.ReleaseError, match="it failed while records were read") as caught:
         fit()
     assert SECRET not in everything_about(caught.value)
+
+
+def test_whoever_stops_a_fit_by_hand_stops_it(faulty):
+    faulty(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        FITS["mean"]()
 
 
 @pytest.mark.parametrize("from_read", [1, 3, 6, 9])

@@ -17,7 +17,7 @@ from tailguard.kernels.whitened_sums import (
     ClippedScoreSum,
     SecondMomentSum,
     Weighting,
-    WhitenedHistogram,
+    WhitenedHistogramCount,
 )
 
 N_ROWS, N_FEATURES, GRID = 20_000, 20, 2.0**-40
@@ -99,13 +99,13 @@ def whitened_kernels():
         )
     for kind in ("one", "curvature", "squared-slope"):
         yield f"second moments, weight {kind}", SecondMomentSum(
-            rows=rows(SQUARED), weighting=Weighting(kind=kind, slope_limit=2.0, reach=0.5),
+            rows=rows(SQUARED), weighting=Weighting(kind=kind, slope_limit=2.0, half_step=0.5),
             row_limit=5.0, row_cap=5.0, grid=GRID,
         )  # fmt: skip
     for what in ("length", "residual", "slope"):
         yield (
             f"histogram of {what}s",
-            WhitenedHistogram(
+            WhitenedHistogramCount(
                 rows=rows(SQUARED), what=what, bins=OCTAVES, weighting=Weighting(), grid=1.0
             ),
         )

@@ -18,6 +18,7 @@ from tailguard.checks import (
     check_methods,
     check_open_unit,
     check_positive,
+    shown,
 )
 from tailguard.kernels.soft_truncation import soft_truncation
 from tailguard.losses.base import Loss
@@ -82,7 +83,7 @@ def robust_mean(
     if not 0.0 < check_open_unit("failure_probability", failure_probability) <= 0.5:
         raise InputError(
             "failure_probability must be a number above 0 and at most 0.5; "
-            f"got {failure_probability!r}."
+            f"got {shown(failure_probability)}."
         )
     values, single = to_matrix_or_vector(X)
     values = values.astype(np.float64)

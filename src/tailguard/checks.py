@@ -29,11 +29,16 @@ __all__ = [
     "check_positive",
     "check_version",
     "is_registered",
+    "shown",
     "warn_before_spending",
 ]
 
 
 T = TypeVar("T")
+
+# A message has room for so many characters of a text, and so many parts of a tuple.
+LONGEST, MOST_SHOWN = 60, 5
+BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}
 
 
 class BudgetWarning(UserWarning):
@@ -68,13 +73,43 @@ class ReleaseError(TailguardError):
     """A release that failed while records were read; it stays charged, and nothing of it leaves."""
 
 
+def shown(value: object) -> str:
+    """Return how a message shows what was given: only what is too short to be a table of records.
+
+    That is a number, a short text, None, True or False, or a short tuple or list of these; of all
+    else the name of the type.
+
+    Examples
+    --------
+    >>> shown(0.5), shown("linear"), shown((0, None)), shown([[1.0]]), shown(3 * LONGEST * "x")[:9]
+    ('0.5', "'linear'", '(0, None)', 'list', "'xxxxxxxx")
+    """
+    kind = type(value)
+    if isinstance(value, tuple | list) and len(value) <= MOST_SHOWN:
+        parts = [shown(part) if _is_short(part) else None for part in value]
+        if kind in BRACKETS and None not in parts:
+            comma = "," if kind is tuple and len(parts) == 1 else ""
+            return BRACKETS[kind].format(", ".join(map(str, parts)) + comma)
+    if not _is_short(value):
+        return kind.__name__
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _is_short(value: object) -> bool:
+    """Whether something is a number, a text, None, True or False; Python prints no huge integer."""
+    if isinstance(value, int) and value.bit_length() > LONGEST:
+        return False
+    return value is None or isinstance(value, Real | str)
+
+
 def _number(name: str, value: object, allowed: str) -> float:
     try:
         number = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:  # a whole number beyond the floats
         number = math.nan
     if isinstance(value, bool) or math.isnan(number):
-        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
 
@@ -89,7 +124,7 @@ def check_finite(name: str, value: object) -> float:
     allowed = "a finite number"
     number = _number(name, value, allowed)
     if math.isinf(number):
-        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
 
@@ -104,7 +139,7 @@ def check_positive(name: str, value: object, *, infinite: bool = False) -> float
     allowed = "a number above 0" if infinite else "a finite number above 0"
     number = _number(name, value, allowed)
     if number <= 0 or (math.isinf(number) and not infinite):
-        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
 
@@ -119,7 +154,7 @@ def check_open_unit(name: str, value: object) -> float:
     allowed = "a number strictly between 0 and 1"
     number = _number(name, value, allowed)
     if not 0 < number < 1:
-        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
 
@@ -134,7 +169,7 @@ def check_between(name: str, value: object, low: float, high: float) -> float:
     allowed = f"a number from {low:g} to {high:g}"
     number = _number(name, value, allowed)
     if not low <= number <= high:
-        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
 
@@ -150,10 +185,10 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
     if maximum is not None:
         allowed = f"a whole number from {minimum} to {maximum}"
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     number = int(value)
     if number < minimum or (maximum is not None and number > maximum):
-        raise InputError(f"{name} must be {allowed}; got {value!r}.")
+        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
 
@@ -165,9 +200,10 @@ def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
     >>> check_choice("iterate", "last", ("last", "average"))
     'last'
     """
-    if value not in allowed:
+    # By type first: to compare a table gives a table.
+    if not any(isinstance(value, type(choice)) and value == choice for choice in allowed):
         listed = ", ".join(repr(choice) for choice in allowed)
-        raise InputError(f"{name} must be one of {listed}; got {value!r}.")
+        raise InputError(f"{name} must be one of {listed}; got {shown(value)}.")
     return value
 
 
@@ -180,7 +216,7 @@ def check_boolean(name: str, value: object) -> bool:
     True
     """
     if type(value).__name__ not in {"bool", "bool_"}:  # Python's and NumPy's
-        raise InputError(f"{name} must be True or False; got {value!r}.")
+        raise InputError(f"{name} must be True or False; got {shown(value)}.")
     return bool(value)
 
 
@@ -195,7 +231,7 @@ def check_methods(name: str, value: T, methods: Collection[str], wanted: str) ->
     tailguard.checks.InputError: constraint must be a set of tg.sets; got 'ball'.
     """
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
-        raise InputError(f"{name} must be {wanted}; got {value!r}.")
+        raise InputError(f"{name} must be {wanted}; got {shown(value)}.")
     return value
 
 
@@ -241,7 +277,7 @@ tailguard wrote.
     """
     allowed = "format version 1" if newest == 1 else f"a format version from 1 to {newest}"
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise InputError(f"{name} must have {allowed}; got {version!r}.")
+        raise InputError(f"{name} must have {allowed}; got {shown(version)}.")
     if version > newest:
         raise InputError(
             f"{name} must have {allowed}; got version {version}, which a newer tailguard wrote."

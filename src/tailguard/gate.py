@@ -24,13 +24,14 @@ from tailguard.checks import (
     ReleaseError,
     check_integer,
     check_methods,
+    shown,
 )
 from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
 from tailguard.privacy.blocks import Block, Blocks, block_sizes
-from tailguard.privacy.books import Books, MemoryBooks, Release
+from tailguard.privacy.books import Books, MemoryBooks, ReadOnlyBooks, Release, own_copy
 from tailguard.privacy.calibration import Calibration
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.distance import COORDINATE_DISTANCE, EXACT, Distance
@@ -39,7 +40,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.privacy.namespaces import namespaced_event, namespaced_release
 from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.privacy.solve import satisfies
-from tailguard.queries.admission import check_admitted, check_state
+from tailguard.queries.admission import check_question
 from tailguard.queries.base import AnyQuery, Query
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
@@ -122,9 +123,9 @@ class Gate:
         return cls(rows, guarantee=guarantee, source=make_source(random_state), ledger=ledger)
 
     @property
-    def books(self) -> MemoryBooks:
+    def books(self) -> ReadOnlyBooks:
         """What this gate reserved and released."""
-        return self._books
+        return ReadOnlyBooks(self._books)
 
     @property
     def n_rows(self) -> int:
@@ -142,6 +143,8 @@ class Gate:
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
         sampled from ideal noise, which is charged.
         """
+        coordinates = check_integer("coordinates", coordinates, minimum=0)
+        event = own_copy(event)
         with self._lock:
             coordinates += self._reserved_coordinates
             total = Composed((self._books.reserved, event))
@@ -210,8 +213,9 @@ class Gate:
         shown; each where the query has such a form. Give one of the three. ``stage`` says what it
         is for; the books keep it.
         """
-        _check_question(query, state)
-        n_rows = self.n_rows if block is None else self._partitions.check(block).n_rows
+        check_question(query, state)
+        block = None if block is None else self._partitions.check(block)
+        n_rows = self.n_rows if block is None else block.n_rows
         calibration = self._calibrate(query, n_rows, mu, epsilon, event)
         if block is None:
             self._book(query, calibration, stage)
@@ -230,7 +234,8 @@ class Gate:
 
         Each answer has noise of its own and costs at most ``mu`` to the records of its block.
         """
-        _check_question(query, state)
+        check_question(query, state)
+        blocks = self._partitions.check(Block(blocks, 0)).blocks
         if len(set(blocks.sizes)) > 1:
             raise InputError("blocks must be of equal size to be asked together.")
         n_rows = min(self._partitions.check(block).n_rows for block in blocks)
@@ -254,7 +259,7 @@ class Gate:
         ---------
         Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
-        _check_question(query, state)
+        check_question(query, state)
         check_integer("n_rows", n_rows, minimum=1, maximum=self.n_rows)
         calibration = self._calibrate(query, n_rows, mu, None, None)
         if calibration.mechanism != "gaussian":
@@ -282,7 +287,7 @@ class Gate:
                 return query.calibrate_pure(n_rows, self.n_features, epsilon)
             if event is not None:
                 return query.calibrate_event(n_rows, self.n_features, event)
-        raise InputError(f"ask needs mu, epsilon or event, one of the three; got {given!r}.")
+        raise InputError(f"ask needs mu, epsilon or event, one of the three; got {shown(given)}.")
 
     def _book(
         self,
@@ -334,7 +339,7 @@ class Gate:
 
         Before that, an error speaks of the question, hence of public and released numbers.
         """
-        cause: Exception | None = None
+        cause: BaseException | None = None
         rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
         try:
             rows = WatchedRows(read())
@@ -343,7 +348,9 @@ class Gate:
             mechanism = make_mechanism(calibration.mechanism)
             noised: IntArray = mechanism.release(answer, calibration, self._source)
             return noised
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too
             if rows is not None and not rows.read:
                 raise
             if not self._source.private:
@@ -390,9 +397,3 @@ class Gate:
             private=self._source.private,
             sampler_distance=self._distance,
         )
-
-
-def _check_question(query: AnyQuery, state: Any) -> None:
-    """Refuse whatever no proof covers, before any record is read."""
-    check_admitted(query)
-    check_state(state)

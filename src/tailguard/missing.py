@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_finite
+from tailguard.checks import InputError, check_finite, shown
 
 __all__ = ["Fill"]
 
@@ -59,7 +59,7 @@ class Fill:
         for column, constant in missing.items():
             place = _place(column, n_features, names)
             if place in constants:
-                raise InputError(f"missing must name each column once; got {column!r} again.")
+                raise InputError(f"missing must name each column once; got {shown(column)} again.")
             if isinstance(constant, str) or callable(constant):
                 raise _refused(constant)
             constants[place] = check_finite(f"missing[{column!r}]", constant)
@@ -96,11 +96,11 @@ def _place(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:
     allowed = f"columns of X by number, 0 to {n_features - 1}"
     if names is not None:
         allowed += ", or by name"
-    raise InputError(f"missing must name {allowed}; got {column!r}.")
+    raise InputError(f"missing must name {allowed}; got {shown(column)}.")
 
 
 def _refused(wanted: Any) -> InputError:
-    given = repr(wanted) if isinstance(wanted, str) else "a function"
+    given = shown(wanted) if isinstance(wanted, str) else "a function"
     return InputError(
         "missing must map columns to constants known without the records, since a value computed "
         f"from them, such as a mean, would be an answer that nobody paid for; got {given}."

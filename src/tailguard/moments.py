@@ -8,7 +8,7 @@ accuracy and never privacy.
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from tailguard.checks import InputError, check_choice, check_finite, check_positive
+from tailguard.checks import InputError, check_choice, check_finite, check_positive, shown
 
 __all__ = ["Moment", "MomentKind"]
 
@@ -44,7 +44,7 @@ class Moment:
 
     def __post_init__(self) -> None:
         if check_finite("order", self.order) <= 1.0:
-            raise InputError(f"order must be a finite number above 1; got {self.order!r}.")
+            raise InputError(f"order must be a finite number above 1; got {shown(self.order)}.")
         check_positive("bound", self.bound)
         check_choice("kind", self.kind, KINDS)
 

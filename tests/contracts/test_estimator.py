@@ -76,11 +76,11 @@ def test_lists_are_refused_as_features_and_taken_as_targets():
         model = getattr(estimators, name)(guarantee=tg.GDP(100.0), random_state=0)
         if name.endswith("LogisticRegression"):
             model.set_params(classes=(0, 1))
-        with pytest.raises(tg.InputError, match=r"np.asarray\(X, dtype=float\)"):
+        with pytest.raises(tg.InputError, match=r"np.asarray\(X\)"):
             model.fit(X.tolist(), y)
         of_list, of_array = (clone(model).fit(X, target).coef_ for target in (y.tolist(), y))
         np.testing.assert_array_equal(of_list, of_array)
-        with pytest.raises(tg.InputError, match=r"np.asarray\(X, dtype=float\)"):
+        with pytest.raises(tg.InputError, match=r"np.asarray\(X\)"):
             model.fit(X, y).predict(X.tolist())
 
 

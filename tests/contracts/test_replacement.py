@@ -195,7 +195,8 @@ def test_what_has_no_type_is_no_matrix_whatever_it_holds(call):
             CALLS[call](given)
         assert str(refused.value) == (
             "X must be an array or a table: whatever it holds, a "
-            f"{type(given).__name__} has no declared width, so pass np.asarray(X, dtype=float)."
+            f"{type(given).__name__} has no declared width, so pass a table with named columns or, "
+            "of numbers alone, np.asarray(X)."
         )
 
 

@@ -57,6 +57,9 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
             assert stage.purpose in plan.explain()
 
 
+BUY_SCALES = {"hard-thresholding", "scaled-gradient-descent"}
+
+
 @pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
 @every_solver
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 20.0])
@@ -68,7 +71,9 @@ def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)
     # With few records the default plans so many numbers that they cannot carry this delta.
     beyond = name == "whitened-newton" and (epsilon, delta) == (8.0, 1e-18)
-    if name == "whitened-newton" and epsilon == 0.1 and delta < 1e-3:
+    hidden = name == "whitened-newton" and epsilon == 0.1 and delta < 1e-3
+    hidden |= name in BUY_SCALES and epsilon == 0.1 and delta < 1e-12
+    if hidden:
         with pytest.raises(tg.InputError, match="nothing was spent"):
             make_solver(name).plan(problem, guarantee)
         return

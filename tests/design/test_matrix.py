@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import tailguard as tg
-from tailguard.design.columns import Columns, TableColumns
+from tailguard.design.columns import TableColumns, columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.rows.files import FileColumns
 
@@ -48,7 +48,7 @@ def test_a_file_gives_the_same_matrix(tmp_path):
     table.to_parquet(tmp_path / "rows.parquet")
     for name in ("rows.csv", "rows.parquet"):
         columns = FileColumns(tmp_path / name)
-        assert isinstance(columns, Columns)
+        assert columns_of(columns) is columns
         np.testing.assert_array_equal(design_matrix(columns, SCHEMA), EXPECTED)
 
 
@@ -81,3 +81,14 @@ def test_a_column_of_dates_is_no_column_of_levels():
     schema = tg.Schema(features=["day"], categorical={"day": ["2024-01-01"]})
     with pytest.raises(tg.InputError, match="Column 'day' of X must hold text"):
         design_matrix(table, schema)
+
+
+def test_a_table_whose_columns_are_called_like_methods_is_a_table():
+    """The model, the mean and the fit of such a table used to read the records as methods."""
+    names = ["where", "names", "numbers", "cells", "target"]
+    table = pd.DataFrame(np.arange(500.0).reshape(100, 5) + 0.125, columns=names)
+    assert type(columns_of(table)) is TableColumns
+    model = tg.LinearRegression(epsilon=5.0, delta=1e-3, schema=tg.Schema(target="target"))
+    assert model.set_params(random_state=0).fit(table).coef_.shape == (4,)
+    mean = tg.mean(table, guarantee=tg.GDP(5.0), schema=tg.Schema(drop=["target"]), random_state=0)
+    assert mean.value.shape == (4,)

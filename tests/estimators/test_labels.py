@@ -12,6 +12,7 @@ from sklearn.base import clone
 import tailguard as tg
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.certificate import Certificate
+from tailguard.rows.files import FileColumns
 
 MODELS = [tg.LogisticRegression, tg.SparseLogisticRegression]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
@@ -124,3 +125,61 @@ def test_a_label_that_is_no_number_costs_its_own_record_alone(model, read):
 def test_a_target_that_is_missing_is_said_first():
     with pytest.raises(tg.InputError, match="the target y is None"):
         tg.LogisticRegression(**BUDGET).fit(np.eye(3), None)
+
+
+LABELLED = {
+    "logistic": (tg.losses.Logistic(), {"constraint": tg.sets.L2Ball(2.0)}, ASSUMED),
+    "default method": (tg.losses.Logistic(), {}, ASSUMED),
+    "multinomial": (
+        tg.losses.Multinomial(3),
+        {"constraint": tg.sets.L2Ball(2.0), "solver": "noisy-gradient-descent"},
+        "classes assumed 0 to 2; other labels count as missing",
+    ),
+}
+each_loss = pytest.mark.parametrize("name", LABELLED)
+
+
+@each_loss
+def test_minimize_says_which_labels_it_assumes(name):
+    X, y = data()
+    loss, options, assumed = LABELLED[name]
+    for labels in (y, np.where(y == 1, 1, -1), pd.Series(y + 1)):
+        solved = tg.minimize(loss, X, labels, **BUDGET, **options)
+        assert solved.notes[0] == assumed
+        assert assumed in solved.certificate.assumptions_for_accuracy
+    declared = tg.minimize(loss, X, y, classes=(0, 1), **BUDGET, **options)
+    assert assumed not in (*declared.notes, *declared.certificate.assumptions_for_accuracy)
+
+
+@each_loss
+@pytest.mark.parametrize("kind", WORDS)
+def test_minimize_refuses_words_without_classes(name, kind):
+    X, y = data()
+    loss, options, _ = LABELLED[name]
+    words = WORDS[kind](np.array(["no", "yes"])[y])
+    with pytest.raises(tg.InputError, match=r"unless classes are declared, such as classes="):
+        tg.minimize(loss, X, words, **BUDGET, **options)
+
+
+def test_minimize_assumes_nothing_of_targets_that_are_no_labels():
+    X, y = data()
+    for loss in (tg.losses.Squared(), lambda w, x, t: (x @ w - t) * x):
+        solved = tg.minimize(loss, X, list(y), constraint=tg.sets.L2Ball(2.0), **BUDGET)
+        assert solved.notes == solved.solution.notes
+
+
+@pytest.mark.parametrize("numbers", [[0, 1], [0.0, 1.0], [False, True]])
+def test_a_parquet_target_is_read_by_the_rule_of_tables(tmp_path, numbers):
+    X, y = data()
+    place = tmp_path / "ill.parquet"
+    table = pd.DataFrame({"a": X[:, 0], "ill": np.array(numbers)[y]})
+    table.to_parquet(place)
+    schema = tg.Schema(target="ill", classes=("no", "yes"))
+    for given in (FileColumns(place), table):
+        with pytest.raises(tg.InputError, match=r"declare classes that are numbers"):
+            tg.LogisticRegression(schema=schema, **BUDGET).fit(given)
+    schema = tg.Schema(target="ill", classes=(0, 1))
+    fits = [
+        tg.LogisticRegression(schema=schema, **BUDGET).fit(x) for x in (FileColumns(place), table)
+    ]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)

@@ -39,7 +39,7 @@ def records(name, n_rows, seed=0):
 def warned(fit):
     """What a call returns and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("constant_value")
+        warnings.simplefilter("always")
         returned = fit()
     assert all(issubclass(each.category, tg.BudgetWarning) for each in caught)
     assert all(each.filename == __file__ for each in caught)
@@ -169,3 +169,52 @@ def test_a_delta_of_one_over_n_is_warned_of(fit):
         "delta should be far below 1 / n = 0.0005; got 0.0005, at which publishing a whole record "
         "would keep the promise."
     ]
+
+
+@pytest.mark.parametrize("mu", [1e-13, 1e-15])
+def test_where_no_number_of_records_would_do_that_is_said(mu):
+    X, y, _ = records("linear", 300)
+    ledger = MemoryBooks()
+    with pytest.raises(tg.InputError, match=r"no number of records would do\.$"):
+        tg.LinearRegression(guarantee=tg.GDP(mu), ledger=ledger).fit(X, y)
+    assert ledger.reserved == MemoryBooks().reserved
+
+
+OTHERS = {
+    "mean": lambda X, y, **more: tg.mean(X, **more),
+    "pure mean": lambda X, y, epsilon, delta, **more: tg.mean(
+        X, guarantee=tg.PureDP(epsilon), **more
+    ),
+    "sparse": lambda X, y, **more: tg.SparseLinearRegression(n_nonzero=1, **more).fit(X, y),
+    "scaled": lambda X, y, **more: tg.LinearRegression(
+        solver="scaled-gradient-descent", **more
+    ).fit(X, y),
+}
+every_other = pytest.mark.parametrize("name", OTHERS)
+
+
+@every_other
+@pytest.mark.parametrize("n_rows", [1, 5])
+def test_other_methods_refuse_where_not_even_a_mean_could_be_seen(name, n_rows):
+    X, y, _ = records("linear", n_rows)
+    ledger = MemoryBooks()
+    with pytest.raises(tg.InputError, match=r"nothing was spent; about [\d,]+ records") as told:
+        OTHERS[name](X, y, epsilon=0.5, delta=1e-6, ledger=ledger)
+    assert ledger.reserved == MemoryBooks().reserved
+    other = np.where(np.arange(3) == 1, np.nan, 1e300 * X)
+    with pytest.raises(tg.InputError) as same:
+        OTHERS[name](other, y, epsilon=0.5, delta=1e-6)
+    assert str(same.value) == str(told.value)
+
+
+@every_other
+def test_what_other_methods_say_is_enough_is_enough(name):
+    X, y, _ = records("linear", 300)
+    _, (told,) = warned(lambda: OTHERS[name](X, y, random_state=0, **LOW))
+    fewest = int(re.search(r"below the (\d+) records", told)[1])
+    epsilon = float(re.search(r"; epsilon = ([\d.]+) would do too$", told)[1])
+    assert warned(lambda: OTHERS[name](X, y, random_state=0, epsilon=epsilon, delta=1e-7))[1] == []
+    (told,) = warned(lambda: OTHERS[name](X, y, random_state=0, epsilon=0.9 * epsilon, delta=1e-7))[
+        1
+    ]
+    assert int(re.search(r"below the (\d+) records", told)[1]) < fewest

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from numba import njit
 
+import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.losses import RecordGradient
+from tailguard.privacy.events import Composed
 
 
 def gradient(weights, features, target):
@@ -27,3 +30,20 @@ def test_size_is_checked():
 def test_parameters_cannot_be_changed():
     with pytest.raises(AttributeError):
         RecordGradient(gradient).function = np.sum
+
+
+@pytest.mark.parametrize("result", [1.0, 1j, "text", (1.0, 2.0)])
+def test_a_function_without_machine_code_is_refused_before_anything_is_spent(result):
+    ledger = tg.privacy.MemoryBooks()
+    gradient = njit(lambda weights, features, target: result)
+    with pytest.raises(InputError, match=r"gradient must compile with Numba .*; it does not"):
+        tg.minimize(
+            gradient,
+            np.zeros((50, 2)),
+            np.zeros(50),
+            epsilon=1.0,
+            delta=1e-6,
+            constraint=tg.sets.L2Ball(1.0),
+            ledger=ledger,
+        )
+    assert ledger.reserved == Composed(())

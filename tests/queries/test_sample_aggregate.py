@@ -1,6 +1,7 @@
 """Sample and aggregate: known scales, blocks, misbehaving estimators, and what is refused."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ import pytest
 import tailguard as tg
 from support.smooth import block_means
 from support.sources import QuietSource
-from tailguard.checks import InputError
+from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate, Unbounded
 from tailguard.privacy.guarantees import Unprotected
+from tailguard.queries.admission import check_admitted
 from tailguard.queries.sample_aggregate import (
     SampleAggregate,
     ball_radii,
@@ -304,3 +306,16 @@ def test_a_ball_that_floats_cannot_tell_apart_is_refused():
 def test_nonsense_is_refused(wrong):
     with pytest.raises(InputError):
         SampleAggregate(block_means, **{**LIMITS, **wrong})
+
+
+class Median:
+    def __call__(self, X, y):
+        return np.median(X, axis=0)
+
+
+@pytest.mark.parametrize("estimator", [partial(np.median, axis=0), Median(), np.median, Median])
+def test_an_estimator_is_a_plain_function(estimator):
+    kind = type(estimator).__name__
+    query = SampleAggregate(estimator, center=(0.0,), diameter=2.0)
+    with pytest.raises(QueryError, match=f"estimator must be a plain function .*; got {kind}"):
+        check_admitted(query)

@@ -4,10 +4,14 @@ import csv
 import io
 from random import Random
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pytest
 
 from tailguard.rows.csv_records import csv_records
-from tailguard.rows.files import column_names, read_columns
+from tailguard.rows.files import column_names, read_cells, read_columns
 
 PIECES = ["", "a", "1.5", ",", '"', '""', '",', ',"', "\n", "\r", "\r\n", " ", "\0", "é", "\ufffd"]
 # Whole lines that no writer wrote: lone quotation marks, too few and too many cells.
@@ -85,3 +89,58 @@ def test_another_line_break_inside_a_line_concerns_that_line(tmp_path):
     read = read_columns(file, ["x", "y"])
     assert read.shape == (4, 2)
     assert read[[1, 3]].tolist() == [[5.0, 6.0], [7.0, 8.0]]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_a_file_has_the_records_that_the_standard_library_wrote(tmp_path, end, quoting):
+    """Before Python 3.13 it puts no quotation marks around a line break of another kind."""
+    file = tmp_path / "rows.csv"
+    for rows in random_rows(count=150):
+        if end == "\r":  # else the header may seem to end in both
+            rows[1][0] = "x" + rows[1][0]
+        with file.open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream, lineterminator=end, quoting=quoting).writerows(rows)
+        assert read_back(file) == rows
+
+
+@pytest.mark.parametrize("writer", ["pandas", "polars", "pyarrow"])
+def test_a_file_has_the_records_that_a_table_had(tmp_path, writer):
+    write = {
+        "pandas": lambda table, file: pd.DataFrame(table).to_csv(file, index=False),
+        "polars": lambda table, file: pl.DataFrame(table).write_csv(file),
+        "pyarrow": lambda table, file: arrow_csv.write_csv(pa.table(table), str(file)),
+    }[writer]
+    file = tmp_path / "rows.csv"
+    for header, *rows in random_rows(count=150):
+        columns = zip(*rows, strict=True)
+        write({name: list(cells) for name, cells in zip(header, columns, strict=True)}, file)
+        assert read_back(file) == [header, *rows]
+
+
+def test_no_record_changes_how_many_there_are(tmp_path):
+    table = pd.DataFrame({"age": [41.0] * 100, "note": "ok", "memo": "fine", "cost": 7.5})
+    table.loc[17, ["note", "memo"]] = ["a\rb", "line 1\nline 2"]
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    assert len(read_columns(tmp_path / "rows.csv", ["age", "cost"])) == 100
+
+
+def random_rows(count):
+    """Headers and records of cells that hold line breaks of every kind, quotes and commas."""
+    random = Random(1)
+    pieces = [*PIECES, "x", "\x0b", "\x0c", "\x1c", "\x85", "\u2028"]
+    for _ in range(count):
+        width, n_rows = random.randint(1, 3), random.randint(1, 6)
+        yield [
+            [f"x{column}" for column in range(width)],
+            *(
+                ["".join(random.choices(pieces, k=random.randint(0, 4))) for _ in range(width)]
+                for _ in range(n_rows)
+            ),
+        ]
+
+
+def read_back(file):
+    names = list(column_names(file))
+    columns = [[cell or "" for cell in cells] for cells in read_cells(file, names)]
+    return [names, *(list(row) for row in zip(*columns, strict=True))]

@@ -26,7 +26,7 @@ from tailguard.kernels.whitened_sums import (
     ClippedScoreSum,
     SecondMomentSum,
     Weighting,
-    WhitenedHistogram,
+    WhitenedHistogramCount,
 )
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.rows.arrays import make_rows
@@ -118,7 +118,7 @@ def adding_kernels(rng):
     upper = np.triu_indices(N_COLUMNS)
     diagonal = np.flatnonzero((upper[0] == upper[1]) & (upper[0] >= N_SHARED))
     for kind in ("one", "curvature", "squared-slope"):
-        weighting = Weighting(kind=kind, slope_limit=2.0, reach=0.5, bound=0.25)
+        weighting = Weighting(kind=kind, slope_limit=2.0, half_step=0.5, bound=0.25)
         moments = SecondMomentSum(
             rows=whitened(rng, losses["logistic"]), weighting=weighting, row_limit=5.0, row_cap=5.0,
             grid=GRID * OWN,
@@ -156,7 +156,7 @@ def counting_kernels(rng):
         bins = Bins("octaves", -20.0, 8.0, 320)
         yield (
             f"whitened-histogram/{what}",
-            WhitenedHistogram(
+            WhitenedHistogramCount(
                 rows=whitened(rng, logistic), what=what, bins=bins, weighting=Weighting(), grid=1.0
             ),
         )

@@ -59,7 +59,7 @@ def test_numbers():
     ]
     holders += [pd.Series(["3", -1, "?"]), pd.Series(["3", "-1", "?"]), np.array(["3", "-1", ""])]
     holders += [pl.Series(["3", "-1", None]), pa.array(["3", "-1", "x"]), [["3"], -1.0, "yes"]]
-    holders += [pd.Series(["3", "-1", "x"], dtype="category")]
+    holders += [pd.Series(["3", -1, "x"], dtype="category")]  # one cell may have made it objects
     for labels in holders:
         np.testing.assert_array_equal(encode_labels(labels, classes), [1.0, 0.0, np.nan])
 
@@ -196,11 +196,33 @@ def test_numbers_are_refused_where_classes_are_text(kind):
     check_plain_labels(NUMBERS[kind])
 
 
-@pytest.mark.parametrize("kind", ["Categorical", "Enum"])
-def test_categories_that_can_only_be_text_are_refused_where_classes_are_numbers(kind):
+CATEGORIES_OF_TEXT = {
+    "Categorical": CELLS["Categorical"],
+    "Enum": CELLS["Enum"],
+    "category": pd.Series(["0", "1"], dtype="category"),
+    "dictionary": pa.array(["0", "1"]).dictionary_encode(),
+}
+CATEGORIES_OF_NUMBERS = {
+    "category": CELLS["category"],
+    "dictionary": CELLS["dictionary"],
+    "dictionary ": pd.Series(pd.arrays.ArrowExtensionArray(CELLS["dictionary"])),
+    "category ": pd.Series([0.5, 1.5], dtype="category"),
+}
+
+
+@pytest.mark.parametrize("kind", CATEGORIES_OF_TEXT)
+def test_categories_of_text_are_refused_where_classes_are_numbers(kind):
     with pytest.raises(InputError, match=r"declare classes that are text") as refused:
-        encode_labels(CELLS[kind], (0, 1))
+        encode_labels(CATEGORIES_OF_TEXT[kind], (0, 1))
     assert f"y must hold numbers where classes are numbers; got {kind}: " in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", CATEGORIES_OF_NUMBERS)
+def test_categories_of_numbers_are_refused_where_classes_are_text(kind):
+    with pytest.raises(InputError, match=r"declare classes that are numbers") as refused:
+        encode_labels(CATEGORIES_OF_NUMBERS[kind], ("no", "yes"))
+    said = f"y must hold text where classes are text; got {kind.strip()}: "
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", CELLS)

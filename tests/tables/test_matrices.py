@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
+import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.tables import column_names, to_matrix, to_vector
 
@@ -250,3 +251,20 @@ def test_columns_with_and_without_missing_values_are_read_alike(holder):
     for values in ([1, 2], [1, None]):
         expected = np.array(values, dtype=float)
         np.testing.assert_array_equal(to_vector(holder(values, dtype="Int64")), expected)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X: tg.LinearRegression(epsilon=5.0, delta=1e-3).fit(X, np.zeros(100)),
+        lambda X: tg.mean(X, epsilon=5.0, delta=1e-3),
+        lambda X: tg.minimize(tg.losses.Squared(), X, np.zeros(100), epsilon=5.0, delta=1e-3),
+    ],
+    ids=["fit", "mean", "minimize"],
+)
+def test_column_names_of_mixed_types_are_refused_in_one_sentence(call):
+    mixed = pd.DataFrame(np.zeros((100, 2)), columns=["a", 1])
+    with pytest.raises(InputError, match=r"column names that are all text, .* got text and int: "):
+        call(mixed)
+    assert column_names(mixed.rename(columns=str)) == ("a", "1")
+    assert column_names(pd.DataFrame(np.zeros((100, 2)))) is None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_finite, check_integer, check_positive
+from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
 from tailguard.datasets.hard_laws import GaussianLaw, SpikeLaw, check_moment_order, spike
 from tailguard.datasets.packings import constant_weight_words, sparse_words
 
@@ -208,4 +208,4 @@ def _as_point(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> NDArray[np
 def _check_chance(chance: float) -> None:
     """Refuse what is not a chance above 0."""
     if not 0.0 < check_finite("chance", chance) <= 1.0:
-        raise InputError(f"chance must be a number above 0 and at most 1; got {chance!r}.")
+        raise InputError(f"chance must be a number above 0 and at most 1; got {shown(chance)}.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_finite, check_integer, check_positive
+from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
 
 __all__ = ["GaussianLaw", "SignLaw", "SpikeLaw", "check_moment_order", "spike"]
 
@@ -141,7 +141,7 @@ def check_moment_order(order: float) -> float:
     1.5
     """
     if check_finite("moment_order", order) <= 1.0:
-        raise InputError(f"moment_order must be a number above 1; got {order!r}.")
+        raise InputError(f"moment_order must be a number above 1; got {shown(order)}.")
     return float(order)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from tailguard.checks import InputError, check_finite, check_integer, check_positive
+from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
 from tailguard.datasets.hard_instances import zcdp_chance
 from tailguard.datasets.hard_laws import SignLaw, SpikeLaw, check_moment_order, spike
 from tailguard.datasets.packings import sign_words
@@ -175,4 +175,4 @@ def hard_tsybakov_sampling(
 def _check_growth(growth: float) -> None:
     """Refuse exponents below 2, for which the loss is not in the paper's class."""
     if check_finite("growth", growth) < 2.0:
-        raise InputError(f"growth must be a number of at least 2; got {growth!r}.")
+        raise InputError(f"growth must be a number of at least 2; got {shown(growth)}.")

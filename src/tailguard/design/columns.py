@@ -1,9 +1,9 @@
 """Tables as columns that are asked for by name."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, is_registered
 from tailguard.schema.declared import check_columns
 from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
@@ -15,16 +15,22 @@ __all__ = ["LEVELS", "Columns", "TableColumns", "columns_of"]
 LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
 
+COLUMNS = {
+    "file": "tailguard.rows.files:FileColumns",
+    "table": "tailguard.design.columns:TableColumns",
+}
+"""What offers columns. By class: a table of any package may have columns of whatever names."""
 
-@runtime_checkable
+
 class Columns(Protocol):
     """A table whose columns are asked for by name.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> isinstance(TableColumns(pd.DataFrame({"age": [41, 50]})), Columns)
-    True
+    >>> columns: Columns = TableColumns(pd.DataFrame({"age": [41, 50]}))
+    >>> columns.names
+    ('age',)
     """
 
     where: str
@@ -96,4 +102,5 @@ def columns_of(table: Any) -> Columns:
     >>> columns_of(pd.DataFrame({"age": [41, 50]})).names
     ('age',)
     """
-    return table if isinstance(table, Columns) else TableColumns(table)
+    columns: Columns = table if is_registered(table, COLUMNS) else TableColumns(table)
+    return columns

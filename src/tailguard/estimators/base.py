@@ -143,7 +143,7 @@ class PrivateLinearModel(BaseEstimator):
         self.intercept_noise_std_ = solved.solution.intercept_noise_std
         self.coef_std_ = solved.solution.coef_std
         self.intercept_std_ = solved.solution.intercept_std
-        self.notes_: tuple[str, ...] = (*assumed, *solved.solution.notes)
+        self.notes_: tuple[str, ...] = solved.notes
         return self
 
     def _keep_columns(self, X: Any, schema: Schema | None) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, check_choice, shown
 from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
@@ -91,6 +91,6 @@ class LinearRegression(PrivateRegression):
             return self.solver
         if self.solver != "auto":
             raise InputError(
-                f"target must be 'mean' with a solver of your own choice; got {self.target!r}."
+                f"target must be 'mean' with a solver of your own choice; got {shown(self.target)}."
             )
         return WhitenedNewton(target="robust")

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.summary import CLASSES_ASSUMED
+from tailguard.estimators.summary import classes_assumed
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
 from tailguard.tables import check_plain_labels
@@ -19,7 +19,7 @@ __all__ = ["LogisticRegression"]
 
 FloatArray = NDArray[np.float64]
 
-ASSUMED = (0, 1)  # what CLASSES_ASSUMED says
+ASSUMED = (0, 1)  # what classes_assumed(2) says
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -116,19 +116,20 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
             declared = tuple(classes)
         except TypeError:
             declared = ()
-        if len(declared) != 2 or declared[0] == declared[1]:
+        labels = all(np.ndim(label) == 0 for label in declared)
+        if len(declared) != 2 or not labels or declared[0] == declared[1]:
             more = (
                 f" For more classes use tg.minimize with tg.losses.Multinomial({len(declared)}), "
                 "targets 0, 1, 2 and so on, a constraint and solver='noisy-gradient-descent'."
             )
             raise InputError(
-                f"classes must be two different labels, such as (0, 1); got {classes!r}."
+                f"classes must be two different labels, such as (0, 1); got {shown(classes)}."
                 + (more if len(declared) > 2 else "")
             )
         return declared[0], declared[1]
 
     def _assumptions(self) -> tuple[str, ...]:
-        return (CLASSES_ASSUMED,) if self._classes() is None else ()
+        return (classes_assumed(2),) if self._classes() is None else ()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit privately.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_boolean, check_choice, warn_before_spending
+from tailguard.checks import InputError, check_boolean, check_choice, shown, warn_before_spending
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.gate import Gate
@@ -172,7 +172,7 @@ def mean(
     check_choice("calibration", calibration, CALIBRATIONS)
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
-        raise InputError(f"moment must be a tg.Moment or None; got {moment!r}.")
+        raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
     if schema is None:
         matrix, single = to_matrix_or_vector(X)
         names, constants = column_names(X), None

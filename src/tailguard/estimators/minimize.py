@@ -3,15 +3,18 @@
 from typing import Any, cast
 
 from tailguard.checks import InputError, check_boolean, check_methods
+from tailguard.estimators.summary import classes_assumed
 from tailguard.gate import Gate
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
+from tailguard.losses.registry import check_known
 from tailguard.privacy.books import Books
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.base import Problem, Solver
 from tailguard.solvers.reproduction import promises_nothing
 from tailguard.solvers.solve import Solved, solve
+from tailguard.tables import check_plain_labels
 
 __all__ = ["minimize"]
 
@@ -52,14 +55,15 @@ def minimize(
         Whether a constant is fitted, for losses of a score; the constraint then covers it as the
         last weight.
     exposure, classes
-        As for ``PoissonRegression`` and ``LogisticRegression``.
+        As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
+        to k - 1 where no classes are declared.
     solver, ledger, random_state
         As for ``LinearRegression``.
 
     Returns
     -------
     Solved
-        With ``coef``, ``intercept``, ``plan`` and ``certificate``.
+        With ``coef``, ``intercept``, ``plan``, ``notes`` and ``certificate``.
 
     Guarantee
     ---------
@@ -89,6 +93,7 @@ def minimize(
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
     if constraint is not None:
         check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
+    assumed = _assumed(stated, y, classes)
     gate = Gate.over(
         X,
         y,
@@ -107,7 +112,15 @@ def minimize(
         constraint=constraint,
         has_offset=exposure is not None,
     )
-    return solve(problem, gate, guarantee=promise, solver=solver)
+    return solve(problem, gate, guarantee=promise, solver=solver, assumptions=assumed)
+
+
+def _assumed(loss: Loss | RecordLoss, y: Any, classes: Any) -> tuple[str, ...]:
+    """Say what labels are taken for where nobody declared them, refusing those of other types."""
+    if loss.n_classes is None or classes is not None:
+        return ()
+    check_plain_labels(y)
+    return (classes_assumed(loss.n_classes),)
 
 
 def _promise(
@@ -125,5 +138,6 @@ def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:
     wanted = "a loss of tg.losses, or a function (weights, features, target) -> gradient"
     check_methods("loss", loss, (), wanted)
     if hasattr(loss, "valid_target"):
+        check_known(loss)
         return cast(Loss | RecordLoss, loss)
     return RecordGradient(loss)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 
 from . import coordinates_twin
 from .block import FloatArray, IntArray, RecordBlock
@@ -49,7 +49,9 @@ class CoordinateBound:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, BOUND_KINDS)
         if not SMALLEST_SCALE <= check_positive("scale", self.scale) <= LARGEST_SCALE:
-            raise InputError(f"scale must be a number from 1e-250 to 1e250; got {self.scale!r}.")
+            raise InputError(
+                f"scale must be a number from 1e-250 to 1e250; got {shown(self.scale)}."
+            )
         if self.kind == "soft":
             fast_form(self.smoothing)
 
@@ -112,7 +114,7 @@ class BoundedCoordinateSum(ScoreModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.row_limit != math.inf:
-            raise InputError(f"row_limit must be infinite here; got {self.row_limit!r}.")
+            raise InputError(f"row_limit must be infinite here; got {shown(self.row_limit)}.")
         check_integer("n_rows", self.n_rows, minimum=1)
         check_integer("n_groups", self.n_groups, minimum=1, maximum=self.n_rows)
         check_positive("grid", self.grid)

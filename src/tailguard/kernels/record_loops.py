@@ -7,13 +7,12 @@ reached the outside would say something about a record.
 
 import threading
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError
+from tailguard.losses.compiled import compile_loop
 from tailguard.quiet import quietly
 
 from .block import FloatArray, RecordBlock
@@ -73,7 +72,7 @@ def _run_python(
 def _run_compiled(
     gradient: Any, weights: FloatArray, features: FloatArray, targets: FloatArray, found: FloatArray
 ) -> None:
-    loop = _compiled_for(gradient, weights, features, targets, found)
+    loop = compile_loop(gradient)
     try:
         loop(gradient, weights, features, targets, found)
     except KeyboardInterrupt:
@@ -101,43 +100,3 @@ def _run_one(
         raise
     except BaseException:
         found[i] = 0.0
-
-
-def _compiled_for(*arguments: Any) -> Any:
-    """Return the loop compiled for the types of the arguments, which no record decides."""
-    from numba import typeof  # noqa: PLC0415 (Numba takes a while to load)
-    from numba.core.errors import NumbaError  # noqa: PLC0415
-
-    loop = _compiled_loop()
-    try:
-        loop.compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
-    except NumbaError:
-        raise InputError(
-            "gradient must compile with Numba for (weights, features, target) of types float64[:], "
-            "float64[:] and float64, and return a vector of real numbers; it does not."
-        ) from None
-    return loop
-
-
-@cache
-def _compiled_loop() -> Any:
-    from numba import njit  # noqa: PLC0415
-
-    return njit(nogil=True)(_loop)
-
-
-def _loop(
-    gradient: Gradient,
-    weights: FloatArray,
-    features: FloatArray,
-    targets: FloatArray,
-    found: FloatArray,
-) -> None:
-    for i in range(len(features)):
-        try:
-            result = gradient(weights.copy(), features[i].copy(), targets[i])
-            if result.size == found.shape[1]:
-                for j in range(result.size):
-                    found[i, j] = result[j]
-        except Exception:
-            found[i, :] = 0.0

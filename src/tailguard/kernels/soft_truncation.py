@@ -26,7 +26,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from tailguard.checks import InputError, check_finite, check_positive
+from tailguard.checks import InputError, check_finite, check_positive, shown
 
 from .block import FloatArray
 
@@ -202,7 +202,7 @@ def _cubic_coefficient(smoothing: float) -> float:
 
 def _check_fast(smoothing: float) -> float:
     if not 0.25 <= check_finite("smoothing", smoothing) <= 400.0:
-        raise InputError(f"smoothing must be a number from 0.25 to 400; got {smoothing!r}.")
+        raise InputError(f"smoothing must be a number from 0.25 to 400; got {shown(smoothing)}.")
     return float(smoothing)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 
 from .base import round_to_lattice
 from .bins import Bins
@@ -102,7 +102,9 @@ class ClippedScoreSum:
         for share in self.shares:
             check_positive("shares", share)
         if not (np.diff([0.0, *self.levels]) > 0).all() or not np.isfinite(self.levels).all():
-            raise InputError(f"levels must be finite and increasing above 0; got {self.levels!r}.")
+            raise InputError(
+                f"levels must be finite and increasing above 0; got {shown(self.levels)}."
+            )
 
     @property
     def size(self) -> int:

@@ -45,6 +45,11 @@ class Loss(Protocol):
     needs_target: ClassVar[bool]
 
     @property
+    def n_classes(self) -> int | None:
+        """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
+        ...
+
+    @property
     def shape(self) -> FloatArray:
         """The loss's parameters, as ``slope_scalar`` expects them; never empty."""
         ...
@@ -104,6 +109,11 @@ class RecordLoss(Protocol):
 
     name: ClassVar[str]
     needs_target: ClassVar[bool]
+
+    @property
+    def n_classes(self) -> int | None:
+        """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
+        ...
 
     @property
     def record_gradient(self) -> Gradient:

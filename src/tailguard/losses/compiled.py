@@ -4,11 +4,15 @@ Machine code is kept on disk, so that only the first use on a machine compiles.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
+from tailguard.checks import InputError
 from tailguard.machine_code import compiled
 
-__all__ = ["compile_gradient", "compile_slope"]
+from .base import FloatArray, Gradient
+
+__all__ = ["compile_gradient", "compile_loop", "compile_slope"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,3 +45,56 @@ def compile_gradient(function: Function) -> Function:
     array([ 2., -2.])
     """
     return compiled(function, "float64[::1](float64[::1], float64[::1], float64)", **OPTIONS)
+
+
+def compile_loop(gradient: Any) -> Any:
+    """Return the loop over records for a function of ``numba.njit``; refuse what does not compile.
+
+    Types alone decide, so this may be asked before any record is read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numba import njit
+    >>> half = njit(lambda weights, features, target: 0.5 * features)
+    >>> found = np.zeros((2, 1))
+    >>> compile_loop(half)(half, np.zeros(1), np.array([[2.0], [4.0]]), np.zeros(2), found)
+    >>> found[:, 0]
+    array([1., 2.])
+    """
+    from numba import typeof, types  # noqa: PLC0415 (Numba takes a while to load)
+    from numba.core.errors import NumbaError  # noqa: PLC0415
+
+    loop, vector, matrix = _compiled_loop(), types.float64[::1], types.float64[:, ::1]
+    try:
+        loop.compile((typeof(gradient), vector, matrix, vector, matrix))  # type: ignore[no-untyped-call]
+    except (NumbaError, ValueError):
+        raise InputError(
+            "gradient must compile with Numba for (weights, features, target) of types float64[:], "
+            "float64[:] and float64, and return a vector of real numbers; it does not."
+        ) from None
+    return loop
+
+
+@cache
+def _compiled_loop() -> Any:
+    from numba import njit  # noqa: PLC0415
+
+    return njit(nogil=True)(_loop)
+
+
+def _loop(
+    gradient: Gradient,
+    weights: FloatArray,
+    features: FloatArray,
+    targets: FloatArray,
+    found: FloatArray,
+) -> None:
+    for i in range(len(features)):
+        try:
+            result = gradient(weights.copy(), features[i].copy(), targets[i])
+            if result.size == found.shape[1]:
+                for j in range(result.size):
+                    found[i, j] = result[j]
+        except Exception:
+            found[i, :] = 0.0

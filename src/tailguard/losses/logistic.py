@@ -35,6 +35,7 @@ class Logistic:
     name: ClassVar[str] = "logistic"
     target_units: ClassVar[TargetUnits] = "none"
     needs_target: ClassVar[bool] = True
+    n_classes: ClassVar[int] = 2
 
     @property
     def shape(self) -> FloatArray:

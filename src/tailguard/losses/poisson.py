@@ -40,6 +40,7 @@ class Poisson:
     name: ClassVar[str] = "poisson"
     target_units: ClassVar[TargetUnits] = "scale"
     needs_target: ClassVar[bool] = True
+    n_classes: ClassVar[None] = None
 
     @property
     def shape(self) -> FloatArray:

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import InputError, check_integer
+from tailguard.checks import InputError, check_integer, shown
 
 from .base import BoolArray, FloatArray, Gradient
+from .compiled import compile_loop
 
 __all__ = ["RecordGradient"]
 
@@ -36,7 +37,7 @@ class RecordGradient:
     Edge cases
     ----------
     A gradient with an entry that is not finite makes the record void. Output perturbation refuses
-    the loss.
+    the loss. A function of ``numba.njit`` is compiled at once, and refused if it cannot be.
 
     Examples
     --------
@@ -51,6 +52,7 @@ class RecordGradient:
 
     name: ClassVar[str] = "record_gradient"
     needs_target: ClassVar[bool] = False
+    n_classes: ClassVar[None] = None
     function: Gradient
     n_weights: int | None
 
@@ -83,10 +85,13 @@ class RecordGradient:
 
 
 def _check_function(function: object) -> None:
-    """Refuse what cannot be called with a record; what it does with one is never looked at."""
+    """Refuse what cannot be called with a record; what it does with one is never looked at.
+
+    Machine code is made now: later on, it would be found missing after budget was spent.
+    """
     wanted = "function must be a function (weights, features, target) -> gradient of ONE record"
     if not callable(function):
-        raise InputError(f"{wanted}; got {function!r}.")
+        raise InputError(f"{wanted}; got {shown(function)}.")
     try:
         signature = inspect.signature(getattr(function, "py_func", function))
     except (TypeError, ValueError):  # some built-in functions do not tell
@@ -95,3 +100,5 @@ def _check_function(function: object) -> None:
         signature.bind(None, None, None)
     except TypeError:
         raise InputError(f"{wanted}; got one with the arguments {signature}.") from None
+    if hasattr(function, "py_func"):
+        compile_loop(function)

@@ -1,6 +1,8 @@
 """The losses by name. A new loss is one file and one line here, which buys the contract tests."""
 
+from dataclasses import fields
 from importlib import import_module
+from types import NoneType
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, is_registered
@@ -32,9 +34,12 @@ EXPECTED_SLOPES = {
 }
 """What slopes of a loss are expected to rise by, whatever the target: for curvatures alone."""
 
+NUMBERS = (NoneType, bool, int, float)
+FUNCTION = "function"  # the field of a user's own gradient, which is called with one record
+
 
 def check_known(loss: object) -> None:
-    """Refuse a loss that is not registered: its slopes could mix records.
+    """Refuse a loss that is not as the registry knows it: its slopes could mix records.
 
     A loss object sees many scores at once. Ours are tested to treat each alone; of others nothing
     is known, so they enter as a gradient of ONE record.
@@ -45,21 +50,27 @@ def check_known(loss: object) -> None:
     """
     if not is_known(loss):
         raise InputError(
-            f"loss must be one of tg.losses; got an object of {type(loss).__qualname__}. A loss of "
-            "your own is given by the gradient of ONE record, (weights, features, target) -> "
-            "gradient."
+            "loss must be one of tg.losses as it was made; got another object, of "
+            f"{type(loss).__qualname__}. A loss of your own is given by the gradient of ONE "
+            "record, (weights, features, target) -> gradient."
         )
 
 
 def is_known(loss: object) -> bool:
-    """Whether a loss is registered, by its very class.
+    """Whether a loss is registered, by its very class, and holds its parameters alone.
 
     Examples
     --------
     >>> is_known(make_loss("squared")), is_known("squared")
     (True, False)
     """
-    return is_registered(loss, LOSSES | RECORD_LOSSES | EXPECTED_SLOPES)
+    if not is_registered(loss, LOSSES | RECORD_LOSSES | EXPECTED_SLOPES):
+        return False
+    names = {field.name for field in fields(loss)}  # type: ignore[arg-type]
+    return all(
+        name in names and (name == FUNCTION or type(value) in NUMBERS)
+        for name, value in vars(loss).items()
+    )
 
 
 def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:

@@ -40,6 +40,7 @@ class ResidualLoss:
 
     target_units: ClassVar[TargetUnits] = "location-scale"
     needs_target: ClassVar[bool] = True
+    n_classes: ClassVar[None] = None
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_choice
 from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task
 from tailguard.means.messages import IN_USER_UNITS, check_level
 from tailguard.means.private_units import affords_tail, affords_units
@@ -76,10 +76,7 @@ def choose(name: str, task: Task, **options: Any) -> Choice:
     """
     if task.moment is not None:
         check_level("moment.bound", task.moment.bound)
-    if name != "auto":
-        if name not in MEANS:
-            known = ", ".join(map(repr, ("auto", *MEANS)))
-            raise InputError(f"method must be one of {known}; got {name!r}.")
+    if check_choice("method", name, ("auto", *MEANS)) != "auto":
         method = make_method(name, **options)
         return Choice(method, method.plan(task))
     if options:

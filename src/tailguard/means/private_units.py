@@ -32,6 +32,7 @@ from tailguard.queries.counts import CountBelow
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
 from tailguard.solvers.bisection import bisect_quantiles
+from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.private_units import (
     LARGEST_SCALE,
     LOCATION_STEPS,
@@ -181,7 +182,7 @@ def affords_units(plan: MeanPlan) -> bool:
 
 
 def too_few_records(plan: MeanPlan) -> tuple[str, ...]:
-    """Say from public numbers alone that no scale can be expected to be seen.
+    """Say from public numbers alone that no scale can be expected to be seen, or refuse.
 
     Examples
     --------
@@ -196,13 +197,14 @@ def too_few_records(plan: MeanPlan) -> tuple[str, ...]:
         return ()
     counted = CountBelow(tuple(range(task.n_features)))
     noise_std = plan.stage("scale").noise_std(counted, task.n_rows, task.n_features)
-    fewest = math.ceil(4.0 * SIGNIFICANT * noise_std)  # of half of the pairs, half must be seen
-    if task.n_rows >= fewest:
-        return ()
-    return (
-        f"n = {task.n_rows} is below the {fewest} records that scales of {task.n_features} columns "
-        "need at this budget, so columns are read in their raw units: the mean is little better "
-        "than a guess unless these are near 1, or a moment is stated",
+    return scale_warnings(
+        task.n_rows,
+        task.guarantee,
+        math.ceil(4.0 * SIGNIFICANT * noise_std),  # of half of the pairs, half must be seen
+        amount=lambda promise: replace(task, guarantee=promise).budget.amount,
+        noise_std=task.budget.calibrate(CountBelow((0,)), task.n_rows, 1).noise_std,
+        effect="the mean is little better than a guess unless these are near 1, or a moment is "
+        "stated",
     )
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_choice, check_integer
+from tailguard.checks import InputError, check_choice, check_integer, shown
 from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
@@ -287,5 +287,5 @@ def _known(calibration: Calibration, name: str) -> PeelingCalibration:
     """Return a calibration of this mechanism, refusing that of another."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     if not isinstance(calibration, PeelingCalibration):
-        raise InputError(f"calibration must be one of a peeling; got {calibration!r}.")
+        raise InputError(f"calibration must be one of a peeling; got {shown(calibration)}.")
     return calibration

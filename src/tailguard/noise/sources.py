@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_integer
+from tailguard.checks import InputError, check_integer, shown
 
 __all__ = ["CryptographicSource", "SimulationSource", "Source", "Words", "make_source"]
 
@@ -106,6 +106,6 @@ def make_source(random_state: int | None) -> Source:
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         raise InputError(
             "random_state must be None for private noise or a whole number of at least 0 for a "
-            f"simulation that is not private; got {random_state!r}."
+            f"simulation that is not private; got {shown(random_state)}."
         )
     return SimulationSource(int(random_state))

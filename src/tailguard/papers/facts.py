@@ -12,6 +12,7 @@ from tailguard.checks import (
     check_integer,
     check_open_unit,
     check_positive,
+    shown,
 )
 
 __all__ = ["check_facts", "check_order", "moment_scale", "tail_power"]
@@ -41,7 +42,9 @@ def check_facts(**facts: float) -> None:
             check_open_unit(name, value)
         elif name == "failure_probability":
             if check_open_unit(name, value) > LARGEST_FAILURE_PROBABILITY:
-                raise InputError(f"{name} must be a number above 0 and at most 0.5; got {value!r}.")
+                raise InputError(
+                    f"{name} must be a number above 0 and at most 0.5; got {shown(value)}."
+                )
         else:
             check_positive(name, value)
 
@@ -66,7 +69,7 @@ def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | N
         allowed = f"a number {'above' if minimum == 1.0 else 'of at least'} {minimum:g}"
         if maximum is not None:
             allowed += f" and at most {maximum:g}"
-        raise InputError(f"moment_order must be {allowed}; got {moment_order!r}.")
+        raise InputError(f"moment_order must be {allowed}; got {shown(moment_order)}.")
 
 
 def moment_scale(moment_bound: float, moment_order: float) -> float:

@@ -25,18 +25,20 @@ Tobaben and Honkela 2023 (fully adaptive composition of Gaussian differential pr
 and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergences).
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral, Real
 from threading import Lock
 from typing import Protocol
 
 from tailguard.checks import BudgetError
 from tailguard.privacy.composed_releases import ComposedReleases
-from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.events import Composed, Event, check_event, event_from_dict
 from tailguard.privacy.flat_events import FlatEvents, flatten
 from tailguard.privacy.releases import Release
 
-__all__ = ["Books", "MemoryBooks", "Release"]
+__all__ = ["Books", "MemoryBooks", "ReadOnlyBooks", "Release", "own_copy"]
 
 
 class Books(Protocol):
@@ -106,8 +108,8 @@ class MemoryBooks:
 
     @property
     def reserved(self) -> Event:
-        """Everything that was reserved."""
-        return Composed(self._reserved)
+        """Everything that was reserved, as a copy: who holds an event may change it."""
+        return own_copy(Composed(self._reserved))
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -143,3 +145,46 @@ class MemoryBooks:
                 "spent before, it is not, and nothing was drawn."
             )
         return spent
+
+
+class ReadOnlyBooks:
+    """What somebody else keeps, to be read and not to be written.
+
+    Examples
+    --------
+    >>> books = MemoryBooks()
+    >>> ReadOnlyBooks(books).reserved == books.reserved
+    True
+    """
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+
+    @property
+    def reserved(self) -> Event:
+        """Everything that was reserved."""
+        return self._books.reserved
+
+    @property
+    def releases(self) -> Sequence[Release]:
+        """Everything that was released, in order."""
+        return self._books.releases
+
+
+def own_copy(event: Event) -> Event:
+    """Return the same event with nothing in it that anybody else holds, by way of its text.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> given = Gaussian(mu=0.5)
+    >>> own_copy(given) == given, own_copy(given) is given
+    (True, False)
+    """
+    plain = check_event("event", event).to_dict()
+    return event_from_dict(json.loads(json.dumps(plain, default=_plain_number)))
+
+
+def _plain_number(number: Real) -> int | float:
+    """Return a number of NumPy's, or of any class, as one of Python's."""
+    return int(number) if isinstance(number, Integral) else float(number)

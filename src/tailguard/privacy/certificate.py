@@ -17,9 +17,19 @@ from tailguard.privacy.certificate_html import certificate_html
 from tailguard.privacy.certificate_text import COMPOSITION, certificate_text
 from tailguard.privacy.composed_releases import spent_event
 from tailguard.privacy.distance import EXACT, Distance
-from tailguard.privacy.events import Event, Sampled, Shuffled, event_from_dict
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Sampled,
+    Shuffled,
+    event_from_dict,
+)
 from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.guarantees import Guarantee, Unprotected, guarantee_from_dict
+from tailguard.privacy.guarantees import GDP, Guarantee, Unprotected, guarantee_from_dict
 from tailguard.privacy.releases import Release
 from tailguard.privacy.total_cost import TotalCost, total_cost
 from tailguard.version import __version__
@@ -47,6 +57,14 @@ OVER_SECRET_BLOCKS = (
 OVER_SAMPLES = (
     "a release on a fresh secret sample of fixed size counts as sampling without replacement "
     "(Balle, Barthe and Gaboardi 2018)"
+)
+BOUNDED_AS_GAUSSIAN = (
+    "a choice of bounded range counts as the Gaussian release that covers its worst pair (Dong, "
+    "Durfee and Rogers 2020, Section 3)"
+)
+PURE_AS_GAUSSIAN = (
+    "a pure release counts as the Gaussian one that covers it (Dong, Roth and Su 2022, Proposition "
+    "2.10 and Section 2.3)"
 )
 NEIGHBOURS = (
     "replace-one, n public: two data sets of the same public size that differ in one record, "
@@ -186,11 +204,14 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """Read the facts back; totals are recomputed, never read."""
+        """Read the facts back; totals are recomputed, never read.
+
+        What cannot be written again is refused.
+        """
         try:
             # Certificates of before versions were written are of version 1.
             check_version("certificate", data.get(KEY, VERSION), newest=VERSION)
-            return cls(
+            found = cls(
                 guarantee_from_dict(data["guarantee"]),
                 data["n_rows"],
                 planned=event_from_dict(data["planned"]),
@@ -203,9 +224,12 @@ class Certificate:
                 ),
                 version=data["version"],
             )
+            found.to_json()
+            found.to_text()
+            return found
         except InputError:
             raise
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise InputError("certificate must hold what to_dict wrote; it does not.") from None
 
     def to_json(self) -> str:
@@ -234,10 +258,14 @@ class Certificate:
 
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
-        kinds = flatten(self.planned).kinds
-        amplified = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES}
-        rules = [text for kind, text in amplified.items() if kind in kinds]
-        return "; ".join([COMPOSITION[self.total.accountant], OVER_BLOCKS, *rules])
+        kinds, accountant = flatten(self.planned).kinds, self.total.accountant
+        counted = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES}
+        if accountant == "gdp" and not kinds <= {Gaussian}:
+            accountant = "gdp bound"
+            pure = dict.fromkeys((Laplace, Pure, Approximate), PURE_AS_GAUSSIAN)
+            counted |= {BoundedRange: BOUNDED_AS_GAUSSIAN, **pure}
+        rules = dict.fromkeys(text for kind, text in counted.items() if kind in kinds)
+        return "; ".join([COMPOSITION[accountant], OVER_BLOCKS, *rules])
 
     def _sampler(self) -> str:
         """Say how far the noise is from the ideal, and where that is charged."""
@@ -254,7 +282,12 @@ class Certificate:
 
     def _total(self, event: Event) -> TotalCost:
         """Add an event up at the promised delta."""
-        return total_cost(event, self.guarantee.delta, distance=self.sampler_distance)
+        return total_cost(
+            event,
+            self.guarantee.delta,
+            distance=self.sampler_distance,
+            bound_mu=isinstance(self.guarantee, GDP),
+        )
 
 
 def _mode(guarantee: Guarantee, *, private: bool) -> Mode:

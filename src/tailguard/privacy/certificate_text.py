@@ -23,6 +23,8 @@ __all__ = [
 COMPOSITION = {
     "gdp": "Gaussian differential privacy: the squares of mu add up, exactly (Dong, Roth and Su "
     "2022, Corollary 3.3), converted by Balle and Wang 2018, Theorem 8",
+    "gdp bound": "Gaussian differential privacy: the squares of mu add up to an upper bound (Dong, "
+    "Roth and Su 2022, Corollary 3.3), converted by Balle and Wang 2018, Theorem 8",
     "zcdp": "zero-concentrated differential privacy: the rhos add up (Bun and Steinke 2016, Lemma "
     "2.3), converted by Canonne, Kamath and Steinke 2020, Proposition 12",
     "pure": "basic composition: the pure epsilons add up (Dwork and Lei 2009, Theorem 16)",

@@ -18,6 +18,7 @@ from tailguard.checks import (
     check_integer,
     check_open_unit,
     check_positive,
+    shown,
 )
 
 __all__ = [
@@ -218,7 +219,9 @@ class Sampled(Event):
     def __post_init__(self) -> None:
         check_positive("mu", self.mu)
         if check_positive("rate", self.rate) > 1.0:
-            raise InputError(f"rate must be a number above 0 and at most 1; got {self.rate!r}.")
+            raise InputError(
+                f"rate must be a number above 0 and at most 1; got {shown(self.rate)}."
+            )
         check_choice("scheme", self.scheme, ("fixed-size", "poisson"))
 
 
@@ -323,7 +326,7 @@ class Parallel(Event):
 
     def __post_init__(self) -> None:
         if not isinstance(self.block_map, str) or not self.block_map:
-            raise InputError(f"block_map must be a non-empty name; got {self.block_map!r}.")
+            raise InputError(f"block_map must be a non-empty name; got {shown(self.block_map)}.")
         check_integer("block", self.block, minimum=0)
         check_event("event", self.event)
 
@@ -346,7 +349,7 @@ def check_event(name: str, value: object) -> Event:
     Nothing()
     """
     if not isinstance(value, Event):
-        raise InputError(f"{name} must hold privacy events; got {value!r}.")
+        raise InputError(f"{name} must hold privacy events; got {shown(value)}.")
     return value
 
 
@@ -359,7 +362,7 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
     Repeated(event=Gaussian(mu=0.5), times=4)
     """
     if not isinstance(data, Mapping):
-        raise InputError(f"an event must be a dictionary; got {data!r}.")
+        raise InputError(f"an event must be a dictionary; got {shown(data)}.")
     event = KINDS[check_choice("kind", str(data.get("kind")), KINDS)]
     expected = {"kind", *(field.name for field in fields(event))}
     if set(data) != expected:

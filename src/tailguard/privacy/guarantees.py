@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from tailguard.checks import InputError, check_choice, check_open_unit, check_positive
+from tailguard.checks import InputError, check_choice, check_open_unit, check_positive, shown
 from tailguard.privacy.gaussian import mu_of
 from tailguard.privacy.roots import down
 
@@ -31,7 +31,9 @@ WEAKEST, STRONGEST = 1e15, 1e-15
 
 def _check_strength(name: str, value: float) -> None:
     if not STRONGEST <= check_positive(name, value) <= WEAKEST:
-        raise InputError(f"{name} must lie between {STRONGEST:g} and {WEAKEST:g}; got {value!r}.")
+        raise InputError(
+            f"{name} must lie between {STRONGEST:g} and {WEAKEST:g}; got {shown(value)}."
+        )
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,7 @@ def resolve_guarantee(
             raise InputError("Pass either guarantee=, or epsilon= and delta=; not both.")
         if not isinstance(guarantee, tuple(KINDS.values())):
             raise InputError(
-                f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {guarantee!r}."
+                f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}."
             )
         return guarantee
     if epsilon is None and delta is None:
@@ -282,11 +284,11 @@ def resolve_guarantee(
         )
     if delta is None:
         raise InputError(
-            f"delta is missing beside epsilon={epsilon!r}: pass delta= (for example 1e-6), or "
+            f"delta is missing beside epsilon={shown(epsilon)}: pass delta= (for example 1e-6), or "
             "guarantee=tailguard.PureDP(epsilon) with a method that has a pure mechanism."
         )
     if epsilon is None:
-        raise InputError(f"epsilon is missing beside delta={delta!r}: pass epsilon=.")
+        raise InputError(f"epsilon is missing beside delta={shown(delta)}: pass epsilon=.")
     return ApproxDP(epsilon, delta)
 
 

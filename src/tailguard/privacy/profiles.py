@@ -22,7 +22,7 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -75,7 +75,7 @@ def profile_of(event: Event) -> Profile:
     >>> profile_of(Laplace(epsilon=0.5)).end
     0.5
     """
-    raise InputError(f"event must be a leaf with a known privacy profile; got {event!r}.")
+    raise InputError(f"event must be a leaf with a known privacy profile; got {shown(event)}.")
 
 
 @profile_of.register

@@ -2,7 +2,7 @@
 
 from numbers import Real
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 
 __all__ = ["check_cost", "check_failure"]
 
@@ -16,7 +16,7 @@ def check_cost(name: str, value: object) -> float:
     0.0
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
-        raise InputError(f"{name} must be a number of at least 0; got {value!r}.")
+        raise InputError(f"{name} must be a number of at least 0; got {shown(value)}.")
     return float(value)
 
 
@@ -29,5 +29,5 @@ def check_failure(name: str, value: object) -> float:
     0.0
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
-        raise InputError(f"{name} must be a number of at least 0 and below 1; got {value!r}.")
+        raise InputError(f"{name} must be a number of at least 0 and below 1; got {shown(value)}.")
     return float(value)

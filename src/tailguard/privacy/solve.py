@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, singledispatch
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.privacy.accountants.gdp import GdpAccountant
 from tailguard.privacy.accountants.smallest import smallest_epsilon
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
@@ -33,7 +33,7 @@ def spent_share(guarantee: Guarantee, event: Event) -> float:
     >>> spent_share(GDP(mu=2.0), Gaussian(mu=1.0))
     0.5
     """
-    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {guarantee!r}.")
+    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}.")
 
 
 @spent_share.register

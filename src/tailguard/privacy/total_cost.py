@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict, dataclass
 
+from tailguard.privacy.accountants.gdp import GdpAccountant
 from tailguard.privacy.accountants.smallest import EpsilonBound, smallest_epsilon, total_mu
 from tailguard.privacy.accountants.zcdp import ZcdpAccountant
 from tailguard.privacy.distance import EXACT, Distance
@@ -22,7 +23,8 @@ class TotalCost:
     epsilon, delta
         The smallest proven epsilon at the promised delta; None when no delta was promised.
     mu
-        The exact GDP total; None unless everything is Gaussian.
+        The GDP total: exact where everything is Gaussian. Otherwise None, or an upper bound where
+        that is what was promised.
     rho
         A zCDP total; None for events that may fail.
     accountant
@@ -47,19 +49,30 @@ class TotalCost:
         }
 
 
-def total_cost(event: Event, delta: float | None, *, distance: Distance = EXACT) -> TotalCost:
+def total_cost(
+    event: Event, delta: float | None, *, distance: Distance = EXACT, bound_mu: bool = False
+) -> TotalCost:
     """Add an event up in every currency.
+
+    ``bound_mu`` states a mu also where it is an upper bound only, by the accountant that checks a
+    promise in mu.
 
     Examples
     --------
-    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.events import BoundedRange, Gaussian
     >>> total = total_cost(Gaussian(mu=1.0), delta=1e-6)
     >>> round(total.epsilon, 8), total.mu, total.rho, total.accountant
     (4.88655412, 1.0, 0.5, 'gdp')
+    >>> chosen = total_cost(BoundedRange(eta=1.0), delta=None, bound_mu=True)
+    >>> round(chosen.mu, 6), chosen.accountant
+    (0.623893, 'gdp')
     """
     if Unbounded in flatten(event).kinds:
         return TotalCost(None if delta is None else math.inf, delta, None, math.inf, "none")
     mu = total_mu(event)
+    gdp = GdpAccountant()
+    if bound_mu and gdp.supports(event) and not gdp.compose(event).failure:
+        mu = gdp.compose(event).mu
     zcdp = ZcdpAccountant()
     rho = zcdp.compose(event).rho if zcdp.supports(event) else None
     rho = None if rho is None or zcdp.compose(event).failure else rho

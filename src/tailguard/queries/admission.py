@@ -27,7 +27,7 @@ from tailguard.losses.registry import is_known
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 
-__all__ = ["check_admitted", "check_state"]
+__all__ = ["check_admitted", "check_question", "check_state"]
 
 ALL_QUERIES = QUERIES | SMOOTH_QUERIES
 PARTS = {
@@ -39,7 +39,21 @@ PARTS = {
 }
 """What queries are made of beside numbers, words, losses and sets."""
 
+ESTIMATOR = "estimator"  # the field of a user's function of one block
+
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
+
+
+def check_question(query: object, state: object) -> None:
+    """Refuse whatever no proof covers, before any record is read.
+
+    Examples
+    --------
+    >>> from tailguard.queries.counts import CountBelow
+    >>> check_question(CountBelow(columns=(0,)), np.zeros(1))
+    """
+    check_admitted(query)
+    check_state(state)
 
 
 def check_admitted(query: object) -> None:
@@ -96,6 +110,11 @@ def _check_part(name: str, part: object) -> None:
     elif is_registered(part, PARTS) or is_registered(part, SETS):
         _check_fields(part)
     elif not (is_known(part) or _is_plain(part) or _is_estimator(name, part)):
+        if name == ESTIMATOR:
+            raise QueryError(
+                "estimator must be a plain function (features, target) -> vector, made by def or "
+                f"lambda; got {type(part).__name__}."
+            )
         raise QueryError(
             f"query must hold registered losses, sets and parts only; {name!r} is an object of "
             f"{type(part).__qualname__}."
@@ -109,4 +128,4 @@ def _is_plain(part: object) -> bool:
 
 def _is_estimator(name: str, part: object) -> bool:
     """Whether something is a user's function of one block."""
-    return name == "estimator" and isinstance(part, FunctionType)
+    return name == ESTIMATOR and isinstance(part, FunctionType)

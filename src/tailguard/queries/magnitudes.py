@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, check_choice, shown
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.norms import MagnitudeCount
 from tailguard.noise.lattice import laplace_calibration
@@ -66,7 +66,7 @@ class CountMagnitudes(GaussianQuery):
     def __post_init__(self) -> None:
         check_choice("of", self.of, ("norm", "entries"))
         if not self.edges or (np.diff(self.edges, prepend=0.0) <= 0).any():
-            raise InputError(f"edges must be positive and increasing; got {self.edges!r}.")
+            raise InputError(f"edges must be positive and increasing; got {shown(self.edges)}.")
 
     @property
     def per_record(self) -> int:

@@ -44,6 +44,7 @@ from tailguard.checks import (
     check_choice,
     check_integer,
     check_positive,
+    shown,
 )
 from tailguard.kernels.gather import GatheredRecords
 from tailguard.kernels.safe_clip import safe_clip
@@ -58,6 +59,7 @@ from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
 from tailguard.rows.base import Rows
+from tailguard.sets.points import as_vector
 
 __all__ = [
     "SampleAggregate",
@@ -241,12 +243,14 @@ class SampleAggregate(SmoothQuery):
     name = "sample and aggregate"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "center", tuple(np.asarray(self.center, dtype=float).tolist()))
-        if not self.center or not np.isfinite(self.center).all():
-            raise InputError(f"center must be a vector of finite numbers; got {self.center!r}.")
+        object.__setattr__(self, "center", as_vector("center", self.center))
+        if not self.center:
+            raise InputError(
+                f"center must be a vector of finite numbers; got {shown(self.center)}."
+            )
         if not 1e-100 <= check_positive("diameter", self.diameter) <= 1e100:
             raise InputError(
-                f"diameter must be a number from 1e-100 to 1e100; got {self.diameter!r}."
+                f"diameter must be a number from 1e-100 to 1e100; got {shown(self.diameter)}."
             )
         if self.n_blocks is not None:
             check_integer("n_blocks", self.n_blocks, minimum=FEWEST_BLOCKS, maximum=MOST_BLOCKS)
@@ -264,7 +268,7 @@ class SampleAggregate(SmoothQuery):
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose smoothness, blocks and noise so that the release costs at most ``event``."""
         if not isinstance(event, Approximate):
-            raise InputError(f"event must be an Approximate cost; got {event!r}.")
+            raise InputError(f"event must be an Approximate cost; got {shown(event)}.")
         check_gathered(n_rows, n_features + 1)
         size = len(self.center)
         smoothness, shift = smooth_gaussian_constants(

@@ -24,6 +24,7 @@ from .csv_records import csv_records
 from .parquet import (
     check_number_types,
     parquet_cells,
+    parquet_column,
     parquet_names,
     parquet_numbers,
     parquet_rows,
@@ -75,7 +76,9 @@ class FileColumns:
         return read_cells(self.path, names)
 
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
-        """Return the target as numbers, or as text where the declared labels are text."""
+        """Return the target as Parquet has it, or of a CSV file as the declared labels are."""
+        if _is_parquet(self.path):
+            return parquet_column(_with_columns(self.path, [name]), name)
         if classes is not None and any(isinstance(label, str) for label in classes):
             return np.array(self.cells([name])[0], dtype=object)
         return self.numbers([name])[:, 0]
@@ -197,9 +200,9 @@ def _csv_records(path: Path) -> Iterator[Iterator[list[str]]]:
     """Open a CSV file as records, the header first; all lines end as the first one does."""
     options: Any = {"encoding": "utf-8-sig", "errors": "replace"}
     with path.open(newline="", **options) as stream:
-        ends = "\r" if stream.readline().endswith("\r") else "\n"
-    with NO_FIELD_LIMIT, path.open(newline=ends, **options) as stream:
-        yield csv_records(stream)
+        end = "\r" if stream.readline().endswith("\r") else "\n"
+    with NO_FIELD_LIMIT, path.open(newline=end, **options) as stream:
+        yield csv_records(stream, end)
 
 
 def _csv_rows(path: Path, names: Sequence[str]) -> Generator[list[str]]:

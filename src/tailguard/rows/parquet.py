@@ -21,6 +21,7 @@ from tailguard.tables.columns import numbers_of
 __all__ = [
     "check_number_types",
     "parquet_cells",
+    "parquet_column",
     "parquet_names",
     "parquet_numbers",
     "parquet_rows",
@@ -100,6 +101,19 @@ def parquet_cells(path: Path, names: Sequence[str]) -> list[list[Any]]:
     [[4, None]]
     """
     return TableColumns(_table(path, names), str(path)).cells(names)
+
+
+def parquet_column(path: Path, name: str) -> Any:
+    """Read a column with the type that the file states.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> pq.write_table(pa.table({"power": [4, None]}), "cars.parquet")
+    >>> str(parquet_column(Path("cars.parquet"), "power").type)
+    'int64'
+    """
+    return _table(path, [name]).column(name)
 
 
 def _opened(path: Path) -> Any:

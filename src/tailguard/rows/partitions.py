@@ -6,12 +6,12 @@ McSherry 2009, Theorem 4 (disjoint blocks); Feldman, McMillan and Talwar 2021 (s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
 
-from tailguard.checks import BudgetError, InputError
+from tailguard.checks import BudgetError, InputError, shown
 from tailguard.kernels.block import IntArray
 from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source
@@ -85,12 +85,13 @@ class Partitions:
         within: Block | None = None,
     ) -> Blocks:
         """Draw a partition of all records, or of one block."""
-        if not isinstance(name, str) or not name:
-            raise InputError(f"name must be a non-empty text; got {name!r}.")
-        blocks = Blocks(name, tuple(sizes), amplified, within)
+        if type(name) is not str or not name:
+            raise InputError(f"name must be a non-empty text; got {shown(name)}.")
+        within = None if within is None else self.check(within)
+        blocks = Blocks(name, tuple(sizes), bool(amplified), within)
         outer = None
         if within is not None:
-            if self.check(within).blocks.amplified or within.blocks.within:
+            if within.blocks.amplified or within.blocks.within:
                 raise InputError(
                     "within must be a block of a partition of all records that is not amplified."
                 )
@@ -98,7 +99,7 @@ class Partitions:
         with self._lock:
             if name in self._cuts:
                 raise InputError(
-                    f"name must be new for each partition; there is one called {name!r}."
+                    f"name must be new for each partition; there is one called {shown(name)}."
                 )
             n_places = self._rows.n_rows if outer is None else len(outer)
             # Of one block of few places no order of the others is needed.
@@ -109,13 +110,18 @@ class Partitions:
                 order = random_permutation(n_places, self._source)
             order = order if outer is None else outer[order]
             self._cuts[name] = _Cut(blocks, order, np.cumsum(blocks.sizes), sample=sample)
-        return blocks
+        return replace(blocks)
 
     def check(self, block: Block) -> Block:
-        """Return a block that is one of these and may still be asked."""
-        cut = self._cuts.get(block.block_map) if isinstance(block, Block) else None
+        """Return the block of these that is meant, if it is one and may still be asked.
+
+        Nobody outside holds what is returned; what a caller holds may have been changed.
+        """
+        ours = type(block) is Block and type(block.blocks) is Blocks and type(block.index) is int
+        cut = self._cuts.get(block.block_map) if ours else None
         if cut is None or cut.blocks != block.blocks or not 0 <= block.index < len(cut.ends):
             raise InputError("block must come from a partition of this gate.")
+        block = cut.blocks[block.index]
         if block.index in cut.used:
             raise BudgetError(
                 f"block {block.index} of {block.block_map!r} must be asked at most once: its "

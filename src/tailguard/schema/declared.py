@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_finite
+from tailguard.checks import InputError, check_finite, shown
 from tailguard.schema.levels import check_levels
 
 __all__ = [
@@ -63,7 +63,9 @@ def name(declaration: str, given: Any) -> str | None:
     'cost'
     """
     if given is not None and (not isinstance(given, str) or not given.strip()):
-        raise InputError(f"{declaration} must be the name of a column, or None; got {given!r}.")
+        raise InputError(
+            f"{declaration} must be the name of a column, or None; got {shown(given)}."
+        )
     return given
 
 
@@ -81,7 +83,7 @@ def names(declaration: str, given: Any, *, optional: bool = False) -> tuple[str,
     texts = all(isinstance(each, str) and each.strip() for each in listed)
     if not texts or len(set(listed)) < len(listed) or (optional and not listed):
         raise InputError(
-            f"{declaration} must be a list of different names of columns; got {given!r}."
+            f"{declaration} must be a list of different names of columns; got {shown(given)}."
         )
     return tuple(listed)
 
@@ -96,7 +98,7 @@ def levels(given: Any) -> dict[str, tuple[str, ...]]:
     """
     if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
         raise InputError(
-            f"categorical must map names of columns to lists of levels; got {given!r}."
+            f"categorical must map names of columns to lists of levels; got {shown(given)}."
         )
     return {column: check_levels(column, given[column]) for column in given}
 
@@ -112,7 +114,7 @@ def constants(given: Any) -> dict[str, float]:
     if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
         raise InputError(
             "missing must map names of columns to constants known without the records; got "
-            f"{given!r}."
+            f"{shown(given)}."
         )
     return {column: check_finite(f"missing[{column!r}]", given[column]) for column in given}
 
@@ -132,7 +134,7 @@ def labels(given: Any) -> tuple[Any, ...] | None:
     if not all(map(_is_label, listed)) or not len(set(listed)) == len(listed) > 1:
         raise InputError(
             "classes must be at least two different labels, each text, a number, True or False; "
-            f"got {given!r}."
+            f"got {shown(given)}."
         )
     return tuple(listed)
 

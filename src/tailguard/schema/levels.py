@@ -7,7 +7,7 @@ shares one last column, ``other``, so that the width is public.
 import math
 from collections.abc import Sequence
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 
 __all__ = ["check_levels", "indicator_names", "level_number"]
 
@@ -25,7 +25,8 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     listed = list(levels) if isinstance(levels, list | tuple) else [True]
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
         raise InputError(
-            f"The levels of {column!r} must be a list of text or whole numbers; got {levels!r}."
+            f"The levels of {column!r} must be a list of text or whole numbers; got "
+            f"{shown(levels)}."
         )
     declared = tuple(map(str, listed))
     numbers = [level_number(level) for level in declared]
@@ -33,7 +34,7 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     if not declared or len({*readings, "", OTHER}) < len(declared) + 2:
         raise InputError(
             f"The levels of {column!r} must be different and none may be empty or {OTHER!r}, which "
-            f"stands for every other level; got {list(declared)!r}."
+            f"stands for every other level; got {shown(list(declared))}."
         )
     return declared
 

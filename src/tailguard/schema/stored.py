@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tailguard.checks import InputError, check_version
+from tailguard.checks import InputError, check_version, shown
 
 __all__ = ["KEY", "VERSION", "content_of", "declarations", "text_of", "to_dict", "to_json"]
 
@@ -98,7 +98,7 @@ def text_of(path: str | PathLike[str]) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError):
         raise InputError(
-            f"schema must be a JSON file; {str(path)!r} cannot be read as one."
+            f"schema must be a JSON file; {shown(str(path))} cannot be read as one."
         ) from None
 
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 
 from .base import FloatArray
-from .points import as_point, length
+from .points import as_numbers, as_point, length
 
 __all__ = ["Box"]
 
@@ -48,11 +48,13 @@ class Box:
         shapes = {bound.shape for bound in self._sides if bound.ndim == 1}
         if len(shapes) > 1:
             raise InputError(
-                f"low and high must have one length; got {self.low!r} and {self.high!r}."
+                f"low and high must have one length; got {shown(self.low)} and {shown(self.high)}."
             )
         low, high = self._sides
         if not ((low <= high) & (low < np.inf) & (high > -np.inf)).all():
-            raise InputError(f"low must not be above high; got {self.low!r} and {self.high!r}.")
+            raise InputError(
+                f"low must not be above high; got {shown(self.low)} and {shown(self.high)}."
+            )
 
     def project(self, point: ArrayLike) -> FloatArray:
         """Move each coordinate to the nearer end of its interval if it is outside."""
@@ -92,7 +94,7 @@ class Box:
 
 def _bounds(name: str, bounds: ArrayLike) -> float | tuple[float, ...]:
     """Return a number or a vector by value; infinities are allowed."""
-    array = np.asarray(bounds, dtype=np.float64)
+    array = as_numbers(bounds)
     if array.ndim > 1 or np.isnan(array).any():
-        raise InputError(f"{name} must be a number or a vector of numbers; got {bounds!r}.")
+        raise InputError(f"{name} must be a number or a vector of numbers; got {shown(bounds)}.")
     return float(array) if array.ndim == 0 else tuple(array.tolist())

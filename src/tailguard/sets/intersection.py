@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import InputError, check_integer
+from tailguard.checks import InputError, check_integer, shown
 
 from .base import ConstraintSet, FloatArray
 from .points import as_point
@@ -53,7 +53,7 @@ class Intersection:
         object.__setattr__(self, "n_sweeps", check_integer("n_sweeps", self.n_sweeps, minimum=1))
         for name, part in (("first", self.first), ("second", self.second)):
             if not part.convex:
-                raise InputError(f"{name} must be a convex set; got {part!r}.")
+                raise InputError(f"{name} must be a convex set; got {shown(part)}.")
 
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:

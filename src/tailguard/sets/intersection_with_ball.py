@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.checks import InputError, check_positive
+from tailguard.checks import InputError, check_positive, shown
 
 from .base import ConstraintSet, FloatArray
 from .points import as_point, as_vector, length
@@ -66,7 +66,7 @@ class IntersectionWithBall:
 
     def __post_init__(self) -> None:
         if not self.base.convex:
-            raise InputError(f"base must be a convex set; got {self.base!r}.")
+            raise InputError(f"base must be a convex set; got {shown(self.base)}.")
         center = self.base.project(as_vector("center", self.center))
         object.__setattr__(self, "center", as_vector("center", center))
         object.__setattr__(self, "radius", check_positive("radius", self.radius))

@@ -5,9 +5,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 
-__all__ = ["as_point", "as_vector", "length", "unit_vector"]
+__all__ = ["as_numbers", "as_point", "as_vector", "length", "unit_vector"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -26,6 +26,20 @@ def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
     return copy if np.isfinite(copy).all() else np.zeros_like(copy)
 
 
+def as_numbers(values: ArrayLike) -> FloatArray:
+    """Return an array of numbers; one NaN for what holds anything else, which no set allows.
+
+    Examples
+    --------
+    >>> as_numbers([1, 2]), as_numbers("many")
+    (array([1., 2.]), array(nan))
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):  # whose words may show an entry
+        return np.array(np.nan)
+
+
 def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
     """Return the parameter called ``name`` as a tuple, which compares and hashes by value.
 
@@ -34,9 +48,9 @@ def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
     >>> as_vector("center", [1, 2])
     (1.0, 2.0)
     """
-    vector = np.asarray(numbers, dtype=np.float64)
+    vector = as_numbers(numbers)
     if vector.ndim != 1 or not np.isfinite(vector).all():
-        raise InputError(f"{name} must be a vector of finite numbers; got {numbers!r}.")
+        raise InputError(f"{name} must be a vector of finite numbers; got {shown(numbers)}.")
     return tuple(vector.tolist())
 
 

@@ -164,7 +164,7 @@ class HardThresholding:
                 "noise": form,
             },
             assumptions=ASSUMPTIONS,
-            warnings=units.warnings(unit_stages),
+            warnings=units.warnings(guarantee, unit_stages),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

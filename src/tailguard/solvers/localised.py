@@ -23,6 +23,7 @@ from tailguard.checks import (
     check_finite,
     check_integer,
     check_positive,
+    shown,
 )
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -136,7 +137,8 @@ class Localised:
             strict = name == "moment_order"
             require(
                 value > least or (value == least and not strict),
-                f"{name} must be {'above' if strict else 'at least'} {least:g}; got {value!r}.",
+                f"{name} must be {'above' if strict else 'at least'} {least:g}; "
+                f"got {shown(value)}.",
             )
         check_finite("start", self.start)
         check_choice("schedule", self.schedule, ("practical", "paper"))

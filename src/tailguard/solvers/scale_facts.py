@@ -5,11 +5,16 @@ Reference
 Andrew et al. 2021 (bisection for a quantile; its length and noise say how many records it needs).
 """
 
-from tailguard.solvers.base import Problem, Stage
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.solvers.base import Problem, Stage, usable_mu
+from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.limits import STEP_COUNTS
 from tailguard.solvers.private_units import LOCATION_STEPS, SCALE_STEPS, fewest_records
 
-__all__ = ["most_coordinates", "too_few_records"]
+__all__ = ["RAW_UNITS", "most_coordinates", "too_few_records"]
+
+RAW_UNITS = "accuracy holds only where these are near 1"
+"""What it means that columns are read in their raw units."""
 
 
 def most_coordinates(problem: Problem, n_steps: int | None) -> int:
@@ -26,20 +31,22 @@ def most_coordinates(problem: Problem, n_steps: int | None) -> int:
     return unit_coordinates + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
-def too_few_records(problem: Problem, scale_stage: Stage) -> tuple[str, ...]:
-    """Say from public numbers alone that there are too few records for this budget.
+def too_few_records(problem: Problem, guarantee: Guarantee, scale_stage: Stage) -> tuple[str, ...]:
+    """Say from public numbers alone that there are too few records for this budget, or refuse.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> scale_stage = Stage("scale", "scales", mu=0.1, times=15, size=2)
-    >>> [len(too_few_records(Problem(tg.losses.Squared(), n, 2), scale_stage)) for n in (50, 10**5)]
+    >>> problems = [Problem(tg.losses.Squared(), n, 2) for n in (50, 10**5)]
+    >>> [len(too_few_records(problem, tg.GDP(1.0), scale_stage)) for problem in problems]
     [1, 0]
     """
-    fewest = fewest_records(problem, scale_stage)
-    if problem.n_rows >= fewest:
-        return ()
-    return (
-        f"n = {problem.n_rows} is below the {fewest} records that scales need at this budget, so "
-        "columns are read in their raw units: accuracy holds only where these are near 1",
+    return scale_warnings(
+        problem.n_rows,
+        guarantee,
+        fewest_records(problem, scale_stage),
+        amount=lambda promise: usable_mu(promise, most_coordinates(problem, None)),
+        noise_std=1.0 / guarantee.gaussian_mu(),
+        effect=RAW_UNITS,
     )

@@ -134,7 +134,7 @@ class ScaledGradientDescent:
                 "iterate": self.iterate,
             },
             assumptions=ASSUMPTIONS,
-            warnings=too_few_records(problem, unit_stages[0]),
+            warnings=too_few_records(problem, guarantee, unit_stages[0]),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

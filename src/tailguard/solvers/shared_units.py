@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.gate import Gate
+from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
 from tailguard.queries.cell_counts import CountCellsBelow
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Problem, Stage
+from tailguard.solvers.base import Problem, Stage, usable_mu
 from tailguard.solvers.bisection import bisect_quantiles
+from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.private_units import (
     LARGEST_SCALE,
@@ -31,6 +33,7 @@ from tailguard.solvers.private_units import (
     SCALE_STEPS,
     SIGNIFICANT,
 )
+from tailguard.solvers.scale_facts import RAW_UNITS, most_coordinates
 
 __all__ = ["SharedUnits"]
 
@@ -89,17 +92,20 @@ class SharedUnits:
             for name, words, query, times in wanted
         )
 
-    def warnings(self, stages: tuple[Stage, ...]) -> tuple[str, ...]:
-        """Say from public numbers alone that no scale can be expected to be seen."""
-        smallest = min((stage.mu for stage in stages), default=math.inf)
-        # Half of the pairs, which are half of the records, must be seen.
-        fewest = math.ceil(4.0 * SIGNIFICANT / smallest)
-        if self.problem.n_rows >= fewest:
+    def warnings(self, guarantee: Guarantee, stages: tuple[Stage, ...]) -> tuple[str, ...]:
+        """Say from public numbers alone that no scale can be expected to be seen, or refuse."""
+        if not stages:
             return ()
-        return (
-            f"n = {self.problem.n_rows} is below the {fewest} records that scales need at this "
-            "budget, so columns are read in their raw units: accuracy holds only where these are "
-            "near 1",
+        # Half of the pairs, which are half of the records, must be seen.
+        fewest = math.ceil(4.0 * SIGNIFICANT / min(stage.mu for stage in stages))
+        coordinates = most_coordinates(self.problem, None)
+        return scale_warnings(
+            self.problem.n_rows,
+            guarantee,
+            fewest,
+            amount=lambda promise: usable_mu(promise, coordinates),
+            noise_std=1.0 / guarantee.gaussian_mu(),
+            effect=RAW_UNITS,
         )
 
     def release(self, gate: Gate, stages: tuple[Stage, ...]) -> Units:

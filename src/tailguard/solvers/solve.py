@@ -41,6 +41,7 @@ class Solved:
 
     solution: Solution
     certificate: Certificate
+    assumptions: tuple[str, ...] = ()
 
     @property
     def coef(self) -> FloatArray:
@@ -61,6 +62,11 @@ class Solved:
     def plan(self) -> Plan:
         """The plan that was run."""
         return self.solution.plan
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of the records, and decided on released numbers."""
+        return (*self.assumptions, *self.solution.notes)
 
 
 def solve(
@@ -100,4 +106,5 @@ def solve(
         warn_before_spending(*plan.warnings, *weak_promise(guarantee, problem.n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         solution = chosen.run(plan, gate)
-    return Solved(solution, gate.certificate(assumptions=(*assumptions, *plan.assumptions)))
+    certificate = gate.certificate(assumptions=(*assumptions, *plan.assumptions))
+    return Solved(solution, certificate, assumptions)

@@ -14,6 +14,7 @@ from tailguard.checks import InputError
 __all__ = [
     "NUMBERS",
     "Kind",
+    "Levels",
     "column_names",
     "is_a",
     "is_column",
@@ -24,6 +25,9 @@ __all__ = [
 
 Kind: TypeAlias = Literal["numbers", "cells", "levels"]
 """How a column is read: at once, cell by cell, or by the levels that somebody declared."""
+
+Levels: TypeAlias = Literal["numbers", "text", "objects"]
+"""What levels are; objects say nothing, since one of them may have made all others so."""
 
 COLUMN_KINDS = (
     ("pandas", "Series"),
@@ -61,7 +65,13 @@ def column_names(X: Any) -> tuple[str, ...] | None:
         return None
     if len(set(names)) < len(names):
         raise InputError(f"X must have column names that differ; got {list(names)}.")
-    return names if all(isinstance(name, str) for name in names) else None
+    others = [name for name in names if not isinstance(name, str)]
+    if others and len(others) < len(names):
+        raise InputError(
+            "X must have column names that are all text, or none of them; got text and "
+            f"{type(others[0]).__name__}: pass X.rename(columns=str)."
+        )
+    return None if others else names
 
 
 def is_a(value: Any, library: str, kind: str) -> bool:

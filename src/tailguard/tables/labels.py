@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 
 from .cells import cell_numbers, cell_texts
-from .columns import cells_of, kind_of, numbers_of, type_of
-from .kinds import Kind, is_a, type_word
+from .columns import cells_of, kind_of, levels_of, numbers_of, type_of
+from .kinds import Kind, type_word
 from .matrices import one_column
 
 __all__ = ["check_plain_labels", "encode_labels"]
@@ -29,8 +29,8 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     """Return the place of each label among ``classes``, and NaN for what is not among them.
 
     The classes are all text or all numbers. An undeclared or missing label makes its record void.
-    With numbers, text is read as the number that it spells. Columns of numbers are refused for
-    classes of text, and polars' categories for classes of numbers.
+    With numbers, text is read as the number that it spells. Columns and categories of numbers are
+    refused for classes of text, and categories of text for classes of numbers.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _declared(classes: Sequence[Any]) -> list[Any]:
     texts, numbers = cell_texts(given), cell_numbers(given)
     labels: list[Any] = texts if None not in texts else numbers.tolist()
     if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
-        raise InputError(f"classes must be all text or all finite numbers; got {given!r}.")
+        raise InputError(f"classes must be all text or all finite numbers; got {shown(given)}.")
     if len(set(labels)) < max(2, len(labels)):
         raise InputError(
             f"classes must be at least two different labels; got {len(labels)}, of which "
@@ -94,7 +94,7 @@ def _labels(y: Any) -> tuple[Any, str, Kind]:
 
 def _texts(y: Any) -> list[str | None]:
     column, where, kind = _labels(y)
-    if kind == "numbers":
+    if kind == "numbers" or (kind == "levels" and levels_of(column) == "numbers"):
         raise _other_type(where, column, "text", "numbers, such as classes=(0, 1)")
     return cell_texts(cells_of(column))
 
@@ -103,7 +103,7 @@ def _numbers(y: Any) -> FloatArray:
     column, where, kind = _labels(y)
     if kind != "levels":
         return numbers_of(column, where)
-    if is_a(column, "polars", "Series"):  # whose categories are text, whatever they hold
+    if levels_of(column) == "text":
         raise _other_type(where, column, "numbers", "text, such as classes=('no', 'yes')")
     return cell_numbers(cells_of(column))
 

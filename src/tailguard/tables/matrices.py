@@ -125,7 +125,8 @@ def _typed(X: Any, name: str) -> Any:
     if not _has_type(X, name):
         raise InputError(
             f"{name} must be an array or a table: whatever it holds, a {given} has no declared "
-            f"width, so pass np.asarray({name}, dtype=float)."
+            "width, so pass a table with named columns or, of numbers alone, "
+            f"np.asarray({name})."
         )
     try:
         return np.asarray(X)

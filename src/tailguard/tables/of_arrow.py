@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import cell_numbers
-from .kinds import Kind
+from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "kind_of_type", "numbers"]
+__all__ = ["cells", "kind", "kind_of_type", "levels", "levels_of_type", "numbers"]
 
 FloatArray = NDArray[np.float64]
 
@@ -89,3 +89,29 @@ def cells(column: Any) -> list[Any]:
     if str(column.type) in TEXT:
         column = column.cast(pa.large_binary())
     return list(column.to_pylist())
+
+
+def levels(column: Any) -> Levels:
+    """Say what the levels of a dictionary are.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> levels(pa.array([1, 2]).dictionary_encode())
+    'numbers'
+    """
+    return levels_of_type(column.type)
+
+
+def levels_of_type(arrow: Any) -> Levels:
+    """Say what the levels of a type of dictionaries are.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> levels_of_type(pa.dictionary(pa.int8(), pa.string()))
+    'text'
+    """
+    if kind_of_type(arrow.value_type) == "numbers":
+        return "numbers"
+    return "text" if str(arrow.value_type) in TEXT | BYTES else "objects"

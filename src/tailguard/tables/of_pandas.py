@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import of_arrow, of_numpy
-from .kinds import Kind, is_a
+from .kinds import Kind, Levels, is_a
 
-__all__ = ["cells", "kind", "numbers"]
+__all__ = ["cells", "kind", "levels", "numbers"]
 
 FloatArray = NDArray[np.float64]
 
@@ -73,6 +73,23 @@ def cells(column: Any) -> list[Any]:
         return of_arrow.cells(_arrow(column))
     # Not by to_numpy, which may look for missing cells by comparing them.
     return list(np.asarray(column, dtype=object).tolist())
+
+
+def levels(column: Any) -> Levels:
+    """Say what the levels of a categorical column are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> levels(pd.Series([1, 2], dtype="category")), levels(pd.Series([1, "a"], dtype="category"))
+    ('numbers', 'objects')
+    """
+    dtype = column.dtype
+    if is_a(dtype, "pandas", "ArrowDtype"):
+        return of_arrow.levels_of_type(dtype.pyarrow_dtype)
+    if kind(dtype.categories) == "numbers":
+        return "numbers"
+    return "objects" if dtype.categories.dtype == object else "text"
 
 
 def _wraps_numpy(column: Any) -> bool:

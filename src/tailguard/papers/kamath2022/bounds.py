@@ -15,7 +15,7 @@ for convex losses hold for the larger class without the last of these.
 
 import math
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
 
 __all__ = [
@@ -98,7 +98,7 @@ def clamping_bias(
     if room <= 0.0:
         raise InputError(
             f"threshold must be a number above mean_bound / 3 = {mean_bound / 3.0:g}; "
-            f"got {threshold!r}."
+            f"got {shown(threshold)}."
         )
     shape = (moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order
     return float(shape * moment_bound / room ** (moment_order - 1.0))

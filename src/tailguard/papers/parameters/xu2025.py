@@ -10,7 +10,7 @@ largest over the set), convexity, a bounded set.
 
 import math
 
-from tailguard.checks import InputError, check_finite, check_integer
+from tailguard.checks import InputError, check_finite, check_integer, shown
 from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
 from tailguard.solvers.acceleration import step_parameter
 from tailguard.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
@@ -269,4 +269,4 @@ def _check_doubling(n_rows: int, growth_bound: float) -> None:
     """Refuse what Algorithm 5 cannot cut into phases."""
     check_integer("n_rows", n_rows, minimum=2)
     if check_finite("growth_bound", growth_bound) <= 1.0:
-        raise InputError(f"growth_bound must be a number above 1; got {growth_bound!r}.")
+        raise InputError(f"growth_bound must be a number above 1; got {shown(growth_bound)}.")

@@ -17,7 +17,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from tailguard.checks import InputError, check_choice, check_positive
+from tailguard.checks import InputError, check_choice, check_positive, shown
 from tailguard.moments import Moment
 from tailguard.papers.descent import strongly_convex_descent_bound
 from tailguard.papers.descent_theorem import Facts, Statement, resolve_spend, theorem_of
@@ -260,7 +260,7 @@ def _check_proof(facts: Facts, proof: str) -> None:
     if facts.prints and proof != PROOFS[0]:
         raise InputError(
             "proof must be left out with calibration='paper', which takes the printed constants "
-            f"and proves nothing; got {proof!r}."
+            f"and proves nothing; got {shown(proof)}."
         )
     if facts.calibration in PROOFS[1:]:
         raise InputError(

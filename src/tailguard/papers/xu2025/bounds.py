@@ -16,7 +16,7 @@ is calibrated over batches and not as printed.
 
 import math
 
-from tailguard.checks import InputError, check_finite
+from tailguard.checks import InputError, check_finite, shown
 from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
 from tailguard.papers.parameters.xu2025 import localized_phases, localized_sensitivity
 
@@ -287,4 +287,4 @@ def _check_growth(growth: float, least: float) -> None:
     """Refuse an exponent of the noise condition that a theorem does not cover."""
     if check_finite("growth", growth) < least or growth == 1.0:
         allowed = "above 1" if least == 1.0 else f"of at least {least:g}"
-        raise InputError(f"growth must be a number {allowed}; got {growth!r}.")
+        raise InputError(f"growth must be a number {allowed}; got {shown(growth)}.")

@@ -16,7 +16,7 @@ also ``n_steps``.
 
 from typing import Any
 
-from tailguard.checks import InputError, check_finite
+from tailguard.checks import InputError, check_finite, shown
 from tailguard.moments import Moment
 from tailguard.papers.descent_theorem import Statement
 from tailguard.papers.parameters import xu2025 as parameters
@@ -131,7 +131,7 @@ def tsybakov(
     """
     if check_finite("growth", growth) < 2.0:
         raise InputError(
-            f"growth must be a number of at least 2 for Theorem 2; got {growth!r}: take "
+            f"growth must be a number of at least 2 for Theorem 2; got {shown(growth)}: take "
             "tg.papers.xu2025.unknown_growth."
         )
     setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)

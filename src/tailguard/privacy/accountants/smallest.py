@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.privacy.accountants.gdp import GdpAccountant
 from tailguard.privacy.accountants.registry import ACCOUNTANTS, make_accountant
 from tailguard.privacy.events import Event, Gaussian, Unbounded
@@ -50,7 +50,7 @@ def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     names = list(ACCOUNTANTS) if total_mu(event) is None else ["gdp"]
     able = [name for name in names if make_accountant(name).supports(event)]
     if not able:
-        raise InputError(f"event must be known to an accountant; got {event!r}.")
+        raise InputError(f"event must be known to an accountant; got {shown(event)}.")
     bounds = ((make_accountant(name).compose(event).epsilon(delta), name) for name in able)
     epsilon, name = min(bounds, key=lambda bound: bound[0])
     return EpsilonBound(epsilon, name)

@@ -39,6 +39,7 @@ from tailguard.checks import (
     check_integer,
     check_open_unit,
     check_positive,
+    shown,
 )
 from tailguard.kernels.gather import GatheredGradients
 from tailguard.losses.base import Loss
@@ -202,7 +203,7 @@ class TrimmedMean(SmoothQuery):
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose smoothness, trimming and noise so that the release costs at most ``event``."""
         if not isinstance(event, ZeroConcentrated):
-            raise InputError(f"event must be a ZeroConcentrated cost; got {event!r}.")
+            raise InputError(f"event must be a ZeroConcentrated cost; got {shown(event)}.")
         check_gathered(n_rows, self.units.size)
         rho = event.rho / self.units.size
         smoothness, shift = self._constants(n_rows, rho)

@@ -13,12 +13,12 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 from tailguard.checks import InputError
-from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.base import Problem, Stage, usable_mu
+from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.locations import FINE_BINS, REFINEMENTS
@@ -37,11 +37,7 @@ __all__ = [
     "warning",
 ]
 
-# The mean of outcomes is told from noise where this many of its standard deviations fit into one.
-CONSTANT_SIGNIFICANCE = 4.0
 WHOLE = 1.0  # the largest bulk that a column can have
-# What is said to be enough is found by doublings, then to this part of it; it is a prediction.
-FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
 
 
 def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
@@ -110,7 +106,7 @@ def constant_hides(problem: Problem, mu: float) -> bool:
         return True
     each = constant_stages(problem, mu)[0].mu
     if target_units(problem) == "none":
-        return problem.n_rows * each < CONSTANT_SIGNIFICANCE
+        return mean_hides(problem.n_rows, 1.0 / each)
     return _hides(problem, each, 1, WHOLE) or _is_quantile(problem)
 
 
@@ -142,11 +138,7 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
     >>> str(refusal(problem, tg.GDP(0.2)))[-46:]
     'nothing was spent; about 390 records would do.'
     """
-    return InputError(
-        f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
-        f"hide all that {problem.n_rows} records tell, the best constant included, and nothing was "
-        f"spent; {_enough(problem, guarantee)}"
-    )
+    return noise_refusal(problem.n_rows, guarantee, _enough(problem, guarantee))
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
@@ -167,35 +159,5 @@ def _enough(problem: Problem, guarantee: Guarantee) -> str:
     def rows_hide(n_rows: float) -> bool:
         return scales_hide(replace(problem, n_rows=int(n_rows)), guarantee)
 
-    n_rows = _least(rows_hide, problem.n_rows)
-    words = f"about {_rounded(n_rows)} records"
-    if isinstance(guarantee, ApproxDP):
-        delta = guarantee.delta
-        epsilon = _least(lambda e: scales_hide(problem, ApproxDP(e, delta)), guarantee.epsilon)
-        if epsilon < LARGEST_EPSILON:
-            words += f", or epsilon = {_rounded(epsilon)},"
-    return f"{words} would do."
-
-
-def _least(hides: Callable[[float], bool], start: float) -> float:
-    """Return about the least number above ``start`` at which nothing hides; infinity if none."""
-    low, high = start, 2.0 * start
-    try:
-        for _ in range(FINDS):
-            if not hides(high):
-                break
-            low, high = high, 2.0 * high
-        else:
-            return math.inf
-        while high > ACCURACY * low:
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if hides(middle) else (low, middle)
-    except InputError:  # a budget that no plan takes
-        return math.inf
-    return high
-
-
-def _rounded(number: float) -> str:
-    """Two digits, rounded up."""
-    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
-    return f"{math.ceil(number / unit - 1e-9) * unit:,.10g}"
+    n_rows = least(rows_hide, problem.n_rows)
+    return remedy(n_rows, guarantee, lambda promise: scales_hide(problem, promise))
