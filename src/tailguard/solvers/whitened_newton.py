@@ -11,11 +11,7 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-est
 Gaussian composition).
 """
 
-import math
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tailguard.checks import check_choice
 from tailguard.gate import Gate
@@ -23,7 +19,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
 from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.bounds import feature_bound, feature_bounds
+from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
@@ -38,14 +34,12 @@ from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
 from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
 from tailguard.solvers.whitened.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.whitened.shares import shares_for
+from tailguard.solvers.whitened.solution import solution
 from tailguard.solvers.whitened.stages import Shares, stages_for
 from tailguard.solvers.whitened.stepping import step
 from tailguard.solvers.whitened.units import find_units
-from tailguard.solvers.whitened.variance import covariances
 
 __all__ = ["WhitenedNewton"]
-
-FloatArray = NDArray[np.float64]
 
 NO_SCALE = "no scale could be told from noise: the fit is a constant"
 BEYOND = "released numbers overflowed: the fit is the last one before that"
@@ -167,7 +161,7 @@ class WhitenedNewton:
                 debias(fit)
         except BEYOND_FLOATS:
             fit.notes.append(BEYOND)
-        return _solution(fit, plan)
+        return solution(fit, plan)
 
 
 def _rounds(fit: Fit) -> bool:
@@ -182,31 +176,3 @@ def _rounds(fit: Fit) -> bool:
             step(fit, sharing=count - number if phase == last else 0)
     fit.average_iterates()
     return True
-
-
-def _solution(fit: Fit, plan: Plan) -> Solution:
-    """Map weights, their noise and their variance back to the user's units."""
-    units, word = fit.view.units, target_units(fit.problem)
-    coef, intercept = units.coefficients(fit.weights, word)
-    gain = units.target_scale if word == "location-scale" else 1.0
-    jacobian = np.diag(gain / units.scale)
-    own = fit.problem.intercept
-    if own:
-        below = np.append(-gain * units.center / units.scale, gain)
-        jacobian = np.vstack([np.column_stack([jacobian, np.zeros(coef.size)]), below])
-    noise, whole = (jacobian @ matrix @ jacobian.T for matrix in covariances(fit))
-    noise_std, std = (np.sqrt(np.diag(matrix)) for matrix in (noise, whole))
-    std[: coef.size][fit.left_out] = math.nan
-    return Solution(
-        # Units near the limits of floats can carry a coefficient beyond them.
-        coef=np.nan_to_num(coef),
-        intercept=float(np.nan_to_num(intercept)),
-        plan=plan,
-        coef_noise_std=noise_std[: coef.size],
-        intercept_noise_std=float(noise_std[-1]) if own else 0.0,
-        trace=np.array([a.weights for a in fit.iterates]).reshape(-1, fit.problem.size),
-        coef_std=std[: coef.size],
-        intercept_std=float(std[-1]) if own else 0.0,
-        notes=tuple(fit.notes),
-        feature_bounds=feature_bounds(fit),
-    )

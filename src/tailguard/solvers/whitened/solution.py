@@ -1,0 +1,55 @@
+"""From released weights to coefficients, their noise and their bounds in the user's units.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1 (post-processing).
+"""
+
+import math
+
+import numpy as np
+
+from tailguard.solvers.base import Plan, Solution
+from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.bounds import feature_bounds
+from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.variance import covariances
+
+__all__ = ["solution"]
+
+
+def solution(fit: Fit, plan: Plan) -> Solution:
+    """Map weights, their noise and their variance back to the user's units.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> solution(fit, fit.session.plan).coef.shape
+    (2,)
+    """
+    units, word = fit.view.units, target_units(fit.problem)
+    coef, intercept = units.coefficients(fit.weights, word)
+    gain = units.target_scale if word == "location-scale" else 1.0
+    jacobian = np.diag(gain / units.scale)
+    own = fit.problem.intercept
+    if own:
+        below = np.append(-gain * units.center / units.scale, gain)
+        jacobian = np.vstack([np.column_stack([jacobian, np.zeros(coef.size)]), below])
+    noise, whole = (jacobian @ matrix @ jacobian.T for matrix in covariances(fit))
+    noise_std, std = (np.sqrt(np.diag(matrix)) for matrix in (noise, whole))
+    std[: coef.size][fit.left_out] = math.nan
+    return Solution(
+        # Units near the limits of floats can carry a coefficient beyond them.
+        coef=np.nan_to_num(coef),
+        intercept=float(np.nan_to_num(intercept)),
+        plan=plan,
+        coef_noise_std=noise_std[: coef.size],
+        intercept_noise_std=float(noise_std[-1]) if own else 0.0,
+        trace=np.array([a.weights for a in fit.iterates]).reshape(-1, fit.problem.size),
+        coef_std=std[: coef.size],
+        intercept_std=float(std[-1]) if own else 0.0,
+        notes=tuple(fit.notes),
+        feature_bounds=feature_bounds(fit),
+    )
