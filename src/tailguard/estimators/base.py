@@ -166,7 +166,9 @@ class PrivateLinearModel(BaseEstimator):
         features = matrix.astype(np.float64)
         extrapolate = check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         if extrapolate == "bounded" and self.feature_bounds_ is not None:
-            features = np.clip(features, *self.feature_bounds_.T)
+            bounded = np.clip(features, *self.feature_bounds_.T)
+            # As in the fit, an infinite cell is no number.
+            features = np.where(np.isfinite(features), bounded, np.nan)
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_ + self.intercept_
         return score

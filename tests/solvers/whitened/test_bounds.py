@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.bounds import BOUNDS, feature_bound
 
@@ -72,6 +73,13 @@ def test_another_word_for_extrapolation_is_refused_before_anything_is_spent():
     with pytest.raises(tg.InputError, match="extrapolate must be one of 'bounded', 'linear'"):
         model.fit(X, SCORE)
     assert not hasattr(model, "certificate_")
+
+
+def test_a_high_power_of_the_residual_reads_features_as_they_are():
+    model = tg.LpRegression(p=4.0, **BUDGET).fit(X, SCORE)
+    assert model.feature_bounds_ is None
+    assert model.plan_.settings["feature_bound"] == LARGEST_FEATURE
+    assert "choice of bounds" not in [stage.name for stage in model.plan_.stages]
 
 
 def test_minimize_tells_the_bounds():

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from tailguard.queries.base import FloatArray
+from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.fit import Fit
@@ -28,7 +29,9 @@ BOUNDS = {"location-scale": 16.0, "none": 8.0, "scale": 4.0}
 
 
 def feature_bound(problem: Problem) -> float:
-    """Return the number of scales for the loss.
+    """Return the number of scales for the loss; ``LARGEST_FEATURE`` where there is no bound.
+
+    A power of the residual above two follows its few largest residuals, which bounds would make.
 
     Examples
     --------
@@ -36,11 +39,16 @@ def feature_bound(problem: Problem) -> float:
     >>> feature_bound(Problem(tg.losses.Squared(), 1000, 3))
     16.0
     """
-    return BOUNDS[target_units(problem)]
+    units, loss = target_units(problem), problem.scored
+    if units == "location-scale" and loss is not None and math.isinf(loss.curvature_bound()):
+        return LARGEST_FEATURE
+    return BOUNDS[units]
 
 
-def feature_bounds(fit: Fit) -> FloatArray:
+def feature_bounds(fit: Fit) -> FloatArray | None:
     """Return the bounds of each feature in the user's units; infinite where it is not read.
+
+    None where there is no bound.
 
     Examples
     --------
@@ -50,5 +58,7 @@ def feature_bounds(fit: Fit) -> FloatArray:
     (2, 2)
     """
     units = fit.view.units
+    if fit.view.bound >= LARGEST_FEATURE:
+        return None
     half = np.where(fit.left_out, math.inf, fit.view.bound * units.scale)
     return np.column_stack([units.center - half, units.center + half])

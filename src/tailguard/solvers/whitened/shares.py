@@ -13,8 +13,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.noisy_distribution import detection_threshold
 from tailguard.solvers.whitened.stages import Shares
 
@@ -164,7 +166,7 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         shares, below = _of_likelihood(problem, mu), WHITENING_ONLY_BELOW_OF_LIKELIHOOD
     if problem.n_rows * mu < below * (problem.n_features + 2) ** 1.5:
         shares = replace(shares, **WHITENING_ONLY)
-    if problem.n_rows * mu > CHOICE_ABOVE:
+    if problem.n_rows * mu > CHOICE_ABOVE and feature_bound(problem) < LARGEST_FEATURE:
         shares = replace(shares, bound_choice=CHOICE_SHARE)
     shares = _with_units(shares, problem, mu)
     if shares.debiasing < SQUARED.debiasing or problem.n_rows * mu < NO_VARIANCE_BELOW:
