@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from support.adversary import datasets, neighbours, replaced
 from support.attack import MU, N_ROWS, allowed, attack, calibrated, lattice, move, norm_of
-from support.examples import N_FEATURES, query_examples
+from support.example import N_FEATURES
+from support.examples import query_examples
 from tailguard.checks import InputError
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.queries.registry import QUERIES

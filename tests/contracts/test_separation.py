@@ -18,7 +18,8 @@ import pytest
 
 from support.adversary import replaced
 from support.attack import N_ROWS, lattice
-from support.examples import N_FEATURES, query_examples
+from support.example import N_FEATURES
+from support.examples import query_examples
 from support.score_kernels import InNumPyOnly
 from support.separation import (
     HOSTILE,

@@ -15,7 +15,8 @@ import pytest
 
 import tailguard as tg
 from support.audits import POWER, event_audit, runs_for_event, runs_for_mu
-from support.examples import N_FEATURES, Example, query_examples
+from support.example import N_FEATURES, Example
+from support.examples import query_examples
 from support.sources import QuietSource
 from support.statistics import gdp_audit
 from support.transcripts import Heard

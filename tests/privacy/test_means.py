@@ -10,7 +10,8 @@ import pytest
 
 import tailguard as tg
 from support.audits import POWER, runs_for_mu
-from support.examples import N_FEATURES, query_examples
+from support.example import N_FEATURES
+from support.examples import query_examples
 from support.sources import QuietSource
 from support.statistics import gaussian_scale_test, gdp_audit, laplace_scale_test
 from tailguard.gate import Gate

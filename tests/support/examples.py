@@ -1,20 +1,14 @@
 """One example of every registered query: how to build it, its state, and a worst pair."""
 
-from dataclasses import dataclass, replace
-from typing import Any
-
 import numpy as np
 
 import tailguard as tg
-from tailguard.kernels.bins import Bins
-from tailguard.kernels.whitened_sums import Weighting
+from support.example import N_FEATURES, Example, skewed_units
+from support.whitened_examples import whitened_examples
 from tailguard.queries.cell_counts import CountCellsBelow
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
-from tailguard.queries.clipped_scores import ClippedScores
-from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.means.iterative import IterativeMean
@@ -24,59 +18,11 @@ from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.record_gradient import MeanRecordGradient
-from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
-from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
-
-N_FEATURES = 3
-
-
-@dataclass(frozen=True)
-class Example:
-    """A query with a state and a pair of neighbours (row, old record, new record) that attains.
-
-    Records are ``(features, target)`` rows, with an exposure behind where ``exposed``.
-    """
-
-    name: str
-    query: Any
-    state: Any
-    old: tuple[float, ...]
-    new: tuple[float, ...]
-    loss: Any = None
-    exposed: bool = False  # the last number of a record is its exposure
-    n_groups: int = 1
-    far: float = 0.0
-
-    @property
-    def width(self) -> int:
-        """How many numbers a record has."""
-        return N_FEATURES + 1 + self.exposed
-
-    def background(self, n_rows):
-        """Zeros; with groups, all but that of record 4 at ``far`` to either side, half and half.
-
-        The mean of that group, which holds the replaced record, is then the median or one of the
-        two middle means, wherever it lies.
-        """
-        data = np.zeros((n_rows, self.width))
-        if self.exposed:
-            data[:, -1] = 1.0
-        changed = (5 * self.n_groups - 1) // n_rows
-        others = [group for group in range(self.n_groups) if group != changed]
-        for place, group in enumerate(others):
-            rows = slice(*(g * n_rows // self.n_groups for g in (group, group + 1)))
-            data[rows, :N_FEATURES] = -self.far if place < self.n_groups // 2 else self.far
-        return data
 
 
 def gradient_of_one_record(w, x, y):
     return (x @ w - y) * x
-
-
-def _units(intercept):
-    return Units(np.array([0.5, -1.0, 0.0]), np.array([1.0, 2.0, 1e-3]), intercept, 0.25, 2.0)
 
 
 def query_examples():
@@ -95,7 +41,7 @@ def query_examples():
         yield Example(
             f"mean-clipped-gradient/{name}", query, state, (9.0, 0, 0, 1e6), (9.0, 0, 0, -1e6), loss
         )
-    intercept = MeanClippedGradient(squared, _units(True), 2.5, 1.0)
+    intercept = MeanClippedGradient(squared, skewed_units(True), 2.5, 1.0)
     yield Example(
         "mean-clipped-gradient/units",
         intercept,
@@ -249,7 +195,7 @@ def mean_examples():
     yield Example("truncated-mean/huber", TruncatedMean(huber, raw, 2.0), zero, *exact, huber)
     yield Example(
         "clamped-mean/units",
-        ClampedMean(squared, _units(True), 0.5, 2),
+        ClampedMean(squared, skewed_units(True), 0.5, 2),
         np.array([0.1, 0.1, 0.1, 0.5]),
         (50.0, 50.0, 50.0, 1e9),
         (50.0, 50.0, 50.0, -1e9),
@@ -265,13 +211,13 @@ def magnitude_examples():
         query = CountMagnitudes(raw, (0.5, 1.0, 8.0), of)
         yield Example(f"count-magnitudes/{of}", query, zero, low, high)
     yield Example(
-        "count-magnitudes/units", CountMagnitudes(_units(False), (1.0, 9.0)), zero, low, high
+        "count-magnitudes/units", CountMagnitudes(skewed_units(False), (1.0, 9.0)), zero, low, high
     )
     far, opposite = (1e200, 0.0, 0.0, 0.0), (-1e200, 0.0, 0.0, 0.0)
     for name, units, radii in (
         ("one", raw, (3.0,)),
         ("four", raw, (1.0, 2.0, 4.0, 8.0)),
-        ("units", _units(False), (0.1, 5.0)),
+        ("units", skewed_units(False), (0.1, 5.0)),
         ("tiny", raw, (1e-150, 3e-150)),
     ):
         query = ClippedShells(units, radii)
@@ -288,7 +234,7 @@ def peeling_examples():
         yield Example(f"peeled-step/keeps-{n_nonzero}", step, zero, *exact, squared)
     far = PeeledStep(squared, raw, threshold=1e200, step_size=1e-200, n_nonzero=2)
     yield Example("peeled-step/huge", far, zero, (1e100,) * 4, (1e100, 0, 0, -1e100), squared)
-    step = PeeledStep(squared, _units(True), threshold=3.0, step_size=0.25, n_nonzero=2)
+    step = PeeledStep(squared, skewed_units(True), threshold=3.0, step_size=0.25, n_nonzero=2)
     # In these units the slope is -3 and 3, and so is the last entry.
     intercept = (0.5, -1.0, 0.0, 6.25), (0.5, -1.0, 0.0, -5.75)
     yield Example("peeled-step/intercept", step, np.zeros(4), *intercept, squared)
@@ -314,7 +260,7 @@ def minimiser_examples():
     )
     capped = ClippedMinimiser(squared, raw, 0.5, 1.5, 2.0, most_steps=3)
     yield Example("clipped-minimiser/capped", capped, state, *axis, squared)
-    size = ClippedMinimiser(tg.losses.Huber(1.0), _units(True), 50.0, 1.0, 2.0)
+    size = ClippedMinimiser(tg.losses.Huber(1.0), skewed_units(True), 50.0, 1.0, 2.0)
     units = (0.5, -1.0, 0.0, 1e9), (0.5, -1.0, 0.0, -1e9)
     yield Example("clipped-minimiser/units", size, np.zeros(4), *units, size.loss)
 
@@ -330,87 +276,7 @@ def iterative_examples():
     rows = IterativeMean(None, raw, clip_norm=3.0, n_groups=6)
     low, high = (-1e5, 0, 0, 0.0), (1e5, 0, 0, 0.0)
     yield Example("iterative-mean/rows", rows, np.zeros(N_FEATURES), low, high)
-    intercept = IterativeMean(squared, _units(True), clip_norm=2.5, n_groups=4)
+    intercept = IterativeMean(squared, skewed_units(True), clip_norm=2.5, n_groups=4)
     state = np.array([0.1, 0.1, 0.1, 0.5])
     pair = (50.0, 0, 0, 1e9), (50.0, 0, 0, -1e9)
     yield Example("iterative-mean/units", intercept, state, *pair, squared)
-
-
-def whitened_examples():
-    """Histograms, second moments and clipped scores, seen through a skewed map."""
-    weights, pair = np.array([0.3, -0.2, 0.1]), np.zeros(N_FEATURES)
-    squared, poisson = tg.losses.Squared(), tg.losses.Poisson()
-    logistic, quantile = tg.losses.Logistic(), tg.losses.Quantile(0.7)
-    raw = Units.raw(N_FEATURES, intercept=False)
-    skewed = np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0.0, 1e-3]])
-    columns = (0, 1, 2, 3)
-    low, high = (-9.0,) * 4, (9.0,) * 4
-    state = (np.array([0.5, -1.0, 0.0, 0.0]), np.array([1.0, 2.0, 1e-3, 1e300]))
-    for bins in (Bins("signed", -4.0, 1.0, 8), Bins("linear", -1e-3, 500.0, 2)):
-        query = ColumnHistograms(columns, bins)
-        yield Example(f"column-histograms/{bins.transform}", query, state, low, high)
-    octaves = Bins("octaves", -20.0, 1.0, 40)
-    yield Example(
-        "column-histograms/pairs", ColumnHistograms(columns, octaves, paired=True), state,
-        (0.0,) * 4, (1e6,) * 4,
-    )  # fmt: skip
-    plain, whitened = View.plain(squared, raw), View(squared, raw, skewed)
-    constant = View.plain(poisson, _units(True))
-    joint = View(squared, raw, np.vstack([skewed, [0.0, 1.0, 0.0]]), target_in_row=True)
-    lengths = Bins("octaves", -10.0, 2.0, 40)
-    signed = Bins("signed", -40.0, 4.0, 320)
-    curved = Weighting(kind="curvature", slope_limit=3.0, half_step=0.5, bound=1.0)
-    sloped = Weighting(kind="squared-slope", slope_limit=1.0)
-    for name, view, what, bins, weighting in (
-        ("lengths", whitened, "length", lengths, Weighting()),
-        ("residuals", plain, "residual", signed, Weighting()),
-        ("curvature", plain, "length", lengths, curved),
-        ("slopes", plain, "length", lengths, sloped),
-    ):
-        query = WhitenedHistogram(view, what, bins, weighting)
-        steep = (0.1, 0.0, 0.0, 2.0), (5.0, 0.0, 0.0, 9.0)
-        flat = (0.1, 0.0, 0.0, 0.0), (5.0, 0.0, 0.0, 1.5)
-        records = flat if name == "curvature" else steep
-        yield Example(f"whitened-histogram/{name}", query, weights, *records, squared)
-    orthogonal = (1e5, 0.0, 0.0, 1e4), (0.0, 1e5, 0.0, 1e4)
-    for name, view, weighting, at in (
-        ("plain", plain, Weighting(), pair),
-        ("slopes", plain, sloped, pair),
-        ("tiny", plain, Weighting(), pair),
-    ):
-        limit = 1e-60 if name == "tiny" else 1.5
-        query = SecondMoments(view, limit, 2.0 * limit, weighting)
-        yield Example(f"second-moments/{name}", query, at, *orthogonal, squared)
-    bent = SecondMoments(View.plain(logistic, raw), 2.0, 3.0, Weighting(
-        kind="curvature", slope_limit=1.0, half_step=0.25, bound=0.25))  # fmt: skip
-    yield Example("second-moments/logistic", bent, pair, (1e5, 0, 0, 1.0), (0, 1e5, 0, 0), logistic)
-    with_target = SecondMoments(joint, 2.0, 2.0)
-    yield Example(
-        "second-moments/target", with_target, np.zeros(4), (1e5, -2.5e4, 0, 0.0), (0, 0, 0, 1e9),
-        squared,
-    )  # fmt: skip
-    opposite = (9.0, 0, 0, 1e6), (9.0, 0, 0, -1e6)
-    for name, view, limit, levels, shares, loss in (
-        ("one", plain, 2.0, (1.5,), (1.0,), squared),
-        ("three", plain, 2.0, (1.0, 4.0, 64.0), (1.0, 0.3, 0.1), squared),
-        ("whitened", whitened, 3.0, (0.5, 1.0), (1.0, 1.0), squared),
-        ("tiny", plain, 1e-150, (1.0,), (1.0,), squared),
-        ("quantile", View(quantile, raw, skewed), 3.0, (0.3,), (1.0,), quantile),
-    ):
-        query = ClippedScores(view, limit, levels, shares)
-        yield Example(f"clipped-scores/{name}", query, pair, *opposite, loss)
-    slopes = np.outer([0.0, 1.0, 9.0], [1.0, 0.0, 0.0])
-    higher, lower = (9.0, 0, 0, 1e3), (9.0, 0, 0, -1e3)
-    differences = LossDifferences(squared, 3 * (plain,), 2.0)
-    yield Example("loss-differences/slopes", differences, slopes, higher, lower, squared)
-    held = LossDifferences(squared, (plain, replace(plain, bound=2.0)), 0.5)
-    within, beyond = (9.0, 0, 0, 2.0), (9.0, 0, 0, 9.0)
-    yield Example("loss-differences/bounds", held, slopes[[1, 1]], within, beyond, squared)
-    sizes = ClippedScores(whitened, 2.0, (0.5, 2.0), (1.0, 0.4), magnitudes=True)
-    sides = (9.0, 0, 0, 1e6), (-9.0, 0, 0, 1e6)
-    yield Example("clipped-scores/magnitudes", sizes, pair, *sides, squared)
-    yield Example(
-        "clipped-scores/exposure",
-        ClippedScores(constant, 3.0, (4.0, 9.0), (1.0, 1.0)), np.zeros(4),
-        (1e9, 0, 0, 1e9, 1.0), (-1e9, 0, 0, 1e9, 1.0), poisson, exposed=True,
-    )  # fmt: skip
