@@ -6,4 +6,4 @@ import pytest
 @pytest.fixture
 def any_query(monkeypatch):
     """Let attackers listen in, and let queries be asked that are wrong on purpose."""
-    monkeypatch.setattr("tailguard.gate.check_admitted", lambda query: None)
+    monkeypatch.setattr("tailguard.queries.admission.check_admitted", lambda query: None)

@@ -148,6 +148,7 @@ def test_with_pure_privacy_every_release_moves_as_was_booked_too(method, heard):
 
     def overheard(guarantee, seed):
         gate = LaplaceHeard(here, guarantee=guarantee, source=SimulationSource(seed))
+        gate._partitions._shuffled = here  # groups are known to who attacks
         gate.there, gate.moved, gate.noises = there, [], []
         return gate
 

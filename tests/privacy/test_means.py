@@ -22,7 +22,6 @@ from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
-from tailguard.rows.partitions import Partitions
 
 N_ROWS = 40
 FALSE_ALARM = 1e-6
@@ -46,7 +45,7 @@ def answers(example, record, mu, n_runs, source):
     data[4] = record
     rows = make_rows(data[:, :-1].copy(), data[:, -1].copy(), loss=example.loss)
     gate = Gate(rows, guarantee=tg.GDP(1e3), source=source)
-    gate._partitions = Partitions(rows, QuietSource())  # worst pairs are for groups that are known
+    gate._partitions._shuffled = rows  # worst pairs are for groups that are known
     gate.reserve(Repeated(Gaussian(mu), n_runs), coordinates=100 * n_runs)
     return np.array([gate.ask(example.query, example.state, mu=mu) for _ in range(n_runs)])
 

@@ -67,6 +67,7 @@ class OverheardGate(Gate):
         rows = [make_rows(X, y, loss=problem.loss) for X, y in pair]
         here, there = rows[::-1] if neighbour else rows
         gate = cls(here, guarantee=guarantee, source=SimulationSource(seed))
+        gate._partitions._shuffled = here  # the order of pairs and groups is known to who attacks
         gate.here, gate.there, gate.transcript = here, there, Transcript()
         gate.sign = -1.0 if neighbour else 1.0
         return gate
@@ -76,10 +77,7 @@ class OverheardGate(Gate):
         answer = super().ask(heard, state, mu=mu, stage=stage)
         calibration = query.calibrate(self.n_rows, self.n_features, mu)
         with np.errstate(all="ignore"):
-            there = self.there
-            if query.random_order:  # a replaced record is replaced in its place of the order
-                there = there.in_order(self._partitions.all_rows(random_order=True)._order)
-            other = query.answer(there, state, calibration) * calibration.grid
+            other = query.answer(self.there, state, calibration) * calibration.grid
             clean = heard.clean * calibration.grid
         way = (other - clean) / calibration.noise_std
         shift = float(np.linalg.norm(way))

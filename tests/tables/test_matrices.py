@@ -110,7 +110,7 @@ class Unwilling:
         raise RuntimeError("what a record holds")
 
 
-NO_WIDTH = "has no declared width, so pass np.asarray\\(X, dtype=float\\)\\.$"
+NO_WIDTH = "has no declared width, so pass a table with named columns or, .*, np.asarray\\(X\\)\\.$"
 LEVELS = "declare its levels in a schema, or drop it\\.$"
 DATES = "give it as a number, such as days since a public date\\.$"
 NESTED = "give each of its entries a column\\.$"
