@@ -10,6 +10,7 @@ from tailguard.kernels.column_histograms import ColumnHistogramCount
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
+from tailguard.kernels.loss_differences import LossDifferenceSum
 from tailguard.kernels.norms import MagnitudeCount, ShellSum
 from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
 from tailguard.kernels.whitened import WhitenedRows
@@ -102,6 +103,18 @@ def whitened_kernels():
             rows=rows(SQUARED), weighting=Weighting(kind=kind, slope_limit=2.0, half_step=0.5),
             row_limit=5.0, row_cap=5.0, grid=GRID,
         )  # fmt: skip
+    for name in ("squared", "huber", "logistic", "poisson"):
+        candidates = tuple(
+            WhitenedRows(
+                loss=None, **LINE, intercept=True, whitening=np.zeros((N_FEATURES + 1, 0)),
+                weights=np.full(N_FEATURES + 1, slope),
+            )
+            for slope in (0.1, 0.05)
+        )  # fmt: skip
+        yield (
+            f"loss differences, {name}",
+            LossDifferenceSum(loss=LOSSES[name], candidates=candidates, limit=1.0, grid=GRID),
+        )
     for what in ("length", "residual", "slope"):
         yield (
             f"histogram of {what}s",
