@@ -126,6 +126,6 @@ AUDITED_EDITS = [
     ("kernels/standardised_rows.py", "(BIAS - 64)", "(BIAS - 2)", "whitened"),
     ("kernels/tile.py", "\nLEAST_SQUARE = 1e-290", "\nLEAST_SQUARE = 1e-280", "sums"),
     ("kernels/tile_bounds.py", "norm, limit), norm, limit)", "norm, limit), one, limit)", "sums"),
-    ("kernels/vectors.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "whitened"),
+    ("kernels/vectors.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "sums"),
     ("kernels/whitened_loops.py", "SMALLEST_LENGTH = 1e-140", "SMALLEST_LENGTH = 1.0", "whitened"),
 ]
