@@ -17,7 +17,7 @@ from tailguard.privacy import GDP
 from tailguard.rows.arrays import make_rows
 
 FALSE_ALARM = 1e-3
-N_RUNS = 2_400  # a side: mutants are caught with probability 0.99
+N_RUNS = 3_800  # a side: mutants are caught with probability 0.99
 
 
 @dataclass
