@@ -345,7 +345,7 @@ class Solution:
         What was decided on the way, from released numbers.
     feature_bounds
         Lower and upper bound of each feature, within which the fit read it and its coefficient is a
-        slope; None where features were read as they are.
+        slope; None where features were read as they are, or none was.
 
     Examples
     --------
