@@ -96,9 +96,9 @@ def test_moved_columns_predict_the_same_within_the_noise(name, move):
 def test_a_default_that_looks_at_units_is_caught(name, move, monkeypatch):
     honest = whitened_newton.find_units
 
-    def mutant(purse, problem, **more):
+    def mutant(session, problem, **more):
         """Take no scale for less than a thousandth, and no origin further than ten."""
-        units, seen = honest(purse, problem, **more)
+        units, seen = honest(session, problem, **more)
         scale = np.maximum(units.scale, 1e-3)
         return replace(units, scale=scale, center=np.clip(units.center, -10.0, 10.0)), seen
 

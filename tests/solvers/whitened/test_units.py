@@ -13,7 +13,7 @@ N_ROWS = 4_000
 MU = 3.0
 
 
-def purse_over(X, y, mu, *, intercept=True, seed=0, **shares):
+def session_over(X, y, mu, *, intercept=True, seed=0, **shares):
     """A budget session that planned for the histograms only, and its problem."""
     problem = Problem(tg.losses.Squared(), len(X), X.shape[1], intercept=intercept)
     plan = Plan("test", problem, tg.GDP(mu), tuple(units_stages(problem, mu, **shares)))
@@ -24,7 +24,7 @@ def purse_over(X, y, mu, *, intercept=True, seed=0, **shares):
 
 def units_of(X, *, intercept=True, mu=MU):
     shares = {"size": 0.3, "location": 0.3, "pair_differences": 0.2, "target": 0.2}
-    return find_units(*purse_over(X, X[:, 0].copy(), mu, intercept=intercept, **shares))
+    return find_units(*session_over(X, X[:, 0].copy(), mu, intercept=intercept, **shares))
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1e-9, 1.0, 1e9, 1e30])
@@ -76,7 +76,7 @@ def test_a_second_look_is_taken_where_some_scale_was_not_seen_and_may_be(others,
     """Of the second column so many records are not zero."""
     z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
     z[others:, 1] = 0.0
-    session, problem = purse_over(z, z[:, 0], MU, size=size, location=0.1, size_retry=0.4)
+    session, problem = session_over(z, z[:, 0], MU, size=size, location=0.1, size_retry=0.4)
     find_units(session, problem)
     assert (
         session.unspent("typical size retry") < session.plan.stage("typical size retry").mu
@@ -89,7 +89,7 @@ def test_a_second_look_spends_no_more_than_its_columns_need():
     for others in (N_ROWS // 4, N_ROWS // 40):
         z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
         z[others:, 1] = 0.0
-        session, problem = purse_over(z, z[:, 0], MU, size=3e-5, location=0.1, size_retry=0.4)
+        session, problem = session_over(z, z[:, 0], MU, size=3e-5, location=0.1, size_retry=0.4)
         _, seen = find_units(session, problem)
         assert seen.all()
         planned = session.plan.stage("typical size retry").mu
@@ -103,7 +103,7 @@ def test_a_second_look_spends_no_more_than_its_columns_need():
 ])  # fmt: skip
 def test_places_spend_what_no_size_was_asked_again_for(again, spare, expected):
     z = 30.0 + np.random.default_rng(7).standard_normal((N_ROWS, 2))
-    session, problem = purse_over(
+    session, problem = session_over(
         z, z[:, 0], MU, size=0.3, location=0.1, size_retry=again, pair_differences=0.05
     )
     before = session.plan.total_mu**2
@@ -120,7 +120,9 @@ def test_empty_columns_do_not_hide_a_rare_one():
     z = np.random.default_rng(6).standard_normal((N_ROWS, 301))
     z[1_200:, 0] = 0.0
     z[:, 1:] = 0.0
-    session, problem = purse_over(z, z[:, 0], 1.0, size=0.02, location=0.1, size_retry=0.02, seed=2)
+    session, problem = session_over(
+        z, z[:, 0], 1.0, size=0.02, location=0.1, size_retry=0.02, seed=2
+    )
     _, seen = find_units(session, problem)
     assert seen[0]
     assert not seen[1:-1].any()
@@ -129,7 +131,7 @@ def test_empty_columns_do_not_hide_a_rare_one():
 @pytest.mark.parametrize("location", [0.0, 40.0])
 def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location):
     y = 1e-4 * (location + np.random.default_rng(5).standard_normal(N_ROWS))
-    session, problem = purse_over(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
+    session, problem = session_over(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
     units, seen = find_units(session, problem)
     assert not seen.any()
     assert abs(units.target_center - 1e-4 * location) < 1e-4
@@ -138,7 +140,7 @@ def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location)
 def test_a_target_that_is_mostly_zero_is_placed_where_most_of_it_lies():
     rng = np.random.default_rng(9)
     y = np.where(rng.random(N_ROWS) < 0.8, 0.0, 7.0 + rng.standard_normal(N_ROWS))
-    units, seen = find_units(*purse_over(y[:, None], y, MU, size=0.3, location=0.3, target=0.3))
+    units, seen = find_units(*session_over(y[:, None], y, MU, size=0.3, location=0.3, target=0.3))
     assert seen.all()
     assert abs(units.target_center) < 0.5
 
@@ -147,7 +149,7 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
     """Where the plan gives pairs too little for all columns, and the few that need it enough."""
     z = np.random.default_rng(8).standard_normal((N_ROWS, 40))
     X = z + np.where(np.arange(40) == 3, 1e4, 0.0)
-    session, problem = purse_over(X, z[:, 0], 1.0, size=0.3, location=0.3, pair_differences=0.004)
+    session, problem = session_over(X, z[:, 0], 1.0, size=0.3, location=0.3, pair_differences=0.004)
     units, seen = find_units(session, problem)
     paired = [r for r in session.gate.books.releases if r.name == "histograms of pair differences"]
     assert seen.all()
@@ -158,7 +160,7 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
 def test_the_target_is_seen_where_its_columns_are_not():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((500, 50)), rng.standard_normal(500)
-    session, problem = purse_over(X, y, 0.5, size=0.05, location=0.05, target=0.1)
+    session, problem = session_over(X, y, 0.5, size=0.05, location=0.05, target=0.1)
     assert find_units(session, problem)[1].tolist() == [False] * 50 + [True]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from tailguard.losses.base import Loss
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.whitened.fit import Fit
 
 __all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
@@ -31,7 +32,6 @@ NEARER = 1.0
 # scales of the target. Low bounds show most: what bounds of features do has one sign over the
 # records that they touch.
 HALF_NAT, COUNTS = 0.5, 2.0
-NORMAL_SPREAD = 0.6745  # half a normal interquartile range, in standard deviations
 
 
 def choose_bound(fit: Fit) -> None:
@@ -69,5 +69,5 @@ def _limit(fit: Fit, loss: Loss, units: str) -> float:
         return HALF_NAT
     if units == "scale" or fit.slopes is None:
         return COUNTS
-    residual = max(fit.slopes.spread / NORMAL_SPREAD, 1e-6)
+    residual = max(fit.slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
     return max(float(loss.value(residual, 0.0)), 1e-12)

@@ -20,6 +20,8 @@ from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
 
 __all__ = [
+    "NORMAL_SPREAD",
+    "SMALLEST_SPREAD",
     "SYMMETRIC_BIAS",
     "Clip",
     "RowNormDistribution",
@@ -37,6 +39,8 @@ SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmet
 SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
 BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
+NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
+SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
 LEAST_RISE = 0.5  # of what bounded slopes rise about a fit that leaves such residuals
 

@@ -18,7 +18,13 @@ from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.whitened.bound_choice import CHOICE, CHOICE_PHASE, choose_bound
-from tailguard.solvers.whitened.clipping import RowNormDistribution, SlopeDistribution, choose_clip
+from tailguard.solvers.whitened.clipping import (
+    NORMAL_SPREAD,
+    SMALLEST_SPREAD,
+    RowNormDistribution,
+    SlopeDistribution,
+    choose_clip,
+)
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
 from tailguard.solvers.whitened.moments import noise_level, whiten
@@ -51,8 +57,6 @@ SIGNIFICANT = 4.0  # a histogram whose bulk stands out less tells nothing
 COARSE, MOST = 0.025, 0.5
 FEW_HISTOGRAMS = 2  # that are planned where noise may be so coarse
 LIKELY, SURE = 16.0, 6.0
-NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
-SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
 
 
