@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.gate import Gate
-from tailguard.privacy.calibration import Calibration
+from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated
-from tailguard.privacy.gaussian import epsilon_of
+from tailguard.privacy.events.calibration import Calibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.base import AnyQuery, Query
 from tailguard.solvers.base import BUDGET_MARGIN, usable_mu

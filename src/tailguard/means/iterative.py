@@ -45,13 +45,13 @@ from tailguard.means.messages import (
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers import zhao2024
 from tailguard.papers.parameters import zhao2024 as printed
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.solve import calibrate, satisfies
+from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
-from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Shuffled
-from tailguard.privacy.gaussian import epsilon_of
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.solve import calibrate, satisfies
-from tailguard.privacy.total_cost import epsilon_at_distance
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, centre_of, check_group_count
 from tailguard.queries.units import Units

@@ -36,7 +36,7 @@ from tailguard.noise.gaussian_table import (
     gaussian_table,
 )
 from tailguard.noise.sources import Source, Words
-from tailguard.privacy.distance import Distance
+from tailguard.privacy.accounting.distance import Distance
 
 __all__ = ["CELL_VARIATION", "WIDENING", "coordinate_distance", "discrete_gaussian", "lattice_std"]
 

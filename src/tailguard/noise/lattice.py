@@ -31,7 +31,7 @@ from typing import Literal
 
 from tailguard.checks import InputError, check_positive
 from tailguard.noise.discrete_gaussian import lattice_std
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = [
     "LARGEST_PARTIAL",

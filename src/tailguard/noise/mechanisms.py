@@ -18,8 +18,8 @@ from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
 from tailguard.noise.sources import Source
 from tailguard.privacy import events
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.privacy.distance import EXACT, Distance
+from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism", "Mechanism"]
 

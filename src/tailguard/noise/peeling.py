@@ -24,10 +24,9 @@ from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
 from tailguard.noise.sources import Source
-from tailguard.privacy import peeling
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.privacy.distance import EXACT, Distance
-from tailguard.privacy.events import Event
+from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.events import Event, peeling
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = ["PeeledGaussian", "PeeledLaplace", "PeelingCalibration", "select_by_laplace"]
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError, check_choice
 from tailguard.noise.exact_normal import NORMAL_VARIATION, exact_normals, precisely
 from tailguard.noise.sources import Source
-from tailguard.privacy.distance import Distance
+from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.events import Event
-from tailguard.privacy.smooth import SmoothCalibration
+from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 
 __all__ = ["ArsinhNormal", "SmoothAnswer", "SmoothGaussian"]
 

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError
 from tailguard.noise.lattice import gaussian_calibration
 from tailguard.noise.smooth import SmoothAnswer
-from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.privacy.events import Event
-from tailguard.privacy.smooth import SmoothCalibration
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.rows.base import Rows
 
 __all__ = ["AnyQuery", "FloatArray", "GaussianQuery", "IntArray", "Query", "SmoothQuery"]

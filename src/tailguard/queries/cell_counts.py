@@ -17,7 +17,7 @@ import numpy as np
 
 from tailguard.kernels import counts as count_kernels
 from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.rows.base import Rows
 

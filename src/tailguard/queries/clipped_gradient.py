@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses.base import Loss
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows

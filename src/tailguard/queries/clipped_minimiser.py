@@ -40,7 +40,7 @@ from tailguard.kernels.base import round_to_lattice
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.accuracy import Accuracy, accuracy_of
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.certified import StepFacts, certified_point, descended

@@ -16,7 +16,7 @@ import numpy as np
 
 from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.kernels.whitened_sums import ClippedScoreSum
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.view import View

@@ -19,7 +19,7 @@ import numpy as np
 from tailguard.kernels.bins import Bins
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.column_histograms import ColumnHistogramCount
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.rows.base import Rows
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from tailguard.kernels import counts as count_kernels
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.rows.base import Rows
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.record_gradient import GradientNormCount
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.rows.base import Rows
 

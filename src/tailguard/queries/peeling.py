@@ -22,7 +22,7 @@ from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.losses.base import Loss
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace, PeelingCalibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tailguard.kernels.record_gradient import RecordGradientSum
 from tailguard.losses.base import RecordLoss
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.rows.base import Rows

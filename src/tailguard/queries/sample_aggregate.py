@@ -50,10 +50,10 @@ from tailguard.kernels.gather import GatheredRecords
 from tailguard.kernels.safe_clip import safe_clip
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.arsinh import ARSINH_BASIS
 from tailguard.privacy.events import Approximate, Event
-from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
-from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
+from tailguard.privacy.events.arsinh import ARSINH_BASIS
+from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
+from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import FloatArray, IntArray, SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks

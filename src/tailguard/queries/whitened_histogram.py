@@ -14,7 +14,7 @@ from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.kernels.whitened_sums import Weighting
 from tailguard.kernels.whitened_sums import WhitenedHistogramCount as WhitenedHistogramKernel
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.view import View
 from tailguard.rows.base import Rows

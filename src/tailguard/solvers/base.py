@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.calibration import (
-    LARGEST_RECORDS_SHARE,
-    LARGEST_SHARE,
-    SMALLEST_SHARE,
-)
-from tailguard.privacy.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import (
     Composed,
     Event,
@@ -32,6 +27,11 @@ from tailguard.privacy.events import (
     Repeated,
     Sampled,
     Shuffled,
+)
+from tailguard.privacy.events.calibration import (
+    LARGEST_RECORDS_SHARE,
+    LARGEST_SHARE,
+    SMALLEST_SHARE,
 )
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.sets.base import ConstraintSet

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.gate import Gate
-from tailguard.privacy.blocks import Block
+from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Event
 from tailguard.queries.base import AnyQuery
 from tailguard.sets.base import ConstraintSet

@@ -24,7 +24,7 @@ from tailguard.checks import (
     check_positive,
 )
 from tailguard.gate import Gate
-from tailguard.privacy.blocks import Block
+from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
 from tailguard.queries.clipped_gradient import MeanClippedGradient

@@ -3,7 +3,7 @@
 Reference
 ---------
 Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: the reserved event bounds whatever the
-run asks adaptively (``privacy/books.py`` has the proof).
+run asks adaptively (``privacy/books/books.py`` has the proof).
 """
 
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ from scipy import stats
 from scipy.special import betainc, expit
 
 from tailguard.checks import check_integer, check_open_unit, check_positive
-from tailguard.privacy.profiles import FloatArray
+from tailguard.privacy.accounting.profiles import FloatArray
 from tailguard.privacy.ranges import check_cost, check_failure
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up
 

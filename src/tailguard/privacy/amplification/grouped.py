@@ -29,11 +29,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tailguard.checks import check_integer
+from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.amplification.shuffled import shuffled_mu
 from tailguard.privacy.events import Event, Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import step_until
-from tailguard.privacy.solve import calibrate, satisfies
 
 __all__ = ["GroupedShuffle", "grouped_shuffle"]
 

@@ -35,7 +35,7 @@ from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.losses.base import Loss
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows

@@ -33,7 +33,7 @@ from tailguard.checks import (
     check_positive,
 )
 from tailguard.losses.base import Loss
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.clipped_gradient import MeanClippedGradient, clipped_sum_sensitivity
 from tailguard.queries.means.directions import furthest_direction

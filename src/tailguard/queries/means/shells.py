@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.kernels.norms import ShellSum
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.units import Units

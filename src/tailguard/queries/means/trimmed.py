@@ -44,9 +44,14 @@ from tailguard.checks import (
 from tailguard.kernels.gather import GatheredGradients
 from tailguard.losses.base import Loss
 from tailguard.noise.smooth import SmoothAnswer
-from tailguard.privacy.arsinh import ARSINH_BASIS, arsinh_rho, arsinh_shift, arsinh_smoothness
 from tailguard.privacy.events import Event, ZeroConcentrated
-from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
+from tailguard.privacy.events.arsinh import (
+    ARSINH_BASIS,
+    arsinh_rho,
+    arsinh_shift,
+    arsinh_smoothness,
+)
+from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.queries.base import FloatArray, SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
