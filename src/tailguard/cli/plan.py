@@ -12,7 +12,7 @@ from tailguard.moments import Moment
 from tailguard.planning import TASKS
 from tailguard.planning import plan as plan_of
 
-__all__ = ["HELP", "plan"]
+__all__ = ["HELP", "list_methods"]
 
 HELP = f"""
 List the methods for a task: predicted error, passes over the data, noise.
@@ -53,12 +53,12 @@ KEEP = typer.Option(
 )
 
 
-def plan(
+def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
     rows: Annotated[int, _count("How many rows.")],
     columns: Annotated[int, _count("How many columns; an intercept counts.")],
-    epsilon: options.Epsilon,
-    delta: options.Delta,
+    epsilon: options.EpsilonOption,
+    delta: options.DeltaOption,
     moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,
     moment_order: Annotated[float, _fact("The order of the moment.")] = 2.0,
     moment_kind: Annotated[str, KIND] = "norm",

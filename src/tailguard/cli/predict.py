@@ -44,8 +44,8 @@ the rows that they are made for: guard them as you guard FILE.
 
 
 def predict(
-    model: options.ModelPath,
-    file: options.File,
+    model: options.ModelPathOption,
+    file: options.FileOption,
     exposure: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="poisson: predict for this exposure instead of 1."),

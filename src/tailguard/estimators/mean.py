@@ -13,7 +13,7 @@ from tailguard.design.matrix import design_matrix
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode, Task
 from tailguard.means.choice import Choice, choose
-from tailguard.means.private_units import too_few_records
+from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
@@ -195,7 +195,7 @@ def mean(
             ledger=ledger,
             random_state=random_state,
         )
-        warn_before_spending(*too_few_records(plan), *weak_promise(plan.guarantee, n_rows))
+        warn_before_spending(*mean_scale_warnings(plan), *weak_promise(plan.guarantee, n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         answer = choice.method.run(plan, gate)
     return MeanResult(

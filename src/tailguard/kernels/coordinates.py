@@ -62,7 +62,7 @@ class CoordinateBound:
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Return what is made of each value; for plans, which work out the bias of a bound."""
-        return coordinates_twin.bounded(self, values)
+        return coordinates_twin.bounded_entries(self, values)
 
     def numbers(self) -> FloatArray:
         """Return the public numbers that the compiled loops read, in their order."""

@@ -67,7 +67,7 @@ __all__ = [
     "central_point",
     "central_scale",
     "least_scale",
-    "printed_scale",
+    "printed_smooth_scale",
 ]
 
 Estimator = Callable[[FloatArray, FloatArray], ArrayLike]
@@ -127,7 +127,9 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
         k += 1
 
 
-def printed_scale(radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1) -> float:
+def printed_smooth_scale(
+    radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1
+) -> float:
     """Return the scale that the paper prints, which is not smooth and gives no privacy.
 
     It has the mean of the ``ceil(s / 2)`` largest ``r(i, t)`` where :func:`central_scale` has an
@@ -137,7 +139,8 @@ def printed_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
     --------
     >>> z = np.zeros((400, 1))
     >>> moved = np.where(np.arange(400)[:, None] < 20, 1.0, 0.0)
-    >>> same, apart = (printed_scale(ball_radii(x), 1.0, 1.0, overlap=20) for x in (z, moved))
+    >>> radii = [ball_radii(x) for x in (z, moved)]
+    >>> same, apart = (printed_smooth_scale(r, 1.0, 1.0, overlap=20) for r in radii)
     >>> round(apart / same)  # where e is allowed
     8103
     """
@@ -329,7 +332,7 @@ class SampleAggregate(SmoothQuery):
     def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
         """Return the smooth scale, or the printed one."""
         if self.calibration == "paper":
-            return printed_scale(radii, self.diameter, calibration.smoothness, overlap)
+            return printed_smooth_scale(radii, self.diameter, calibration.smoothness, overlap)
         return central_scale(radii, self.diameter, calibration.decay, overlap)
 
     def _blocks_of(self, n_rows: int, calibration: SmoothCalibration) -> Sequence[IntArray]:

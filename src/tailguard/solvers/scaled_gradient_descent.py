@@ -25,8 +25,8 @@ from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
 from tailguard.solvers.descent import Schedule, descend, predicted_noise_std
 from tailguard.solvers.limits import choose_limits, typical_curvature
-from tailguard.solvers.private_units import release_units, units_stages
-from tailguard.solvers.scale_facts import most_coordinates, too_few_records
+from tailguard.solvers.private_units import release_units, scale_and_location_stages
+from tailguard.solvers.scale_facts import descent_scale_warnings, most_coordinates
 from tailguard.solvers.unit_rate import RATE_PURPOSE, RATE_SHARE, at_unit_rate, needs_rate
 
 __all__ = ["ScaledGradientDescent"]
@@ -103,7 +103,7 @@ class ScaledGradientDescent:
             "units of its own; use solver='noisy-gradient-descent'.",
         )
         total_mu = usable_mu(guarantee, most_coordinates(problem, self.n_steps))
-        unit_stages = [*units_stages(problem, total_mu * math.sqrt(self.units_share))]
+        unit_stages = [*scale_and_location_stages(problem, total_mu * math.sqrt(self.units_share))]
         if needs_rate(problem):
             unit_stages.append(
                 Stage("rate", RATE_PURPOSE, total_mu * math.sqrt(RATE_SHARE), 1, problem.size)
@@ -134,7 +134,7 @@ class ScaledGradientDescent:
                 "iterate": self.iterate,
             },
             assumptions=ASSUMPTIONS,
-            warnings=too_few_records(problem, guarantee, unit_stages[0]),
+            warnings=descent_scale_warnings(problem, guarantee, unit_stages[0]),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

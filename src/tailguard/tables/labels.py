@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError, shown
 
 from .cells import cell_numbers, cell_texts
-from .columns import cells_of, kind_of, levels_of, numbers_of, type_of
+from .columns import cells_of, kind_of, kind_of_levels, numbers_of, type_of
 from .kinds import Kind, type_word
 from .matrices import one_column
 
@@ -94,7 +94,7 @@ def _labels(y: Any) -> tuple[Any, str, Kind]:
 
 def _texts(y: Any) -> list[str | None]:
     column, where, kind = _labels(y)
-    if kind == "numbers" or (kind == "levels" and levels_of(column) == "numbers"):
+    if kind == "numbers" or (kind == "levels" and kind_of_levels(column) == "numbers"):
         raise _other_type(where, column, "text", "numbers, such as classes=(0, 1)")
     return cell_texts(cells_of(column))
 
@@ -103,7 +103,7 @@ def _numbers(y: Any) -> FloatArray:
     column, where, kind = _labels(y)
     if kind != "levels":
         return numbers_of(column, where)
-    if levels_of(column) == "text":
+    if kind_of_levels(column) == "text":
         raise _other_type(where, column, "numbers", "text, such as classes=('no', 'yes')")
     return cell_numbers(cells_of(column))
 

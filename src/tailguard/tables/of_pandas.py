@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from . import of_arrow, of_numpy
 from .kinds import Kind, Levels, is_a
 
-__all__ = ["cells", "kind", "levels", "numbers"]
+__all__ = ["cells", "kind", "kind_of_levels", "numbers"]
 
 FloatArray = NDArray[np.float64]
 
@@ -75,13 +75,14 @@ def cells(column: Any) -> list[Any]:
     return list(np.asarray(column, dtype=object).tolist())
 
 
-def levels(column: Any) -> Levels:
+def kind_of_levels(column: Any) -> Levels:
     """Say what the levels of a categorical column are.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> levels(pd.Series([1, 2], dtype="category")), levels(pd.Series([1, "a"], dtype="category"))
+    >>> numbers, mixed = (pd.Series(x, dtype="category") for x in ([1, 2], [1, "a"]))
+    >>> kind_of_levels(numbers), kind_of_levels(mixed)
     ('numbers', 'objects')
     """
     dtype = column.dtype

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "levels", "numbers"]
+__all__ = ["cells", "kind", "kind_of_levels", "numbers"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,13 +61,13 @@ def cells(column: Any) -> list[Any]:
     return list(column.to_list())
 
 
-def levels(column: Any) -> Levels:
+def kind_of_levels(column: Any) -> Levels:
     """Say what levels are: polars' are text, whatever they spell.
 
     Examples
     --------
     >>> import polars as pl
-    >>> levels(pl.Series(["1", "2"], dtype=pl.Categorical))
+    >>> kind_of_levels(pl.Series(["1", "2"], dtype=pl.Categorical))
     'text'
     """
     return "text"

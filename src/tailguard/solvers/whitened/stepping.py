@@ -57,7 +57,7 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
         fit.view.whitening, fit.clip, fit.inverse @ fit.weights, score / curvature, noise_std
     )
     fit.secants = Secants.of(found) if fit.secants is None else fit.secants.after(found)
-    newton = bounded(fit, scaled_along_fit(fit, fit.secants.step()))
+    newton = bounded_displacement(fit, scaled_along_fit(fit, fit.secants.step()))
     displacement = fit.view.whitening @ newton
     start, end = fit.weights, usable(fit.weights + displacement)
     fit.iterates.append(NewtonIterate(start, end, noise_std, n_rows))
@@ -91,7 +91,7 @@ def _left(fit: Fit) -> float:
     )
 
 
-def bounded(fit: Fit, displacement: FloatArray) -> FloatArray:
+def bounded_displacement(fit: Fit, displacement: FloatArray) -> FloatArray:
     """Bound a step where curvature varies, since Newton's map is only local there."""
     if not fit.curved:
         return displacement
