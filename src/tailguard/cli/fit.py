@@ -123,7 +123,7 @@ def fit(
     tell_undeclared(console, declared, columns)
     fitted.estimator.fit(columns)
     fitted.save(out)
-    _report(console, fitted, out)
+    _print_fit(console, fitted, out)
 
 
 def _numbers_beside(schema: tg.Schema) -> list[str]:
@@ -132,7 +132,7 @@ def _numbers_beside(schema: tg.Schema) -> list[str]:
     return [name for name in (None if labels else schema.target, schema.exposure) if name]
 
 
-def _report(console: Console, fitted: ModelFile, out: Path) -> None:
+def _print_fit(console: Console, fitted: ModelFile, out: Path) -> None:
     estimator, certificate = fitted.estimator, fitted.estimator.certificate_
     print_plain(
         console,

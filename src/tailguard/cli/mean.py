@@ -129,8 +129,8 @@ def estimate_means(
         **chosen,
     )
     if out is not None:
-        write_text(out, json.dumps(_plain(result), indent=2) + "\n")
-    _report(console, result, explain=explain)
+        write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
+    _print_means(console, result, explain=explain)
 
 
 def _guarantee(epsilon: float, delta: float | None, *, pure: bool) -> Any:
@@ -151,7 +151,7 @@ def _moment(order: float | None, bound: float | None, kind: str) -> tg.Moment | 
     return tg.Moment(order, bound, kind=kind)  # type: ignore[arg-type]
 
 
-def _plain(result: tg.MeanResult) -> dict[str, Any]:
+def _result_as_json(result: tg.MeanResult) -> dict[str, Any]:
     """Return the result as plain data; JSON knows no NaN."""
     return {
         "method": result.method,
@@ -163,7 +163,7 @@ def _plain(result: tg.MeanResult) -> dict[str, Any]:
     }
 
 
-def _report(console: Console, result: tg.MeanResult, *, explain: bool) -> None:
+def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> None:
     certificate = result.certificate
     print_plain(
         console,

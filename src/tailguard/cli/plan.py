@@ -37,7 +37,7 @@ def _fact(text: str) -> Any:
     return typer.Option(parser=number, metavar="NUMBER", help=text, rich_help_panel=FACTS)
 
 
-def _count(text: str) -> Any:
+def _count_option(text: str) -> Any:
     return typer.Option(parser=whole_number, metavar="COUNT", help=text, rich_help_panel=FACTS)
 
 
@@ -55,8 +55,8 @@ KEEP = typer.Option(
 
 def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
-    rows: Annotated[int, _count("How many rows.")],
-    columns: Annotated[int, _count("How many columns; an intercept counts.")],
+    rows: Annotated[int, _count_option("How many rows.")],
+    columns: Annotated[int, _count_option("How many columns; an intercept counts.")],
     epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
     moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,

@@ -54,7 +54,7 @@ class SpikeLaw:
 
     def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
         """Draw records."""
-        hits = _generator(n_rows, seed).random(n_rows) < self.chance
+        hits = _generator_of_rows(n_rows, seed).random(n_rows) < self.chance
         rows: Floats = hits[:, None] * self.point
         return rows
 
@@ -75,7 +75,7 @@ class GaussianLaw:
 
     def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
         """Draw records."""
-        drawn = _generator(n_rows, seed).standard_normal((n_rows, self.mean.size))
+        drawn = _generator_of_rows(n_rows, seed).standard_normal((n_rows, self.mean.size))
         rows: Floats = self.mean + self.std * drawn
         return rows
 
@@ -113,7 +113,10 @@ class SignLaw:
 
     def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
         """Draw records."""
-        agree = _generator(n_rows, seed).random((n_rows, self.word.size)) < (1.0 + self.bias) / 2.0
+        agree = (
+            _generator_of_rows(n_rows, seed).random((n_rows, self.word.size))
+            < (1.0 + self.bias) / 2.0
+        )
         rows: Floats = self.size * np.where(agree, self.word, -self.word).astype(np.float64)
         return rows
 
@@ -145,7 +148,7 @@ def check_moment_order(order: float) -> float:
     return float(order)
 
 
-def _generator(n_rows: int, seed: int) -> np.random.Generator:
+def _generator_of_rows(n_rows: int, seed: int) -> np.random.Generator:
     """Check the size of a sample, and start the generator of its seed."""
     check_integer("n_rows", n_rows, minimum=1)
     return np.random.default_rng(check_integer("seed", seed, minimum=0))

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_boolean, check_choice, shown, warn_before_spending
+from tailguard.checks import (
+    InputError,
+    check_boolean,
+    check_choice,
+    four_digits,
+    shown,
+    warn_before_spending,
+)
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.gate import Gate
@@ -68,7 +75,9 @@ class MeanResult:
     def explain(self) -> str:
         """Say what the budget was spent on, and why this method."""
         lines = [self.choice.explain()]
-        lines += [f"  released: {name} = {_plain(value)}" for name, value in self.found.items()]
+        lines += [
+            f"  released: {name} = {four_digits(value)}" for name, value in self.found.items()
+        ]
         return "\n".join(lines)
 
     def rows(self) -> list[tuple[str, float, float]]:
@@ -207,7 +216,3 @@ def mean(
         names=names,
         found=answer.found,
     )
-
-
-def _plain(value: float | int | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -6,12 +6,12 @@ reached the outside would say something about a record.
 """
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.losses.base import Gradient
 from tailguard.losses.compiled import compile_loop
 from tailguard.quiet import quietly
 
@@ -19,7 +19,6 @@ from .block import FloatArray, RecordBlock
 
 __all__ = ["gradients"]
 
-Gradient = Callable[[FloatArray, FloatArray, float], Any]
 
 # A function of Python need not bear two threads at once.
 ONE_AT_A_TIME = threading.Lock()

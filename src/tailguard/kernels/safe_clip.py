@@ -49,12 +49,12 @@ def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
            [0.3, 0.4]])
     """
     norms = np.empty(len(vectors))
-    _compiled()(vectors, float(limit), norms)
+    _compiled_clip()(vectors, float(limit), norms)
     return norms
 
 
 @cache
-def _compiled() -> Callable[[FloatArray, float, FloatArray], None]:
+def _compiled_clip() -> Callable[[FloatArray, float, FloatArray], None]:
     signature = "void(float64[:, ::1], float64, float64[::1])"
     return compiled(_clip_rows, signature, error_model="numpy", nogil=True)
 

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, four_digits
 from tailguard.gate import Gate
 from tailguard.means.budget import Budget, MeanStage, promise_of
 from tailguard.moments import Moment
@@ -164,7 +164,7 @@ class MeanPlan:
                 f"  {part:6.1%}  {stage.name}: {stage.purpose} "
                 f"({stage.times} releases at {stage.budget.describe()})"
             )
-        lines += [f"  {name} = {_plain(value)}" for name, value in self.settings.items()]
+        lines += [f"  {name} = {four_digits(value)}" for name, value in self.settings.items()]
         error = self.expected
         lines.append(
             f"  predicted error {error.total:.3g} ({self.unit}): noise {error.noise:.3g}, "
@@ -251,7 +251,3 @@ def with_settings(plan: MeanPlan, **settings: float | int | str) -> MeanPlan:
 def _additive(budget: Budget) -> float:
     """Return what adds up over releases."""
     return budget.amount if budget.pure else budget.amount**2
-
-
-def _plain(value: float | int | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -116,7 +116,7 @@ class Clipped:
             units_plan.left.amount,
             task.n_features,
         )
-        slope = _noise_slope(task.n_rows, d, mu)
+        slope = _clipped_noise_slope(task.n_rows, d, mu)
         radius = distribution.radius(slope)
         noise = slope * radius
         bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
@@ -173,7 +173,7 @@ class Clipped:
         return clip_norm, bias, moment.scale * math.sqrt(d / n)
 
 
-def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _clipped_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise, in l2, per unit of the radius."""
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
@@ -181,7 +181,7 @@ def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
 def _from_shells(gate: Gate, stage: MeanStage, released: ReleasedUnits) -> MeanAnswer:
     """Release the shells and return their mixture of least estimated error."""
     d, mu = gate.n_features, stage.budget.amount
-    largest = released.distribution.radius(_noise_slope(gate.n_rows, d, mu))
+    largest = released.distribution.radius(_clipped_noise_slope(gate.n_rows, d, mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO

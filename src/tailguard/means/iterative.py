@@ -133,7 +133,7 @@ class Iterative:
         released = PrivateUnits.planned(plan, "norm").release(gate)
         mu, k = plan.stage("mean").budget.amount, self._group_count(plan.task)
         radius = released.distribution.radius(
-            _noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
+            _center_noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
         )
         slope = released.mean_slope(radius)
         return self._answer(plan, gate, released.units, radius, slope)
@@ -167,7 +167,7 @@ class Iterative:
         )
         budget, cost = self._cheapest(task, units_plan.left, released)
         together = budget.amount / math.sqrt(self._group_count(task))
-        slope = _noise_slope(task.n_rows, d, together)
+        slope = _center_noise_slope(task.n_rows, d, together)
         radius = distribution.radius(slope)
         expected = Expected(
             noise=slope * radius,
@@ -312,6 +312,6 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
     return budget, cost, promise
 
 
-def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _center_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise on the centre, in l2, per unit of the radius, for a release worth ``mu``."""
     return MEDIAN_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)

@@ -103,7 +103,7 @@ class GaussianMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check(lattice, calibration, self.name)
+        _check_calibrated(lattice, calibration, self.name)
         noise = discrete_gaussian(lattice.size, calibration.levels, source)
         return _add(lattice, noise)
 
@@ -152,7 +152,7 @@ class LaplaceMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check(lattice, calibration, self.name)
+        _check_calibrated(lattice, calibration, self.name)
         log2_scale = int(math.log2(calibration.lattice_scale))  # the scale is a power of two
         noise = discrete_laplace(lattice.size, log2_scale, source)
         return _add(lattice, noise)
@@ -162,7 +162,7 @@ class LaplaceMechanism:
         return EXACT
 
 
-def _check(lattice: IntArray, calibration: Calibration, name: str) -> None:
+def _check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
     """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     size = calibration.sensitivity.size

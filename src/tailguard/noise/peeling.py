@@ -152,7 +152,7 @@ class PeeledGaussian(_Peeling):
         _check_counts(sensitivity, n_selected, n_free)
         factor = peeling.share_factor(self.name, n_selected, n_free)
         each = gaussian_calibration(replace(sensitivity, norm="l2", size=1), share / factor)
-        return _peeling(self.name, sensitivity, each, factor, n_selected, n_free)
+        return _peeling_calibration(self.name, sensitivity, each, factor, n_selected, n_free)
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return how far each value's noise is off, and the undecided pairs of keys."""
@@ -206,7 +206,7 @@ class PeeledLaplace(_Peeling):
         _check_counts(sensitivity, n_selected, n_free)
         factor = peeling.share_factor(self.name, n_selected, n_free)
         each = laplace_calibration(replace(sensitivity, norm="l1", size=1), share / factor)
-        return _peeling(self.name, sensitivity, each, factor, n_selected, n_free)
+        return _peeling_calibration(self.name, sensitivity, each, factor, n_selected, n_free)
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return none: the sampler is exact."""
@@ -260,7 +260,7 @@ def _check_counts(sensitivity: Sensitivity, n_selected: int, n_free: int) -> Non
     check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
 
 
-def _peeling(
+def _peeling_calibration(
     name: str,
     sensitivity: Sensitivity,
     each: Calibration,

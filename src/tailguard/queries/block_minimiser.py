@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 from tailguard.losses.base import Loss
 
-__all__ = ["BlockMinimiser", "Estimator", "no_estimate"]
+__all__ = ["BlockEstimator", "BlockMinimiser", "no_estimate"]
 
 FloatArray = NDArray[np.float64]
 
 MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
-Estimator = Callable[[FloatArray, FloatArray], FloatArray]
+BlockEstimator = Callable[[FloatArray, FloatArray], ArrayLike]
 
 
 def no_estimate(features: FloatArray, target: FloatArray) -> FloatArray:

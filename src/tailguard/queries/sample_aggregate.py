@@ -30,12 +30,11 @@ is likely to occur for small m, while disjoint ones need no luck, and far fewer 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from tailguard.checks import (
@@ -55,6 +54,7 @@ from tailguard.privacy.events.arsinh import ARSINH_BASIS
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import FloatArray, IntArray, SmoothQuery
+from tailguard.queries.block_minimiser import BlockEstimator
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
@@ -69,8 +69,6 @@ __all__ = [
     "least_scale",
     "printed_smooth_scale",
 ]
-
-Estimator = Callable[[FloatArray, FloatArray], ArrayLike]
 
 # All pairs of points are compared.
 FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000
@@ -146,7 +144,7 @@ def printed_smooth_scale(
     """
     n_points, first, n_largest = len(radii), _first(len(radii), overlap), math.ceil(overlap / 2)
     scale = least_scale(n_points, diameter, smoothness, overlap)
-    for k in range(_rounds(n_points, overlap)):
+    for k in range(_changes_until_all(n_points, overlap)):
         column = radii[:, first + (k + 1) * overlap - 1]
         largest = float(np.partition(column, -n_largest)[-n_largest:].mean())
         scale = max(scale, largest * math.exp(-smoothness * k))
@@ -162,10 +160,10 @@ def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int 
     >>> central_scale(together, 1.0, 0.5, overlap=32) == least_scale(1_000, 1.0, 0.5, overlap=32)
     True
     """
-    return diameter * math.exp(-smoothness * _rounds(n_points, overlap))
+    return diameter * math.exp(-smoothness * _changes_until_all(n_points, overlap))
 
 
-def _rounds(n_points: int, overlap: int) -> int:
+def _changes_until_all(n_points: int, overlap: int) -> int:
     """Return how often so many points can change before balls have to hold more than all."""
     return max(n_points - _first(n_points, overlap), 0) // overlap
 
@@ -233,7 +231,7 @@ class SampleAggregate(SmoothQuery):
     (0.0384, 0.0884)
     """
 
-    estimator: Estimator = field(repr=False)
+    estimator: BlockEstimator = field(repr=False)
     center: tuple[float, ...]
     diameter: float
     n_blocks: int | None = None

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, four_digits
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -312,15 +312,13 @@ class Plan:
             # What samples make cheaper is no share of the squared total.
             share = "" if sampled else f"{stage.total_mu**2 / self.total_mu**2:6.1%}  "
             lines.append(f"  {share}{stage.name}: {stage.purpose} ({stage.releases})")
-        lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
+        lines += [
+            f"  {name.replace('_', ' ')} = {four_digits(v)}" for name, v in self.settings.items()
+        ]
         lines += [f"  {remark}" for remark in self.remarks]
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
-
-
-def _plain(value: float | int | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)

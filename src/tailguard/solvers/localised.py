@@ -150,7 +150,7 @@ class Localised:
         self._check(problem)
         mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
         if self.calibration == "paper":
-            mu = min(mu, _printed_mu(guarantee))
+            mu = min(mu, _printed_phase_mu(guarantee))
         phases = self.phases(problem, mu)
         everywhere, start = set_of(problem), self._start(problem)
         queries = [
@@ -281,7 +281,7 @@ def _within(base: ConstraintSet, center: FloatArray, radius: float) -> Constrain
     return base if radius >= base.diameter() else IntersectionWithBall(base, center, radius)
 
 
-def _printed_mu(guarantee: Guarantee) -> float:
+def _printed_phase_mu(guarantee: Guarantee) -> float:
     """Return what a phase spends with the noise ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
 
     That is less than it may for epsilon up to 20.7 log(1/delta), and plans are refused far below.

@@ -18,7 +18,7 @@ from tailguard.checks import InputError, check_finite, check_integer, check_posi
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
-from tailguard.queries.block_minimiser import BlockMinimiser, Estimator, no_estimate
+from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.solvers.base import (
     BUDGET_MARGIN,
@@ -155,7 +155,7 @@ class SampleAndAggregate:
         return Solution(coef, intercept, plan, unknown, math.nan, weights[None, :])
 
     def query(
-        self, size: int, estimator: Estimator = no_estimate, diameter: float | None = None
+        self, size: int, estimator: BlockEstimator = no_estimate, diameter: float | None = None
     ) -> SampleAggregate:
         """Return the query for so many weights; its public numbers do not need the estimator."""
         reach = self.diameter or diameter

@@ -161,10 +161,10 @@ class ScaledGradientDescent:
             constraint=L2Ball(float(settings["radius"])),
             stage=descent.name,
         )
-        return _solution(plan, query, schedule, weights, points)
+        return _descent_solution(plan, query, schedule, weights, points)
 
 
-def _solution(
+def _descent_solution(
     plan: Plan,
     query: MeanClippedGradient,
     schedule: Schedule,

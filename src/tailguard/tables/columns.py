@@ -73,7 +73,7 @@ def kind_of_levels(column: Any) -> Levels:
     >>> kind_of_levels(pd.Series([1, 2, 1], dtype="category"))
     'numbers'
     """
-    found: Levels = _library(column).kind_of_levels(column)
+    found: Levels = _library(column).level_kind(column)
     return found
 
 

@@ -37,8 +37,8 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     >>> encode_labels(["yes", "no", "perhaps", None], classes=("no", "yes"))
     array([ 1.,  0., nan, nan])
     """
-    declared = _declared(classes)
-    labels = _texts(y) if isinstance(declared[0], str) else _numbers(y).tolist()
+    declared = _declared_labels(classes)
+    labels = _texts(y) if isinstance(declared[0], str) else _label_numbers(y).tolist()
     places = {label: float(place) for place, label in enumerate(declared)}
     return np.array([places.get(label, np.nan) for label in labels], dtype=np.float64)
 
@@ -61,9 +61,9 @@ def check_plain_labels(y: Any) -> None:
         )
 
 
-def _declared(classes: Sequence[Any]) -> list[Any]:
+def _declared_labels(classes: Sequence[Any]) -> list[Any]:
     """Return declared labels: different, and all text or all finite numbers."""
-    given = _plain(classes)
+    given = _label_list(classes)
     texts, numbers = cell_texts(given), cell_numbers(given)
     labels: list[Any] = texts if None not in texts else numbers.tolist()
     if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
@@ -76,7 +76,7 @@ def _declared(classes: Sequence[Any]) -> list[Any]:
     return labels
 
 
-def _plain(labels: Any) -> list[Any]:
+def _label_list(labels: Any) -> list[Any]:
     """Return declared labels as a list of Python objects."""
     for method in ("to_pylist", "to_list"):
         if hasattr(labels, method):
@@ -99,7 +99,7 @@ def _texts(y: Any) -> list[str | None]:
     return cell_texts(cells_of(column))
 
 
-def _numbers(y: Any) -> FloatArray:
+def _label_numbers(y: Any) -> FloatArray:
     column, where, kind = _labels(y)
     if kind != "levels":
         return numbers_of(column, where)

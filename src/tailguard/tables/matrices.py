@@ -38,7 +38,9 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     if columns is None:
         matrix = numbers_of(_typed(X, name), name)
     elif columns:
-        matrix = _stacked([numbers_of(values, _named(label, name)) for label, values in columns])
+        matrix = _stacked(
+            [numbers_of(values, _column_label(label, name)) for label, values in columns]
+        )
     else:
         matrix = np.empty((len(X), 0))
     _check_shape(matrix, name)
@@ -94,7 +96,7 @@ def one_column(y: Any, name: str) -> tuple[str, Any]:
         if len(columns) != 1:
             raise InputError(f"{name} must be one column; got {len(columns)}.")
         label, column = columns[0]
-        return _named(label, name), column
+        return _column_label(label, name), column
     if not _has_type(y, name):
         return name, _entries(y, name)
     column = _typed(y, name)
@@ -147,7 +149,7 @@ def _entries(values: Any, name: str) -> list[Any]:
         ) from None
 
 
-def _named(label: Any, name: str) -> str:
+def _column_label(label: Any, name: str) -> str:
     return f"Column {label!r} of {name}"
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "kind_of_levels", "kind_of_type", "levels_of_type", "numbers"]
+__all__ = ["cells", "kind", "kind_of_type", "level_kind", "levels_of_type", "numbers"]
 
 FloatArray = NDArray[np.float64]
 
@@ -91,13 +91,13 @@ def cells(column: Any) -> list[Any]:
     return list(column.to_pylist())
 
 
-def kind_of_levels(column: Any) -> Levels:
+def level_kind(column: Any) -> Levels:
     """Say what the levels of a dictionary are.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> kind_of_levels(pa.array([1, 2]).dictionary_encode())
+    >>> level_kind(pa.array([1, 2]).dictionary_encode())
     'numbers'
     """
     return levels_of_type(column.type)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from . import of_arrow, of_numpy
 from .kinds import Kind, Levels, is_a
 
-__all__ = ["cells", "kind", "kind_of_levels", "numbers"]
+__all__ = ["cells", "kind", "level_kind", "numbers"]
 
 FloatArray = NDArray[np.float64]
 
@@ -75,14 +75,14 @@ def cells(column: Any) -> list[Any]:
     return list(np.asarray(column, dtype=object).tolist())
 
 
-def kind_of_levels(column: Any) -> Levels:
+def level_kind(column: Any) -> Levels:
     """Say what the levels of a categorical column are.
 
     Examples
     --------
     >>> import pandas as pd
     >>> numbers, mixed = (pd.Series(x, dtype="category") for x in ([1, 2], [1, "a"]))
-    >>> kind_of_levels(numbers), kind_of_levels(mixed)
+    >>> level_kind(numbers), level_kind(mixed)
     ('numbers', 'objects')
     """
     dtype = column.dtype

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "kind_of_levels", "numbers"]
+__all__ = ["cells", "kind", "level_kind", "numbers"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,13 +61,13 @@ def cells(column: Any) -> list[Any]:
     return list(column.to_list())
 
 
-def kind_of_levels(column: Any) -> Levels:
+def level_kind(column: Any) -> Levels:
     """Say what levels are: polars' are text, whatever they spell.
 
     Examples
     --------
     >>> import polars as pl
-    >>> kind_of_levels(pl.Series(["1", "2"], dtype=pl.Categorical))
+    >>> level_kind(pl.Series(["1", "2"], dtype=pl.Categorical))
     'text'
     """
     return "text"

@@ -144,7 +144,7 @@ def _longest(flat_events: FlatEvents) -> float:
     return max((*ends, *inner), default=0.0)
 
 
-def _size(leaf: Event) -> float:
+def _largest_loss(leaf: Event) -> float:
     """Return the largest loss of a leaf; of an amplified one, five standard deviations at most."""
     end = profile_of(leaf).end
     return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in AMPLIFIED else end
@@ -152,7 +152,7 @@ def _size(leaf: Event) -> float:
 
 def _smallest_loss(flat_events: FlatEvents) -> float:
     """Return the smallest loss that a leaf may cause which is not merged with its like."""
-    sizes = [_size(leaf) for leaf in flat_events.leaves if not isinstance(leaf, MERGED)]
+    sizes = [_largest_loss(leaf) for leaf in flat_events.leaves if not isinstance(leaf, MERGED)]
     inner = [
         _smallest_loss(part) for parts in flat_events.blocks.values() for part in parts.values()
     ]
@@ -164,7 +164,7 @@ def _composed(flat_events: FlatEvents, step: float) -> PrivacyLossDistribution:
     worst = [_maximal(parts.values()) for parts in flat_events.blocks.values()]
     flat = [parts[0] for parts in worst if len(parts) == 1 and not parts[0].blocks]
     leaves = _merged(FlatEvents.total((FlatEvents(flat_events.leaves), *flat)).leaves)
-    losses = [_repeated(leaf, times, step) for leaf, times in leaves.items()]
+    losses = [_convolved(leaf, times, step) for leaf, times in leaves.items()]
     losses += [_envelope(parts, step) for parts in worst if len(parts) > 1 or parts[0].blocks]
     return reduce(PrivacyLossDistribution.compose, losses)
 
@@ -177,7 +177,7 @@ def _merged(leaves: Mapping[Event, int]) -> dict[Event, int]:
     return merged | ({Gaussian(mu): 1} if mu else {}) | ({ZeroConcentrated(rho): 1} if rho else {})
 
 
-def _repeated(leaf: Event, times: int, step: float) -> PrivacyLossDistribution:
+def _convolved(leaf: Event, times: int, step: float) -> PrivacyLossDistribution:
     """Discretise a leaf and convolve it with itself."""
     once = loss_distribution(profile_of(leaf), step)
     return once if times == 1 else once.self_compose(times)

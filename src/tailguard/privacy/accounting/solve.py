@@ -51,7 +51,11 @@ def _(guarantee: ZCDP, event: Event) -> float:
     if not ZcdpAccountant().supports(event):
         return math.inf
     accountant = ZcdpAccountant().compose(event)
-    return math.inf if accountant.failure else _ratio(accountant.total, Fraction(guarantee.rho))
+    return (
+        math.inf
+        if accountant.failure
+        else _ratio_up_to_one(accountant.total, Fraction(guarantee.rho))
+    )
 
 
 @spent_share.register
@@ -61,7 +65,7 @@ def _(guarantee: GDP, event: Event) -> float:
     accountant = GdpAccountant().compose(event)
     if accountant.failure:
         return math.inf
-    return math.sqrt(_ratio(accountant.total, Fraction(guarantee.mu) ** 2))
+    return math.sqrt(_ratio_up_to_one(accountant.total, Fraction(guarantee.mu) ** 2))
 
 
 @spent_share.register
@@ -126,6 +130,6 @@ def calibrate(
     )
 
 
-def _ratio(total: Fraction, allowed: Fraction) -> float:
+def _ratio_up_to_one(total: Fraction, allowed: Fraction) -> float:
     """Return the ratio as a float that is at most 1 exactly if the ratio is."""
     return float(total / allowed) if total > allowed else min(1.0, float(total / allowed))

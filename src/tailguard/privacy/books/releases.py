@@ -18,11 +18,11 @@ __all__ = ["Release"]
 # How the cost follows from sensitivity and noise. A Laplace variable of scale b has the standard
 # deviation b sqrt(2).
 EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
-    "gaussian": lambda r: Gaussian(_ratio(r)),
-    "laplace": lambda r: Laplace(_ratio(r) * math.sqrt(2.0)),
-    "sampled-gaussian": lambda r: Sampled(_ratio(r), _rate(r)),
-    "peeled-gaussian": lambda r: _peeling(r, _ratio(r)),
-    "peeled-laplace": lambda r: _peeling(r, _ratio(r) * math.sqrt(2.0)),
+    "gaussian": lambda r: Gaussian(_noise_ratio(r)),
+    "laplace": lambda r: Laplace(_noise_ratio(r) * math.sqrt(2.0)),
+    "sampled-gaussian": lambda r: Sampled(_noise_ratio(r), _sample_rate(r)),
+    "peeled-gaussian": lambda r: _peeling_cost(r, _noise_ratio(r)),
+    "peeled-laplace": lambda r: _peeling_cost(r, _noise_ratio(r) * math.sqrt(2.0)),
     "arsinh-normal": lambda r: arsinh_event(r.parameters),
     "smooth-gaussian": lambda r: smooth_gaussian_event(r.parameters),
 }
@@ -111,7 +111,7 @@ class Release:
     @property
     def ratio(self) -> float:
         """The sensitivity over the standard deviation of the noise, where both are public."""
-        return _ratio(self)
+        return _noise_ratio(self)
 
     def event(self) -> Event:
         """Recompute the privacy event from the numbers, of this release by itself."""
@@ -144,21 +144,21 @@ class Release:
         return asdict(self)
 
 
-def _ratio(release: Release) -> float:
+def _noise_ratio(release: Release) -> float:
     """Return the sensitivity over the standard deviation of the noise."""
     return check_positive("sensitivity", release.sensitivity) / check_positive(
         "noise_std", release.noise_std
     )
 
 
-def _rate(release: Release) -> float:
+def _sample_rate(release: Release) -> float:
     """Return the share of the records that the sample has."""
     of_rows = check_integer("of_rows", release.parameters.get("of_rows"), minimum=1)
     sample_rows = release.parameters.get("sample_rows")
     return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
 
 
-def _peeling(release: Release, ratio: float) -> Event:
+def _peeling_cost(release: Release, ratio: float) -> Event:
     """Return what a peeling costs; its parameters say how many entries it released."""
     counts = [release.parameters.get(name) for name in ("n_selected", "n_free")]
     n_selected, n_free = (check_integer("n_selected, n_free", n, minimum=0) for n in counts)

@@ -45,8 +45,8 @@ def certificate_html(data: Mapping[str, Any]) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f"<title>{escape(TITLE)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>",
         f"<h1>{escape(TITLE)}</h1>",
-        *_facts(certificate_facts(data)),
-        *_releases(data["releases"]),
+        *_facts_table(certificate_facts(data)),
+        *_releases_table(data["releases"]),
         *(_listed(REMARKS, remarks) if remarks else ()),
         *_listed(ASSUMED, assumptions),
         "</body>\n</html>",
@@ -54,7 +54,7 @@ def certificate_html(data: Mapping[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _facts(facts: Mapping[str, str]) -> Iterator[str]:
+def _facts_table(facts: Mapping[str, str]) -> Iterator[str]:
     """Yield the table of promise and totals."""
     yield "<table>"
     for label, text in facts.items():
@@ -62,7 +62,7 @@ def _facts(facts: Mapping[str, str]) -> Iterator[str]:
     yield "</table>"
 
 
-def _releases(releases: list[dict[str, Any]]) -> Iterator[str]:
+def _releases_table(releases: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the table of releases."""
     yield f"<h2>{escape(RELEASED)}</h2>"
     if not releases:

@@ -53,7 +53,7 @@ def certificate_text(data: Mapping[str, Any]) -> str:
     >>> print(page.splitlines()[0])
     Privacy certificate
     """
-    parts = (_head(data), _releases(data["releases"]), _remarks(data["remarks"]))
+    parts = (_head(data), _releases_lines(data["releases"]), _remarks(data["remarks"]))
     return "\n".join([*chain(*parts), *_assumptions(data)])
 
 
@@ -90,7 +90,12 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
     [(2, '8'), (1, '9')]
     """
     shown = [
-        PrintedRelease(_shown(r["sensitivity"]), _shown(r["noise_std"]), _named(r), _how(r))
+        PrintedRelease(
+            _shown_or_hidden(r["sensitivity"]),
+            _shown_or_hidden(r["noise_std"]),
+            _release_name(r),
+            _how(r),
+        )
         for r in releases
     ]
     # Where numbers are hidden the parameters say what was released.
@@ -115,8 +120,8 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
         "promise": data["promise"],
         "neighbours": data["neighbours"],
         "records": f"n = {data['n_rows']}, public",
-        "reserved": f"{_total(data['total'])}; all of it counts as spent",
-        "released": _total(data["spent"]),
+        "reserved": f"{_total_words(data['total'])}; all of it counts as spent",
+        "released": _total_words(data["spent"]),
         "unused": _unused(data),
         "composition": data["composition"],
         "sampler": data["sampler"],
@@ -139,27 +144,31 @@ def _lines(text: str, width: int) -> list[str]:
     return [line.replace("\0", " ") for line in wrap(text.replace(" = ", "\0=\0"), width)]
 
 
-def _total(total: Mapping[str, Any]) -> str:
+def _total_words(total: Mapping[str, Any]) -> str:
     """Say a total in every currency that expresses it."""
     parts = []
     if total["epsilon"] is not None:
-        parts.append(f"epsilon = {_number(total['epsilon'])} at delta = {total['delta']:g}")
+        parts.append(f"epsilon = {_shown_number(total['epsilon'])} at delta = {total['delta']:g}")
     parts += [
-        f"{name} = {_number(total[name])}" for name in ("mu", "rho") if total[name] is not None
+        f"{name} = {_shown_number(total[name])}"
+        for name in ("mu", "rho")
+        if total[name] is not None
     ]
     return ", ".join(parts) if parts else "no bound is known"
 
 
 def _unused(data: Mapping[str, Any]) -> str:
     """Say what was reserved and not released."""
-    left = ", ".join(f"{name} {_number(value)} lower" for name, value in data["unused"].items())
+    left = ", ".join(
+        f"{name} {_shown_number(value)} lower" for name, value in data["unused"].items()
+    )
     stages = "; ".join(data["unused_stages"])
     return "; ".join(filter(None, (f"the released total has {left}" if left else "", stages))) or (
         "nothing"
     )
 
 
-def _releases(releases: list[dict[str, Any]]) -> Iterator[str]:
+def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the table of releases."""
     yield ""
     yield RELEASED
@@ -174,7 +183,7 @@ def _releases(releases: list[dict[str, Any]]) -> Iterator[str]:
         yield "  nothing"
 
 
-def _shown(value: float | None) -> str:
+def _shown_or_hidden(value: float | None) -> str:
     """Round a number for the page; what follows the records is not shown."""
     return "hidden" if value is None else f"{value:.6g}"
 
@@ -194,7 +203,7 @@ def _what(line: PrintedRelease, width: int) -> list[str]:
     return [whole] if len(whole) <= width else [*wrap(line.what, width), *wrap(line.how, width)]
 
 
-def _named(release: Mapping[str, Any]) -> str:
+def _release_name(release: Mapping[str, Any]) -> str:
     """Say what a release was, and for which stage of the plan if that is known."""
     stage = release["stage"]
     return f"{stage}: {release['name']}" if stage else str(release["name"])
@@ -221,5 +230,5 @@ def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
         yield from wrap(assumption, WIDTH, initial_indent="  - ", subsequent_indent="    ")
 
 
-def _number(value: float | str) -> str:
+def _shown_number(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"

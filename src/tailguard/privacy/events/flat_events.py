@@ -163,7 +163,8 @@ def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> b
     """
     others = [_family_and_size(leaf) for leaf in spent if not isinstance(leaf, Gaussian)]
     return all(
-        _count(planned, family, size * (1.0 - ROUNDING)) >= _count(spent, family, size)
+        _count_as_large(planned, family, size * (1.0 - ROUNDING))
+        >= _count_as_large(spent, family, size)
         for family, size in others
     )
 
@@ -174,7 +175,7 @@ def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
     return (type(leaf), *rest), size
 
 
-def _count(leaves: Mapping[Event, int], family: tuple[Any, ...], size: float) -> int:
+def _count_as_large(leaves: Mapping[Event, int], family: tuple[Any, ...], size: float) -> int:
     """Count the leaves of a family that are at least as large."""
     ranked = ((_family_and_size(leaf), times) for leaf, times in leaves.items())
     return sum(times for (kin, own), times in ranked if kin == family and own >= size)

@@ -76,14 +76,14 @@ def delta_of_smooth_gaussian(smoothness: float, shift: float, size: int, epsilon
     first, second = epsilon * STOPS, epsilon * STOPS[::-1]
     with np.errstate(over="ignore", invalid="ignore"):
         ways = (
-            _shifted(shift, first) + np.exp(first) * _widened(smoothness, size, second),
-            _widened(smoothness, size, first) + np.exp(first) * _shifted(shift, second),
+            _shift_delta(shift, first) + np.exp(first) * _widened(smoothness, size, second),
+            _widened(smoothness, size, first) + np.exp(first) * _shift_delta(shift, second),
         )
     # Where exp(epsilon) overflows nothing is proved.
     return min(1.0, up(float(np.nan_to_num(ways, nan=1.0).min())))
 
 
-def _shifted(mu: float, epsilon: FloatArray) -> FloatArray:
+def _shift_delta(mu: float, epsilon: FloatArray) -> FloatArray:
     """Delta of a shift by ``mu`` standard deviations."""
     first = ndtr(mu / 2.0 - epsilon / mu)
     return _difference(first, np.exp(epsilon + log_ndtr(-mu / 2.0 - epsilon / mu)))

@@ -69,11 +69,11 @@ def exact_delta_of_smooth_gaussian(
     with np.errstate(all="ignore"):
         wider = _rescaled(smoothness * PARTS, shift, size, epsilon, ncx2.cdf)
         narrower = _rescaled(-smoothness * PARTS, shift, size, epsilon, ncx2.sf)
-    worst = float(np.max([*wider, *narrower, _shifted(shift, epsilon)]))
+    worst = float(np.max([*wider, *narrower, _exact_shift_delta(shift, epsilon)]))
     return worst if worst <= 1.0 else 1.0  # not a number promises nothing either
 
 
-def _shifted(shift: float, epsilon: float) -> float:
+def _exact_shift_delta(shift: float, epsilon: float) -> float:
     """Delta of a shift alone."""
     first = float(ndtr(shift / 2.0 - epsilon / shift))
     second = math.exp(epsilon + float(log_ndtr(-shift / 2.0 - epsilon / shift)))
