@@ -16,8 +16,8 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     BudgetError,
     InputError,
@@ -48,9 +48,6 @@ from tailguard.rows.partitions import Partitions
 from tailguard.rows.watched import WatchedRows
 
 __all__ = ["Gate"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Gate:

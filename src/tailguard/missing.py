@@ -7,16 +7,14 @@ a neighbour's value would be an answer about all records that nobody paid for.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import Features
 from tailguard.checks import InputError, check_finite, shown
 
 __all__ = ["Fill"]
-
-Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_version
 from tailguard.cli.arguments import write_text
 from tailguard.cli.models import MODELS
@@ -25,7 +25,6 @@ from tailguard.version import __version__
 
 __all__ = ["KEY", "VERSION", "ModelFile", "load_model"]
 
-FloatArray = NDArray[np.float64]
 
 KEY = "tailguard_model"
 """The key that says what the file is; its value is the version of the format."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_boolean,
@@ -30,7 +30,6 @@ from tailguard.tables import column_names, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
 
-FloatArray = NDArray[np.float64]
 
 CALIBRATIONS = ("tight", "paper", "numerical")
 

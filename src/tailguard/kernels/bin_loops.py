@@ -7,9 +7,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.machine_code import compiled
-
-from .block import FloatArray, IntArray
 
 __all__ = ["count_below", "place", "size"]
 

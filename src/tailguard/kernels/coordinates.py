@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 
 from . import coordinates_twin
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 from .clipped_gradient import ScoreModel
 from .soft_truncation import fast_form, soft_limit

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
+
 from .base import round_to_lattice
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 from .soft_truncation import soft_truncation
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
 from tailguard.machine_code import compiled
 
-from .block import Features, FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .steady import steady
 
 __all__ = ["BelowCount"]

@@ -7,9 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.machine_code import compiled
-
-from .block import FloatArray
 
 __all__ = ["clip_rows", "safe_clip"]
 

@@ -15,9 +15,9 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
+from tailguard.array_types import Features, FloatArray
 from tailguard.machine_code import compiled
 
-from .block import Features, FloatArray
 from .tile import MERGED, OPTIONS, VOID_SCORE, VOID_TARGET, load
 from .vectors import LARGEST_FEATURE
 

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, four_digits
 from tailguard.gate import Gate
 from tailguard.means.budget import Budget, MeanStage, promise_of
@@ -23,7 +21,6 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 __all__ = ["Expected", "MeanAnswer", "MeanMethod", "MeanPlan", "Task", "paper_budget"]
 
-FloatArray = NDArray[np.float64]
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
 # More numbers than any method here releases: searches, a histogram, four shells.
@@ -189,6 +186,7 @@ class MeanAnswer:
 
     Examples
     --------
+    >>> import numpy as np
     >>> MeanAnswer(np.zeros(2), np.ones(2)).found
     {}
     """

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailguard.checks import InputError
 from tailguard.gate import Gate
@@ -44,7 +43,6 @@ from tailguard.queries.units import Units
 
 __all__ = ["Clipped"]
 
-FloatArray = NDArray[np.float64]
 
 # One or two columns say little about which clip level is right; they get one level to fall back to.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0

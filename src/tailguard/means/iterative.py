@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailguard.checks import (
     InputError,
@@ -59,7 +58,6 @@ from tailguard.solvers.base import BUDGET_MARGIN, usable_guarantee
 
 __all__ = ["Iterative"]
 
-FloatArray = NDArray[np.float64]
 
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.means.base import MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
@@ -42,7 +42,6 @@ from tailguard.solvers.private_units import (
 
 __all__ = ["PrivateUnits", "ReleasedUnits", "affords_tail", "affords_units", "mean_scale_warnings"]
 
-FloatArray = NDArray[np.float64]
 Magnitude = Literal["norm", "entries"]
 
 SCALE_TIMES, LOCATION_TIMES = SCALE_STEPS + 2, LOCATION_STEPS + 1

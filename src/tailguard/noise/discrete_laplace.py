@@ -20,13 +20,13 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import IntArray
 from tailguard.machine_code import compiled
 from tailguard.noise.bernoulli import WORD_BITS, binary_digits, settle_tie
 from tailguard.noise.sources import Source, Words
 
 __all__ = ["NOISE_LIMIT", "discrete_laplace"]
 
-IntArray = NDArray[np.int64]
 
 # Noise saturates here. The mechanism clips its output at half of this, so nothing can tell.
 NOISE_LIMIT = 2**62

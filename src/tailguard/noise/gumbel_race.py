@@ -22,14 +22,12 @@ after the other); McSherry and Talwar 2007 (the exponential mechanism).
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.noise.sources import Source, Words
 
 __all__ = ["PAIR_VARIATION", "gumbel_top"]
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 PAIR_VARIATION = 2.0**-300
 """Probability that two keys agree to the last digit drawn."""

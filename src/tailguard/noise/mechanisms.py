@@ -10,8 +10,8 @@ import math
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_choice
 from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
@@ -23,7 +23,6 @@ from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism", "Mechanism"]
 
-IntArray = NDArray[np.int64]
 
 # Statistics lie within (lattice.LARGEST_TOTAL), so clipping answers here changes nothing that is
 # promised; it keeps additions exact even for a kernel that broke its promise.

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_choice, check_integer, shown
 from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
@@ -30,7 +30,6 @@ from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = ["PeeledGaussian", "PeeledLaplace", "PeelingCalibration", "select_by_laplace"]
 
-IntArray = NDArray[np.int64]
 
 # As in noise/mechanisms.py: no calibrated statistic lies beyond, and additions stay exact.
 _ANSWER_LIMIT = NOISE_LIMIT // 2

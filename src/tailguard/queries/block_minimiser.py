@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
+from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 
 __all__ = ["BlockEstimator", "BlockMinimiser", "no_estimate"]
 
-FloatArray = NDArray[np.float64]
 
 MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
 BlockEstimator = Callable[[FloatArray, FloatArray], ArrayLike]

@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     InputError,
     check_boolean,
@@ -53,7 +54,7 @@ from tailguard.privacy.events import Approximate, Event
 from tailguard.privacy.events.arsinh import ARSINH_BASIS
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_constants
-from tailguard.queries.base import FloatArray, IntArray, SmoothQuery
+from tailguard.queries.base import SmoothQuery
 from tailguard.queries.block_minimiser import BlockEstimator
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks

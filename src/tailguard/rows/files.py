@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
-from tailguard.kernels.block import FloatArray
 from tailguard.quiet import SharedSetting
 from tailguard.schema.declared import check_columns
 from tailguard.tables.cells import cell_numbers

@@ -12,9 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, four_digits
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
@@ -38,7 +36,6 @@ from tailguard.sets.base import ConstraintSet
 
 __all__ = ["Plan", "Problem", "Solution", "Solver", "Stage", "usable_guarantee", "usable_mu"]
 
-FloatArray = NDArray[np.float64]
 
 # Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
 BUDGET_MARGIN = 1e-9
@@ -347,6 +344,7 @@ class Solution:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import tailguard as tg
     >>> solution = tg.minimize(
     ...     tg.losses.Squared(), np.eye(100)[:, :1], np.ones(100), guarantee=tg.GDP(1.0),

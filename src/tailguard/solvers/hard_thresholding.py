@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -46,7 +46,6 @@ from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_lim
 
 __all__ = ["HardThresholding"]
 
-FloatArray = NDArray[np.float64]
 PerColumn = float | Sequence[float] | FloatArray
 
 ASSUMPTIONS = (

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -45,7 +45,6 @@ from tailguard.solvers.phases import (
 
 __all__ = ["Localised"]
 
-FloatArray = NDArray[np.float64]
 
 ASSUMPTIONS = (
     "the loss is convex, with gradients whose norm has a moment of the stated order and scale",

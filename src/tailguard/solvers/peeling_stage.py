@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.privacy.accounting.solve import calibrate
@@ -18,7 +19,6 @@ from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Parallel
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-from tailguard.queries.base import FloatArray
 from tailguard.queries.peeling import PeeledStep
 from tailguard.solvers.base import Stage
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     check_boolean,
     check_choice,
@@ -44,7 +44,6 @@ from tailguard.solvers.limits import step_curvature, typical_curvature
 
 __all__ = ["PermutedAccelerated"]
 
-FloatArray = NDArray[np.float64]
 
 ASSUMPTIONS = (
     "the mean loss is convex and smooth, with gradients whose norm has a moment of the stated "

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
@@ -37,7 +37,6 @@ __all__ = [
     "unmet_shift",
 ]
 
-FloatArray = NDArray[np.float64]
 
 SCALE_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave
 LOCATION_STEPS = SIGNED_OCTAVE_STEPS + 16  # to 2**-16 of the location itself

@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_choice, check_integer, check_open_unit, check_positive
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
@@ -31,7 +31,6 @@ from tailguard.solvers.unit_rate import RATE_PURPOSE, RATE_SHARE, at_unit_rate, 
 
 __all__ = ["ScaledGradientDescent"]
 
-FloatArray = NDArray[np.float64]
 
 ASSUMPTIONS = (
     "most columns take more than one value, so that a scale can be told from zero",

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
@@ -36,8 +36,6 @@ from tailguard.solvers.private_units import (
 from tailguard.solvers.scale_facts import RAW_UNITS, most_coordinates
 
 __all__ = ["SharedUnits"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

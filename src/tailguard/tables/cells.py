@@ -11,13 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.quiet import quietly
 
 __all__ = ["cell_numbers", "cell_texts"]
 
-FloatArray = NDArray[np.float64]
 
 # Readers of CSV files take these for booleans, in any case of letters.
 TRUTH = {"true": 1.0, "false": 0.0}

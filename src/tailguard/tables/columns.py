@@ -8,15 +8,14 @@ that somebody declared (categories, dates, lists) are refused by one sentence.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 from . import of_arrow, of_numpy, of_pandas, of_polars
 from .cells import cell_numbers
 from .kinds import NUMBERS, Kind, Levels, is_a, is_column, refused
 
 __all__ = ["cells_of", "kind_of", "kind_of_levels", "numbers_of", "type_of"]
-
-FloatArray = NDArray[np.float64]
 
 
 def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 
 from .cells import cell_numbers, cell_texts
@@ -20,7 +20,6 @@ from .matrices import one_column
 
 __all__ = ["check_plain_labels", "encode_labels"]
 
-FloatArray = NDArray[np.float64]
 
 LABELS = "text, integers, real numbers or booleans"
 

@@ -5,11 +5,11 @@ were it read off the entries, one of them would decide how all others are read. 
 a list; a vector may be one, each entry being one cell.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError
 
 from .columns import numbers_of
@@ -17,8 +17,6 @@ from .kinds import is_column, table_columns
 
 __all__ = ["one_column", "to_matrix", "to_matrix_or_vector", "to_vector"]
 
-FloatArray: TypeAlias = NDArray[np.float64]
-Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 # These have a length but are no sequence of cells.
 NO_SEQUENCES = (str, bytes, bytearray, dict, set, frozenset)

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from tailguard.array_types import FloatArray
 
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
 __all__ = ["cells", "kind", "kind_of_type", "level_kind", "levels_of_type", "numbers"]
 
-FloatArray = NDArray[np.float64]
 
 TEXT = {"string", "large_string", "string_view"}
 BYTES = {"binary", "large_binary", "binary_view"}

@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 from . import of_arrow, of_numpy
 from .kinds import Kind, Levels, is_a
 
 __all__ = ["cells", "kind", "level_kind", "numbers"]
-
-FloatArray = NDArray[np.float64]
 
 
 def kind(column: Any) -> Kind | None:

@@ -3,15 +3,12 @@
 import sys
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from tailguard.array_types import FloatArray
 
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
 __all__ = ["cells", "kind", "level_kind", "numbers"]
-
-FloatArray = NDArray[np.float64]
 
 
 def kind(column: Any) -> Kind | None:

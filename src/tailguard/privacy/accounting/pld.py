@@ -24,8 +24,9 @@ from typing import ClassVar
 import numpy as np
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
+from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.base import FlatAccountant
-from tailguard.privacy.accounting.profiles import FloatArray, Profile, loss_distribution, profile_of
+from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.amplification.leaves import AMPLIFIED
 from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated

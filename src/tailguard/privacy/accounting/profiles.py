@@ -19,9 +19,9 @@ from functools import singledispatch
 import numpy as np
 from dp_accounting.pld import pld_pmf
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.events import (
@@ -36,7 +36,6 @@ from tailguard.privacy.events import (
 
 __all__ = ["Profile", "convexified", "loss_distribution", "profile_of"]
 
-FloatArray = NDArray[np.float64]
 
 # What a profile may leave beyond its end; it is charged as an infinite loss.
 TAIL = 1e-20

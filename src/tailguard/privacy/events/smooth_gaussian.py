@@ -26,13 +26,13 @@ print in Algorithm 1; Balle and Wang 2018, Theorem 8 (the shift).
 import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import chi2
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -51,7 +51,6 @@ from tailguard.privacy.roots import crossing, down, step_until, up
 
 __all__ = ["delta_of_smooth_gaussian", "smooth_gaussian_constants", "smooth_gaussian_event"]
 
-FloatArray: TypeAlias = NDArray[np.float64]
 
 # Where on the way the third law may lie, in parts of epsilon. Every point gives a valid bound.
 STOPS = np.linspace(0.0, 1.0, 401)

@@ -18,16 +18,15 @@ Nissim, Raskhodnikova and Smith 2007 (the noise); Anderson 1955 (shifted balls);
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import ncx2
 
+from tailguard.array_types import FloatArray
+
 __all__ = ["exact_delta_of_smooth_gaussian"]
 
-FloatArray: TypeAlias = NDArray[np.float64]
 
 # Changes of the scale that are evaluated, in parts of the largest; in both directions, and none.
 PARTS = np.linspace(0.125, 1.0, 8)

@@ -18,12 +18,12 @@ Zhao et al. 2024, program (27); Lawson and Hanson 1974, Chapter 23 (least distan
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["furthest_direction", "reach"]
 
-FloatArray = NDArray[np.float64]
 
 MOST_FOR_ALL_TIES = 50  # points in the plane whose ties are all tried: some 2500 directions
 TURNS = 10  # of alternation; it usually rests after three or four

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -52,7 +53,7 @@ from tailguard.privacy.events.arsinh import (
     arsinh_smoothness,
 )
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
-from tailguard.queries.base import FloatArray, SmoothQuery
+from tailguard.queries.base import SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows

@@ -15,9 +15,9 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from tailguard.array_types import FloatArray
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
@@ -36,7 +36,6 @@ from tailguard.solvers.whitened.variance import clipped_variance, expected_share
 
 __all__ = ["debias"]
 
-FloatArray = NDArray[np.float64]
 
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
 # Corrections that nothing leads to expect count beyond this many times their variance: all together

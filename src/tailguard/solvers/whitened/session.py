@@ -16,8 +16,8 @@ from itertools import chain, count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.privacy.books.blocks import Block
@@ -26,8 +26,6 @@ from tailguard.queries.view import LARGEST_ENTRY, View
 from tailguard.solvers.base import Plan
 
 __all__ = ["BEYOND_FLOATS", "SAMPLE", "SAMPLED", "BudgetSession", "usable"]
-
-FloatArray = NDArray[np.float64]
 
 
 SAMPLE = "sample"  # the partition whose only block is the sample

@@ -9,8 +9,8 @@ Juditsky 1992 (damped steps whose average is as good as the best single one).
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
 from tailguard.solvers.whitened.secants import Score, Secants
@@ -19,7 +19,6 @@ from tailguard.solvers.whitened.stages import rounds_of
 
 __all__ = ["step"]
 
-FloatArray = NDArray[np.float64]
 
 LONGEST = 4.0  # no step changes scores by more standard deviations than this
 # The largest part of a Newton step that is gone; by noise of that squared length it is gone in full

@@ -14,8 +14,8 @@ all units follows Karwa and Vadhan 2018, Section 3.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import BoolArray
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.private_units import MeasuredColumns, target_units, unmet_shift
@@ -31,7 +31,6 @@ from tailguard.solvers.whitened.sizes import SIZE_BINS, find_scales, find_sizes,
 
 __all__ = ["UNITS", "find_target", "find_units", "units_stages"]
 
-BoolArray = NDArray[np.bool_]
 
 TARGET = "target "  # what the names of the target's own stages begin with
 PURPOSES = {
