@@ -44,7 +44,7 @@ from tailguard.means.messages import (
 )
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers import zhao2024
-from tailguard.papers.parameters import zhao2024 as printed
+from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
 from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Shuffled

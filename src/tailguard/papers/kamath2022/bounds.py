@@ -16,7 +16,7 @@ for convex losses hold for the larger class without the last of these.
 import math
 
 from tailguard.checks import InputError, shown
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 
 __all__ = [
     "clamping_bias",

@@ -3,6 +3,7 @@
 "Private stochastic convex optimization and sparse learning with heavy-tailed data revisited".
 """
 
+from tailguard.papers.tao2022 import parameters
 from tailguard.papers.tao2022.bounds import (
     convex_bound,
     convex_lower_bound,
@@ -32,6 +33,7 @@ __all__ = [
     "convex_lower_bound_pure",
     "deviation_bound",
     "mean_error",
+    "parameters",
     "scalar_error",
     "scalar_lower_bound",
     "scalar_mean_bound",

@@ -15,7 +15,7 @@ The lower bounds live in :mod:`~tailguard.papers.tao2022.lower`, and are listed 
 
 import math
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 from tailguard.papers.tao2022.lower import (
     convex_lower_bound,
     convex_lower_bound_pure,

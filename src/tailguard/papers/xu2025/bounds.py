@@ -17,8 +17,8 @@ is calibrated over batches and not as printed.
 import math
 
 from tailguard.checks import InputError, check_finite, shown
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
-from tailguard.papers.parameters.xu2025 import localized_phases, localized_sensitivity
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.xu2025.parameters import localized_phases, localized_sensitivity
 
 __all__ = [
     "accelerated_bound",
