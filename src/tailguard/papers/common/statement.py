@@ -108,7 +108,7 @@ def descent_prediction(
     >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0)
     >>> solver = NoisyGradientDescent(100, step_size=0.5)
     >>> round(descent_prediction(facts, solver, noise=0.1, error=0.01)(1.0), 6)
-    0.000598
+    0.000443
     """
     assert solver.step_size is not None  # every theorem states it
     return partial(

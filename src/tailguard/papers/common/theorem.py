@@ -197,7 +197,7 @@ class UnsizedTheorem:
     >>> import tailguard as tg
     >>> theorem = tg.papers.kamath2022.convex(moment=tg.Moment(2.0, 1.0), diameter=2.0)
     >>> theorem.sized(10_000, 3, tg.ZCDP(0.5)).solver.n_steps
-    316
+    907
     """
 
     call: Callable[..., Any]
@@ -264,7 +264,10 @@ def theorem_on(
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Theorem | UnsizedTheorem:
-            told = signature.bind(*args, **kwargs).arguments
+            try:
+                told = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
             n_rows, n_features, guarantee = (told.pop(name, None) for name in SIZES)
             diameter, constraint = _set_of(told.get("diameter"), told.get("constraint"), in_ball)
             if (n_rows is None) != (n_features is None):
