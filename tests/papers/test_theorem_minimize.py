@@ -103,7 +103,7 @@ def test_an_estimator_takes_a_theorem_of_any_size():
 def test_what_breaks_its_promise_is_not_run_before_its_sizes_are_known(name):
     printed = {"calibration": "paper", "unsafe_reproduction": True}
     theorem = CASES[name].unsized(**printed)
-    with pytest.raises(tg.InputError, match="guarantee must be .*, that of the theorem"):
+    with pytest.raises(tg.InputError, match=r"guarantee must be .*, that of the theorem"):
         theorem.minimize(SQUARED, *heavy_records(), random_state=5)
     solved = CASES[name].theorem(**printed).minimize(SQUARED, *heavy_records(), random_state=5)
     total = solved.certificate.total

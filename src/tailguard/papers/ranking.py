@@ -13,6 +13,7 @@ others 2025.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from tailguard.checks import InputError
@@ -119,10 +120,10 @@ def rank(
     smoothness = facts.get("smoothness", math.inf)
     trivial = min(slope * diameter, smoothness * diameter**2 / 2.0)
     curvature = _curvature(facts, slope / diameter)
-    possible, refusals = [], []
+    possible, refusals, told = [], [], {**facts, "diameter": diameter}
     for name, needed in wanted.items():
         try:
-            theorem = _theorem(name, needed, n_rows, n_features, guarantee, moment, diameter, facts)
+            theorem = _theorem(name, needed, moment, told, n_rows, n_features, guarantee)
             possible.append((name, theorem, theorem.predicted_excess(curvature)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
@@ -154,14 +155,7 @@ def _curvature(facts: Mapping[str, float], fallback: float) -> float:
 
 
 def _theorem(
-    name: str,
-    needed: tuple[str, ...],
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
-    moment: Moment,
-    diameter: float,
-    facts: Mapping[str, float],
+    name: str, needed: tuple[str, ...], moment: Moment, facts: Mapping[str, float], *sizes: Any
 ) -> Theorem:
     """Call a theorem with the facts that it asks for."""
     paper, _, function = name.partition(".")
@@ -169,14 +163,12 @@ def _theorem(
     missing = [each for each in needed if each not in facts]
     if missing:
         raise InputError(f"{missing[0]} must be given.")
-    told: dict[str, Any] = {each: facts[each] for each in needed}
-    if "gradient_bound" in facts and paper != "zhao2024":  # which takes smoothness for it
-        told["gradient_bound"] = facts["gradient_bound"]
+    takes = {*needed, "diameter", "gradient_bound"} & {*signature(call).parameters}
+    told: dict[str, Any] = {each: facts[each] for each in takes if each in facts}
     try:
-        return call(n_rows, n_features, guarantee, moment=moment, diameter=diameter, **told)
+        return call(*sizes, moment=moment, **told)
     except InputError:
         if moment.order <= 2.0:
             raise
         # Second moments follow from higher ones, and imply more kinds of them.
-        second = moment.at_order(2.0)
-        return call(n_rows, n_features, guarantee, moment=second, diameter=diameter, **told)
+        return call(*sizes, moment=moment.at_order(2.0), **told)

@@ -195,11 +195,18 @@ def settled_blocks(
 
 
 def strongly_convex_theorem(
-    facts: Facts, statement: Statement, step: Step, n_steps: int, *, disjoint: bool = True
+    facts: Facts,
+    statement: Statement,
+    step: Step,
+    n_steps: int,
+    *,
+    disjoint: bool = True,
+    following: tuple[float, Guarantee] | None = None,
 ) -> Theorem:
     """Descent with the last iterate, on ``disjoint`` blocks of records or on all.
 
-    Steps on blocks are of ``1 / (strong_convexity + smoothness)``.
+    Steps on blocks are of ``1 / (strong_convexity + smoothness)``. ``following`` are the expected
+    noise and the promise, where the noise follows the records.
 
     Examples
     --------
@@ -211,8 +218,11 @@ def strongly_convex_theorem(
     >>> theorem.solver.schedule, theorem.solver.iterate
     ('disjoint', 'last')
     """
-    kept = facts.promised_and_spent(step.printed_mu)
-    noise = _noise(facts, step, n_steps, kept[1], disjoint=disjoint)
+    if following is None:
+        kept = facts.promised_and_spent(step.printed_mu)
+        noise = stated = _noise(facts, step, n_steps, kept[1], disjoint=disjoint)
+    else:
+        kept, noise, stated = (following[1], following[1]), following[0], math.nan
     bound = strongly_convex_descent_bound(
         diameter=facts.diameter,
         n_steps=n_steps,
@@ -238,7 +248,7 @@ def strongly_convex_theorem(
         solver,
         bound,
         prediction,
-        noise_std=noise,
+        noise_std=stated,
         n_passes=1 if disjoint else n_steps,
         kept=kept,
     )

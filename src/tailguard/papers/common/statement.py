@@ -128,7 +128,7 @@ def theorem_of(
     statement: Statement,
     solver: Solver,
     bound: float,
-    excess: Callable[[float], float],
+    prediction: Callable[[float], float],
     *,
     noise_std: float,
     n_passes: float,
@@ -161,5 +161,5 @@ def theorem_of(
         for_accuracy=statement.for_accuracy,
         deviations=(*(() if facts.prints else statement.noise_deviations), *statement.deviations),
         curvature=facts.curvature,
-        excess=excess,
+        _prediction=prediction,
     )

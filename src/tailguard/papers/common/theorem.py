@@ -122,7 +122,7 @@ class Theorem:
     for_accuracy: tuple[str, ...]
     deviations: tuple[str, ...]
     curvature: float
-    excess: Callable[[float], float] = field(repr=False)
+    _prediction: Callable[[float], float] = field(repr=False)
     constraint: ConstraintSet | None = None
 
     minimize = minimize_by
@@ -138,7 +138,7 @@ class Theorem:
         The model is that of :mod:`tailguard.papers.common.prediction`; without a ``curvature`` it
         is that of the stated risk. It is what ``tg.plan`` ranks by.
         """
-        return self.excess(self.curvature if curvature is None else curvature)
+        return self._prediction(self.curvature if curvature is None else curvature)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan as the theorem says, for the sizes and the guarantee that it was given."""

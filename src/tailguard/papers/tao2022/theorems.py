@@ -28,7 +28,7 @@ from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, noise_of, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
-from tailguard.papers.tao2022 import bounds, parameters
+from tailguard.papers.tao2022 import lower, parameters
 from tailguard.privacy.guarantees import PureDP
 from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
@@ -88,7 +88,7 @@ def convex(facts: Facts) -> Theorem:
     statement = Statement(
         f"{PAPER}, Theorem 6",
         # of the unit ball
-        bounds.convex_lower_bound(**facts.known, rho=facts.rho) * facts.diameter / 2.0,
+        lower.convex_lower_bound(**facts.known, rho=facts.rho) * facts.diameter / 2.0,
         ACCURACY,
         (
             "the threshold carries the moment, without which its units are wrong (E26, E37)",
@@ -141,7 +141,7 @@ def strongly_convex(facts: Facts) -> Theorem:
         step = replace(step, printed_mu=_printed_mu(facts, step, 1, block_rows))
     statement = Statement(
         f"{PAPER}, Theorem 7",
-        bounds.strongly_convex_lower_bound(**facts.known, rho=facts.rho),
+        lower.strongly_convex_lower_bound(**facts.known, rho=facts.rho),
         ACCURACY,
         (
             "the threshold is that of Lemma 20, from which the rate follows (E26)",
@@ -193,14 +193,14 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
         delta=delta,
         failure_probability=FAILURE_PROBABILITY,
     )
-    lower = (
-        bounds.sparse_lower_bound_pure(**known, n_nonzero=n_nonzero, epsilon=epsilon)
+    least = (
+        lower.sparse_lower_bound_pure(**known, n_nonzero=n_nonzero, epsilon=epsilon)
         if isinstance(facts.guarantee, PureDP)
-        else bounds.sparse_lower_bound(**known, n_nonzero=n_nonzero, rho=facts.rho)
+        else lower.sparse_lower_bound(**known, n_nonzero=n_nonzero, rho=facts.rho)
     )
     statement = Statement(
         f"{PAPER}, Theorem 10",
-        lower,
+        least,
         SPARSE_ACCURACY,
         (
             "log(n) times the condition number of steps, where the proof has 24 times as many "

@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_positive, shown
-from tailguard.papers.common.descent import strongly_convex_descent_bound
+from tailguard.papers.common.convex import Step, strongly_convex_theorem
 from tailguard.papers.common.prediction import released_excess
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import NOTHING, Statement, descent_prediction, theorem_of
+from tailguard.papers.common.statement import NOTHING, Statement, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import PAPER, SecondMoments
@@ -31,7 +31,6 @@ from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
 from tailguard.solvers.base import usable_guarantee
-from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 from tailguard.solvers.smooth_stage import concentrated_budget
@@ -75,13 +74,6 @@ def trimmed_strongly_convex(
     promise, needed = _promised(facts)
     oracle = _trimmed_oracle(facts, mean_range, proof)
     noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps)
-    bound = strongly_convex_descent_bound(
-        diameter=facts.diameter,
-        n_steps=n_steps,
-        gradient_error=facts.root_size * math.hypot(noise, sampling, bias),
-        step_size=step_size,
-        **facts.shape,
-    )
     statement = Statement(
         f"{PAPER}, Theorem 5",
         facts.least(facts.moment.scale**2),
@@ -98,17 +90,9 @@ def trimmed_strongly_convex(
         ),
         needed,
     )
-    solver = NoisyGradientDescent(n_steps, step_size=step_size, oracle=oracle, iterate="last")
-    prediction = descent_prediction(facts, solver, noise=noise, error=sampling)
-    return theorem_of(
-        facts,
-        statement,
-        solver,
-        bound,
-        prediction,
-        noise_std=math.nan,
-        n_passes=n_steps,
-        kept=(promise, promise),
+    step = Step(oracle, bias, sampling, size=step_size)
+    return strongly_convex_theorem(
+        facts, statement, step, n_steps, disjoint=False, following=(noise, promise)
     )
 
 

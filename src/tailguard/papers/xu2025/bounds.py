@@ -236,7 +236,7 @@ def localized_risk(
     mu: float,
     n_minimum: int = 32,
 ) -> float:
-    """Predicted excess risk of the localised method as this library runs it, term by term.
+    """Excess risk of the localised method as this library runs it, term by term.
 
     Distance ``D^2 l_1 / 2``, sampling ``sum 2 r^2 / (l_i n_i)``, noise carried over
     ``sum (l_i / 2) d s_(i-1)^2``, noise of the last phase ``r sqrt(d) s``, and clipping
