@@ -192,6 +192,17 @@ class Theorem:
 class UnsizedTheorem:
     """A theorem that takes its sizes from the records, and a guarantee that it was not told.
 
+    Printed noise that breaks its promise is refused here: what it keeps follows from the sizes.
+
+    Attributes
+    ----------
+    call, facts
+        The theorem, and what it was told.
+    guarantee
+        What is promised; None where the fit says it.
+    constraint
+        The set of weights of :meth:`minimize`.
+
     Examples
     --------
     >>> import tailguard as tg

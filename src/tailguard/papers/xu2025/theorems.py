@@ -101,7 +101,7 @@ def tsybakov(
 ) -> Theorem:
     """Localised descent in shrinking balls, for risks of growth at least 2.
 
-    The algorithm does not use ``growth``; the bound and the prediction do.
+    The algorithm does not use ``growth``; the bound does.
 
     *Reference.* Xu and others 2025, Theorem 2 and Algorithm 4.
 
