@@ -11,7 +11,7 @@ from tailguard.papers.tao2022 import parameters as tao2022
 from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.zhao2024 import parameters as zhao
-from tailguard.privacy.gaussian import mu_of
+from tailguard.privacy.accounting.gaussian import mu_of
 
 
 def close(value, rel=1e-8):

@@ -9,8 +9,8 @@ import pytest
 import tailguard as tg
 from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, RAW, heavy_records
 from tailguard.papers.common.theorem import Theorem, UnsizedTheorem
+from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.solve import satisfies
 from tailguard.solvers.solve import Solved
 
 CONVEX = CASES["tao2022.convex"]

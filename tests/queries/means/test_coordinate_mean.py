@@ -15,8 +15,8 @@ from tailguard.papers.common.groups import median_sensitivity
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.tao2022 import parameters as tao2022
 from tailguard.papers.wang2020 import parameters as wang2020
+from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Gaussian, Laplace
-from tailguard.privacy.gaussian import mu_of
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.means.coordinate_mean import CoordinateMean, median_of_groups
 from tailguard.queries.means.soft import SoftMean

@@ -15,7 +15,7 @@ import math
 from tailguard.papers.common.facts import check_facts, check_order, moment_scale
 from tailguard.papers.common.groups import group_count, median_sensitivity
 from tailguard.papers.wang2020.parameters import psi_limit
-from tailguard.privacy.concentrated import rho_of_laplace
+from tailguard.privacy.accounting.concentrated import rho_of_laplace
 
 __all__ = [
     "convex_steps",
