@@ -278,7 +278,7 @@ def theorem(case: Any, calibration: str, X: Any, y: Any) -> Any:
     unsafe = {"unsafe_reproduction": True} if printed and case.unsafe else {}
     solver = case.theorem(**printed, **unsafe)
     solved = minimum(tg.losses.Squared(), X, y, solver.guarantee, case.constraint, solver)
-    return [*solved, solver.predicted_excess]
+    return [*solved, solver.bound]
 
 
 def public_numbers() -> None:

@@ -72,7 +72,7 @@ def test_a_figure_is_that_of_the_theorem():
         200_000, 5, GUARANTEE, moment=MOMENT, diameter=2.0, smoothness=1.0
     )
     listed = found["tg.papers.zhao2024.convex"]
-    assert listed.predicted_error == theorem.typical_excess(curvature=math.sqrt(0.5))
+    assert listed.predicted_error == theorem.predicted_excess(curvature=math.sqrt(0.5))
     assert listed.noise_std == theorem.noise_std
     assert listed.n_passes == theorem.n_passes
 

@@ -31,7 +31,7 @@ class Cell:
     calibration: str
     excess: dict
     noise: float | None = None
-    predicted: float | None = None
+    bound: float | None = None
     error: str | None = None
 
     @property
@@ -112,7 +112,7 @@ def _cell(facts, lines):
         best = int(np.argmin(np.median(table, axis=0)))
     excess = {seed: row[best] for seed, row in ran.items() if row[best] is not None}
     first = lines[0]
-    told = first.get("noise"), first.get("predicted"), first.get("error")
+    told = first.get("noise"), first.get("bound"), first.get("error")
     return Cell(*facts, excess, *told)
 
 

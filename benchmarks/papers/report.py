@@ -7,7 +7,7 @@ from papers import support
 from papers.methods import METHODS, PAPER
 
 COLUMNS = ("task", "n", "d", "epsilon", "method", "calibration", "seeds", "median", "low", "high")
-COLUMNS += ("noise_std", "predicted_excess", "error")
+COLUMNS += ("noise_std", "bound", "error")
 
 
 def write(folder, cells, compared, ratios, recoveries, *, command, notes, again=()):
@@ -36,7 +36,7 @@ def _write_csv(path, cells):
         rows.writerow(COLUMNS)
         for c in cells:
             numbers = [f"{x:.6g}" for x in (c.median, *c.interval)] if c.excess else [""] * 3
-            told = ["" if x is None else x for x in (c.noise, c.predicted, c.error)]
+            told = ["" if x is None else x for x in (c.noise, c.bound, c.error)]
             facts = (c.task, c.n_rows, c.n_features, c.epsilon, c.method, c.calibration)
             rows.writerow([*facts, len(c.excess), *numbers, *told])
 

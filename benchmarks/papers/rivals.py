@@ -10,7 +10,7 @@ import numpy as np
 
 import tailguard as tg
 from tailguard.kernels.soft_truncation import soft_truncation
-from tailguard.papers.parameters import wang2020
+from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 

@@ -114,7 +114,7 @@ def _theorems(task, epsilon, seed):
                 return {
                     "excess": [short(task.excess(found.weights))],
                     "noise": short(found.theorem.noise_std),
-                    "predicted": short(found.theorem.predicted_excess),
+                    "bound": short(found.theorem.bound),
                     "steps": getattr(found.theorem.solver, "n_steps", None),
                 }
 

@@ -29,12 +29,12 @@ from tailguard.estimators import (
     SparseLogisticRegression,
 )
 from tailguard.estimators.mean import MeanResult, mean
-from tailguard.estimators.minimize import minimize
 from tailguard.moments import Moment
 from tailguard.planning import plan
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.schema.schema import Schema
+from tailguard.solvers.minimize import minimize
 from tailguard.version import __version__
 
 __all__ = [

@@ -20,7 +20,7 @@ from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan, Task
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
-from tailguard.papers.ranking import CONVEX, SHAPE, SPARSE, STRONGLY_CONVEX, Ranked, rank
+from tailguard.papers.ranking import CONVEX, SHAPE, SPARSE, STRONGLY_CONVEX, rank
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.base import Problem
 from tailguard.solvers.limits import typical_curvature
@@ -49,7 +49,7 @@ BLIND = "below {:.3g} records the budget shows no scales: the default fit is the
 UNRANKED = "the default method comes first; its error is in other units than those of theorems."
 MODEL = (
     "theorems are ranked by one model, a quadratic risk of curvature {:.3g} with the planned noise "
-    "and no bias; what explain() predicts is each one's own bound, which is larger."
+    "and no bias; the bound that explain() shows is each one's own, which is larger."
 )
 IDLE = (
     "no method saves half of the excess of a point that is chosen without records: the centre of "
@@ -267,16 +267,14 @@ def plan(
         ranking = rank(wanted, *sizes, moment=moment, diameter=diameter, facts=facts)
         notes += [IDLE.format(ranking.centre)] * (ranking.idle and not found)
         notes += [UNRANKED] * bool(found) + [MODEL.format(ranking.curvature)]
-        found += map(_of_theorem, ranking.found)
+        found += [
+            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, RISK_UNITS)
+            for name, theorem, excess in ranking.found
+        ]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
     if not found:
         raise InputError(f"task must have a method here, and has none; {refusals[0][1]}")
     return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
-
-
-def _of_theorem(ranked: Ranked) -> Candidate:
-    theorem, name = ranked.theorem, f"tg.papers.{ranked.name}"
-    return Candidate(name, ranked.excess, theorem.n_passes, theorem.noise_std, RISK_UNITS)
 
 
 def _check_facts(facts: Mapping[str, float]) -> None:

@@ -17,7 +17,7 @@ LARGEST_FACTOR = 3.0  # of the best method's measured excess
 
 @pytest.fixture(scope="module")
 def cells():
-    """Task and epsilon -> measured and typical excess of every theorem that was measured."""
+    """Task and epsilon -> measured and predicted excess of every theorem that was measured."""
     stored = pd.read_csv(STORED)
     stored = stored[(stored.calibration == "tight") & stored["median"].notna()]
     measured = stored.set_index(["task", "epsilon", "method"])["median"].to_dict()
@@ -30,11 +30,11 @@ def cells():
                 excess = measured.get((task.name, epsilon, method.key))
                 if excess is not None:
                     theorem = method.build(task, epsilon)
-                    pairs.append((excess, theorem.typical_excess(curvature)))
+                    pairs.append((excess, theorem.predicted_excess(curvature)))
     return found
 
 
-def test_the_method_of_least_typical_excess_is_near_the_best_measured_one(cells):
+def test_the_method_of_least_predicted_excess_is_near_the_best_measured_one(cells):
     factors = []
     for pairs in cells.values():
         chosen = min(pairs, key=lambda pair: pair[1])[0]

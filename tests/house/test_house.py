@@ -23,7 +23,7 @@ EXCEPTIONS = {
         "tailguard.solvers.whitened",
     },
     "disguised_ladders": {
-        *("tailguard.estimators.minimize", "tailguard.queries.clipped_minimiser"),
+        *("tailguard.solvers.minimize", "tailguard.queries.clipped_minimiser"),
         *("tailguard.queries.float_error", "tailguard.queries.units", "tailguard.solvers.base"),
         *("tailguard.solvers.hard_thresholding", "tailguard.solvers.limits"),
         *("tailguard.solvers.private_units", "tailguard.solvers.registry"),

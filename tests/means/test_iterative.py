@@ -12,7 +12,7 @@ from tailguard.gate import Gate
 from tailguard.means.base import Task
 from tailguard.means.iterative import Iterative
 from tailguard.noise.sources import SimulationSource
-from tailguard.papers.parameters.zhao2024 import printed_amplified_rho
+from tailguard.papers.zhao2024.parameters import printed_amplified_rho
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Gaussian, Parallel, Shuffled

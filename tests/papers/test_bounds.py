@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.papers import descent, kamath2022, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers.common import descent
 
 SIZES = {"n_rows": 10**6, "n_features": 10}
 PRIVACY = {"epsilon": 0.5, "delta": 1e-6}
@@ -367,7 +368,7 @@ def test_lower_bounds_under_growth_start_at_two():
 
 
 def test_the_step_parameter_minimises_its_two_terms_of_the_localised_risk():
-    from tailguard.papers.parameters.xu2025 import localized_step_parameter
+    from tailguard.papers.xu2025.parameters import localized_step_parameter
 
     facts = {"n_rows": 2**17, "n_features": 10, "diameter": 2.0, "clip_norm": 20.0}
     facts |= {"gradient_scale": 1.0, "mu": 0.3}

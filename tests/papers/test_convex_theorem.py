@@ -6,9 +6,10 @@ import pytest
 
 import tailguard as tg
 from support.theorems import CASES
-from tailguard.papers.convex_theorem import MORE_STEPS
-from tailguard.papers.parameters import kamath2022, tao2022
-from tailguard.papers.parameters.steps import whole_steps
+from tailguard.papers.common.convex import MORE_STEPS
+from tailguard.papers.common.steps import whole_steps
+from tailguard.papers.kamath2022 import parameters as kamath2022
+from tailguard.papers.tao2022 import parameters as tao2022
 
 CONVEX = (
     "kamath2022.convex",
@@ -44,9 +45,9 @@ def test_tight_noise_never_takes_fewer_steps_nor_predicts_more(name, build):
     tight, paper = build(name), build(name, calibration="paper")
     assert tight.solver.n_steps >= paper.solver.n_steps
     alike = build(name, n_steps=paper.solver.n_steps)
-    assert tight.predicted_excess <= alike.predicted_excess * (1.0 + 1e-12)
+    assert tight.bound <= alike.bound * (1.0 + 1e-12)
     if name not in ("wang2020.smoothed_convex", "zhao2024.convex"):  # whose answer to steps is rho
-        assert tight.predicted_excess <= paper.predicted_excess
+        assert tight.bound <= paper.bound
 
 
 @every_convex
@@ -78,7 +79,7 @@ def test_clamped_descent_over_many_columns_takes_more_than_one_step(epsilon, n_s
 def test_the_range_ends_where_the_noise_of_a_step_is_the_printed_one(name, monkeypatch):
     """Were the bound always less with more steps, the last of them would have the printed noise."""
     monkeypatch.setattr(
-        "tailguard.papers.convex_theorem._predicted", lambda facts, step, steps, *rest: -steps
+        "tailguard.papers.common.convex._bound", lambda facts, step, steps, *rest: -steps
     )
     few = {"guarantee": tg.ApproxDP(0.5, 1e-5), "n_rows": 20_000, "n_features": 10}
     tight, paper = theorem(name, **few), theorem(name, **few, calibration="paper")

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 
 
 @pytest.mark.parametrize(

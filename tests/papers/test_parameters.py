@@ -5,8 +5,12 @@ import math
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.papers.parameters import groups, kamath2022, steps, tao2022, wang2020, xu2025
-from tailguard.papers.parameters import zhao2024 as zhao
+from tailguard.papers.common import groups, steps
+from tailguard.papers.kamath2022 import parameters as kamath2022
+from tailguard.papers.tao2022 import parameters as tao2022
+from tailguard.papers.wang2020 import parameters as wang2020
+from tailguard.papers.xu2025 import parameters as xu2025
+from tailguard.papers.zhao2024 import parameters as zhao
 from tailguard.privacy.accounting.gaussian import mu_of
 
 

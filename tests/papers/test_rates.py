@@ -6,10 +6,11 @@ import pytest
 
 from tailguard.checks import InputError
 from tailguard.papers import kamath2022, zhao2024
-from tailguard.papers.parameters import kamath2022 as clamped
-from tailguard.papers.parameters import tao2022, wang2020
-from tailguard.papers.parameters import zhao2024 as clipped
+from tailguard.papers.kamath2022 import parameters as clamped
 from tailguard.papers.rates import MEAN_RATES
+from tailguard.papers.tao2022 import parameters as tao2022
+from tailguard.papers.wang2020 import parameters as wang2020
+from tailguard.papers.zhao2024 import parameters as clipped
 
 RHO, MU = 1e-6, math.sqrt(2e-6)  # so small that privacy dominates
 

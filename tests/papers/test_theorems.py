@@ -10,7 +10,7 @@ import tailguard as tg
 from support.spy import gate_over
 from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
 from tailguard.gate import Gate
-from tailguard.papers.theorem import Theorem
+from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Approximate
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
@@ -47,13 +47,14 @@ def test_a_plan_needs_public_numbers_and_says_what_it_rests_on(name):
     theorem = case.theorem()
     plan = theorem.plan(case.problem(), theorem.guarantee)
     assert satisfies(plan.event, plan.guarantee)
-    assert math.isfinite(theorem.predicted_excess)
-    assert theorem.predicted_excess > 0.0
-    assert theorem.bound > 0.0
+    for forecast in (theorem.bound, theorem.predicted_excess(), theorem.predicted_excess(0.3)):
+        assert math.isfinite(forecast)
+        assert forecast > 0.0
+    assert 0.0 <= theorem.lower_bound < math.inf
     assert theorem.n_passes >= 1
-    assert theorem.assumptions.for_privacy
+    assert theorem.for_privacy
     text = theorem.explain()
-    for line in (*theorem.assumptions.for_accuracy, *theorem.deviations, theorem.statement):
+    for line in (*theorem.for_accuracy, *theorem.deviations, theorem.statement):
         assert line in text
     assert theorem.statement in plan.explain()
 
@@ -145,7 +146,7 @@ def test_printed_noise_is_never_less_than_tight_noise(name):
             assert tight_alike.noise_std <= paper.noise_std * (1.0 + 1e-9)
         else:
             assert tight.noise_std <= paper.noise_std * (1.0 + 1e-9)
-    assert tight.predicted_excess <= paper.predicted_excess * (1.0 + 1e-9)
+    assert tight.bound <= paper.bound * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(set(printing) - set(safe)))
@@ -170,7 +171,7 @@ def test_sample_and_aggregate_hands_on_blocks_and_proof():
         case.theorem(proof=proof, n_blocks=100, layout="overlapping")
         for proof in ("tight", "numerical", "published")
     )
-    assert numerical.predicted_excess < tight.predicted_excess < published.predicted_excess
+    assert numerical.bound < tight.bound < published.bound
     for theorem in (tight, numerical, published):
         settings = theorem.plan(case.problem(), GUARANTEE).settings
         assert settings["overlap"] == 10
@@ -201,8 +202,9 @@ def test_blocks_that_agree_have_the_noise_of_the_least_scale():
     )
     noise = DIAMETER / public.shift  # no record can change without the centre
     expected = N_FEATURES * noise**2  # half of the smoothness, which is 2
-    assert found.predicted_excess == pytest.approx(expected, rel=1e-6)
-    assert theorem(**{**tiny, "n_blocks": 40}).predicted_excess < 0.9 * expected
+    for forecast in (found.bound, found.predicted_excess(curvature=2.0)):
+        assert forecast == pytest.approx(expected, rel=1e-6)
+    assert theorem(**{**tiny, "n_blocks": 40}).bound < 0.9 * expected
 
 
 def test_no_printed_noise_is_made_up():
@@ -372,7 +374,7 @@ class TestNumbersOfThePapers:
             for scale in ("printed", "balanced")
         )
         assert printed.noise_std / balanced.noise_std == close(6.30, 2e-3)
-        assert balanced.predicted_excess < printed.predicted_excess
+        assert balanced.bound < printed.bound
 
     def test_wang_steps(self):
         shape = {"strong_convexity": 1.0, "smoothness": 4.0}
@@ -391,7 +393,7 @@ class TestNumbersOfThePapers:
         ],
     )
     def test_zhao_convex(self, sizes, order, epsilon, clip_norm, n_steps):
-        printed = tg.papers.parameters.zhao2024.printed_rho(epsilon=epsilon, delta=1e-5)
+        printed = tg.papers.zhao2024.parameters.printed_rho(epsilon=epsilon, delta=1e-5)
         moment = tg.Moment(order, 1.0, kind="directional")
         solver = tg.papers.zhao2024.convex(
             *sizes, tg.ZCDP(printed), moment=moment, diameter=1.0, smoothness=1.0

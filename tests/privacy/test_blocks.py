@@ -22,7 +22,7 @@ from support.audits import (
 from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
-from tailguard.papers.parameters.zhao2024 import printed_amplified_rho
+from tailguard.papers.zhao2024.parameters import printed_amplified_rho
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
 from tailguard.privacy.amplification.shuffled import shuffled_profile
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.papers.parameters import xu2025
+from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.solvers.acceleration import (
     accelerate,
     best_step_count,

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tailguard as tg
-from tailguard.papers.parameters import xu2025
+from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.solvers.base import Problem
 from tailguard.solvers.gradient_facts import GradientFacts
 

@@ -3,7 +3,7 @@
 import pytest
 
 import tailguard as tg
-from tailguard.papers.parameters.tao2022 import sparse_threshold
+from tailguard.papers.tao2022.parameters import sparse_threshold
 from tailguard.solvers.base import Problem
 from tailguard.solvers.sparse_limits import choose_sparse_limits, typical_slope
 

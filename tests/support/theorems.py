@@ -35,6 +35,10 @@ class Case:
         call = getattr(getattr(tg.papers, paper), function)
         return call(n_rows, n_features, guarantee or self.guarantee, **arguments)
 
+    def unsized(self, **options):
+        """The theorem that takes its sizes from the records."""
+        return self.theorem(n_rows=None, n_features=None, **options)
+
     def problem(self, n_rows=N_ROWS, n_features=N_FEATURES):
         return Problem(tg.losses.Squared(), n_rows, n_features, constraint=self.constraint)
 

@@ -11,10 +11,9 @@ from sklearn.utils import Tags
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.summary import classes_assumed
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
-from tailguard.tables import check_plain_labels
+from tailguard.tables import check_plain_labels, classes_assumed
 
 __all__ = ["LogisticRegression"]
 

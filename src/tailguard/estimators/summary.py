@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.tables import CLASSES_ASSUMED
+
 __all__ = [
     "INTERVAL",
     "NOISE_NOTE",
-    "classes_assumed",
     "coefficient_rows",
     "interval_cells",
     "note_line",
@@ -24,19 +25,6 @@ NOISE_NOTE = (
 INTERVAL = "95 % interval"
 INTERVAL_NOTE = f"{INTERVAL}: for sampling and privacy noise together, as conf_int() gives it"
 LEVEL = 0.95
-ASSUMED = "classes assumed "
-
-
-def classes_assumed(n_classes: int) -> str:
-    """Return what notes, summary and certificate say where nobody declared the classes.
-
-    Examples
-    --------
-    >>> classes_assumed(2), classes_assumed(5)[:22]
-    ('classes assumed 0 and 1; other labels count as missing', 'classes assumed 0 to 4')
-    """
-    labels = "0 and 1" if n_classes == 2 else f"0 to {n_classes - 1}"
-    return f"{ASSUMED}{labels}; other labels count as missing"
 
 
 def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
@@ -100,7 +88,7 @@ def note_line(note: str) -> str:
     >>> note_line("no scale was seen")
     'decided on released numbers: no scale was seen'
     """
-    return note if note.startswith(ASSUMED) else f"decided on released numbers: {note}"
+    return note if note.startswith(CLASSES_ASSUMED) else f"decided on released numbers: {note}"
 
 
 def shown_rows(model: Any) -> list[int]:
@@ -157,4 +145,4 @@ def _declared_lines(model: Any) -> list[str]:
     names = tuple(name for name, _, _ in coefficient_rows(model))
     declared = model._fill().describe(names)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
-    return lines + [note for note in model.notes_ if note.startswith(ASSUMED)]
+    return lines + [note for note in model.notes_ if note.startswith(CLASSES_ASSUMED)]

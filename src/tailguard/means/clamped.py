@@ -14,7 +14,7 @@ from tailguard.means.base import Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
 from tailguard.papers import kamath2022
-from tailguard.papers.parameters import kamath2022 as printed
+from tailguard.papers.kamath2022 import parameters as printed
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units

@@ -36,8 +36,8 @@ from tailguard.means.messages import (
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.papers import zhao2024
-from tailguard.papers.parameters import xu2025
-from tailguard.papers.parameters import zhao2024 as printed
+from tailguard.papers.xu2025 import parameters as xu2025
+from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.queries.means.shells import ClippedShells
 from tailguard.queries.units import Units
 

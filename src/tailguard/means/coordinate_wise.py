@@ -28,7 +28,7 @@ from tailguard.means.messages import (
     refuse_numerical,
 )
 from tailguard.means.private_units import PrivateUnits
-from tailguard.papers.parameters.groups import group_count, whole_groups
+from tailguard.papers.common.groups import group_count, whole_groups
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
 

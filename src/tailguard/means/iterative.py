@@ -43,7 +43,7 @@ from tailguard.means.messages import (
 )
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers import zhao2024
-from tailguard.papers.parameters import zhao2024 as printed
+from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import calibrate, satisfies

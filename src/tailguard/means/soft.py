@@ -14,7 +14,8 @@ from tailguard.checks import InputError, check_positive
 from tailguard.means.base import Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level
-from tailguard.papers.parameters import kamath2022, wang2020
+from tailguard.papers.kamath2022 import parameters as kamath2022
+from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units

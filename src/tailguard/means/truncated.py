@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tailguard.means.base import Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
-from tailguard.papers.parameters import tao2022 as printed
+from tailguard.papers.tao2022 import parameters as printed
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 

@@ -11,7 +11,7 @@ import math
 
 from scipy.optimize import minimize_scalar
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale
 
 __all__ = ["fano_bound", "least_distance", "log_packing_size", "mean_lower_bound"]
 

@@ -1,7 +1,8 @@
 """Which theorems serve a task, and how they rank for public facts: on one model, the same for all.
 
 The bounds of theorems hold for the worst risk that each of them allows, and do not compare. What
-ranks here is the typical excess of :mod:`tailguard.papers.typical`, with the noise that is planned.
+ranks here is the predicted excess of :mod:`tailguard.papers.common.prediction`, with the planned
+noise.
 
 Reference
 ---------
@@ -12,15 +13,16 @@ others 2025.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
-from tailguard.papers.theorem import Theorem
+from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["CONVEX", "SHAPE", "SPARSE", "STRONGLY_CONVEX", "Ranked", "Ranking", "rank"]
+__all__ = ["CONVEX", "SHAPE", "SPARSE", "STRONGLY_CONVEX", "Ranking", "rank"]
 
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
@@ -59,31 +61,15 @@ SPARSE: Mapping[str, tuple[str, ...]] = {"tao2022.sparse": (*SHAPE, "n_nonzero")
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A theorem, its public name, and its typical excess, which is at most that of any point.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> moment = tg.Moment(2.0, 1.0)
-    >>> theorem = tg.papers.kamath2022.convex(1000, 3, tg.GDP(1.0), moment=moment, diameter=2.0)
-    >>> Ranked("kamath2022.convex", theorem, 0.5).excess
-    0.5
-    """
-
-    name: str
-    theorem: Theorem
-    excess: float
-
-
-@dataclass(frozen=True)
 class Ranking:
-    """Theorems by typical excess, those that are not possible with the reason, and the model.
+    """Theorems by predicted excess, those that are not possible with the reason, and the model.
 
     Attributes
     ----------
-    found, refusals
-        The best one first; name and reason.
+    found
+        Name, theorem and its predicted excess, at most that of any point; the best one first.
+    refusals
+        Name and reason.
     curvature
         Of the quadratic risk that ranks.
     centre
@@ -97,7 +83,7 @@ class Ranking:
     ()
     """
 
-    found: tuple[Ranked, ...]
+    found: tuple[tuple[str, Theorem, float], ...]
     refusals: tuple[tuple[str, str], ...]
     curvature: float
     centre: float
@@ -134,21 +120,21 @@ def rank(
     smoothness = facts.get("smoothness", math.inf)
     trivial = min(slope * diameter, smoothness * diameter**2 / 2.0)
     curvature = _curvature(facts, slope / diameter)
-    possible, refusals = [], []
+    possible, refusals, told = [], [], {**facts, "diameter": diameter}
     for name, needed in wanted.items():
         try:
-            theorem = _theorem(name, needed, n_rows, n_features, guarantee, moment, diameter, facts)
-            possible.append((theorem.typical_excess(curvature), name, theorem))
+            theorem = _theorem(name, needed, moment, told, n_rows, n_features, guarantee)
+            possible.append((name, theorem, theorem.predicted_excess(curvature)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
     centre = curvature * diameter**2 / 8.0
-    possible.sort(key=lambda each: each[0])
+    possible.sort(key=lambda each: each[2])
     return Ranking(
-        tuple(Ranked(name, theorem, min(excess, trivial)) for excess, name, theorem in possible),
+        tuple((name, theorem, min(excess, trivial)) for name, theorem, excess in possible),
         tuple(refusals),
         curvature,
         centre,
-        idle=all(excess > IDLE_SHARE * centre for excess, *_ in possible),
+        idle=all(excess > IDLE_SHARE * centre for *_, excess in possible),
     )
 
 
@@ -169,14 +155,7 @@ def _curvature(facts: Mapping[str, float], fallback: float) -> float:
 
 
 def _theorem(
-    name: str,
-    needed: tuple[str, ...],
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
-    moment: Moment,
-    diameter: float,
-    facts: Mapping[str, float],
+    name: str, needed: tuple[str, ...], moment: Moment, facts: Mapping[str, float], *sizes: Any
 ) -> Theorem:
     """Call a theorem with the facts that it asks for."""
     paper, _, function = name.partition(".")
@@ -184,14 +163,12 @@ def _theorem(
     missing = [each for each in needed if each not in facts]
     if missing:
         raise InputError(f"{missing[0]} must be given.")
-    told: dict[str, Any] = {each: facts[each] for each in needed}
-    if "gradient_bound" in facts and paper != "zhao2024":  # which takes smoothness for it
-        told["gradient_bound"] = facts["gradient_bound"]
+    takes = {*needed, "diameter", "gradient_bound"} & {*signature(call).parameters}
+    told: dict[str, Any] = {each: facts[each] for each in takes if each in facts}
     try:
-        return call(n_rows, n_features, guarantee, moment=moment, diameter=diameter, **told)
+        return call(*sizes, moment=moment, **told)
     except InputError:
         if moment.order <= 2.0:
             raise
         # Second moments follow from higher ones, and imply more kinds of them.
-        second = moment.at_order(2.0)
-        return call(n_rows, n_features, guarantee, moment=second, diameter=diameter, **told)
+        return call(*sizes, moment=moment.at_order(2.0), **told)

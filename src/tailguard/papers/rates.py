@@ -11,7 +11,7 @@ corrected.
 from dataclasses import dataclass
 from typing import Literal
 
-from tailguard.papers.facts import check_order
+from tailguard.papers.common.facts import check_order
 
 __all__ = ["MEAN_RATES", "MeanRate"]
 

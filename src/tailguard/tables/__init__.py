@@ -2,12 +2,19 @@
 
 from tailguard.tables.columns import cells_of
 from tailguard.tables.kinds import column_names, type_word
-from tailguard.tables.labels import check_plain_labels, encode_labels
+from tailguard.tables.labels import (
+    CLASSES_ASSUMED,
+    check_plain_labels,
+    classes_assumed,
+    encode_labels,
+)
 from tailguard.tables.matrices import to_matrix, to_matrix_or_vector, to_vector
 
 __all__ = [
+    "CLASSES_ASSUMED",
     "cells_of",
     "check_plain_labels",
+    "classes_assumed",
     "column_names",
     "encode_labels",
     "to_matrix",

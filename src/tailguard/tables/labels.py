@@ -18,10 +18,12 @@ from .columns import cells_of, kind_of, kind_of_levels, numbers_of, type_of
 from .kinds import Kind, type_word
 from .matrices import one_column
 
-__all__ = ["check_plain_labels", "encode_labels"]
+__all__ = ["CLASSES_ASSUMED", "check_plain_labels", "classes_assumed", "encode_labels"]
 
 
 LABELS = "text, integers, real numbers or booleans"
+CLASSES_ASSUMED = "classes assumed "
+"""How every sentence of :func:`classes_assumed` begins."""
 
 
 def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
@@ -40,6 +42,18 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     labels = _texts(y) if isinstance(declared[0], str) else _label_numbers(y).tolist()
     places = {label: float(place) for place, label in enumerate(declared)}
     return np.array([places.get(label, np.nan) for label in labels], dtype=np.float64)
+
+
+def classes_assumed(n_classes: int) -> str:
+    """Return what notes, summary and certificate say where nobody declared the classes.
+
+    Examples
+    --------
+    >>> classes_assumed(2), classes_assumed(5)[:22]
+    ('classes assumed 0 and 1; other labels count as missing', 'classes assumed 0 to 4')
+    """
+    labels = "0 and 1" if n_classes == 2 else f"0 to {n_classes - 1}"
+    return f"{CLASSES_ASSUMED}{labels}; other labels count as missing"
 
 
 def check_plain_labels(y: Any) -> None:

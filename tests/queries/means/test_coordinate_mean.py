@@ -11,8 +11,10 @@ from support.sources import QuietSource
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.kernels.soft_truncation import soft_limit, soft_truncation
-from tailguard.papers.parameters import kamath2022, tao2022, wang2020
-from tailguard.papers.parameters.groups import median_sensitivity
+from tailguard.papers.common.groups import median_sensitivity
+from tailguard.papers.kamath2022 import parameters as kamath2022
+from tailguard.papers.tao2022 import parameters as tao2022
+from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.queries.means.clamped import ClampedMean

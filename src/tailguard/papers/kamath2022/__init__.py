@@ -3,6 +3,7 @@
 "Improved rates for differentially private stochastic convex optimization with heavy-tailed data".
 """
 
+from tailguard.papers.kamath2022 import parameters
 from tailguard.papers.kamath2022.bounds import (
     clamping_bias,
     convex_bound,
@@ -34,6 +35,7 @@ __all__ = [
     "mean_bound_pure",
     "mean_lower_bound",
     "mean_lower_bound_pure",
+    "parameters",
     "soft_convex",
     "soft_convex_bound",
     "strongly_convex",

@@ -16,7 +16,7 @@ for convex losses hold for the larger class without the last of these.
 import math
 
 from tailguard.checks import InputError, shown
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 
 __all__ = [
     "clamping_bias",
@@ -48,10 +48,8 @@ def mean_bound(
     0.03115
     """
     check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
-    check_order(moment_order)
-    rate = tail_power(math.sqrt(n_features / rho) / n_rows, moment_order)
-    sampling = 1.0 / math.sqrt(n_rows)
-    return moment_scale(moment_bound, moment_order) * math.sqrt(n_features) * (sampling + rate)
+    cost = math.sqrt(n_features / rho) / n_rows
+    return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
 def mean_bound_pure(
@@ -69,10 +67,8 @@ def mean_bound_pure(
     0.04162
     """
     check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
-    check_order(moment_order)
-    rate = tail_power(n_features / (epsilon * n_rows), moment_order)
-    sampling = 1.0 / math.sqrt(n_rows)
-    return moment_scale(moment_bound, moment_order) * math.sqrt(n_features) * (sampling + rate)
+    cost = n_features / (epsilon * n_rows)
+    return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
 def clamping_bias(
@@ -256,10 +252,8 @@ def mean_lower_bound(
     0.03115
     """
     check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
-    check_order(moment_order)
-    rate = min(1.0, tail_power(math.sqrt(n_features / rho) / n_rows, moment_order))
-    sampling = 1.0 / math.sqrt(n_rows)
-    return moment_scale(moment_bound, moment_order) * math.sqrt(n_features) * (sampling + rate)
+    cost = min(1.0, math.sqrt(n_features / rho) / n_rows)
+    return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
 def mean_lower_bound_pure(
@@ -277,10 +271,8 @@ def mean_lower_bound_pure(
     0.04162
     """
     check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
-    check_order(moment_order)
-    rate = min(1.0, tail_power(n_features / (epsilon * n_rows), moment_order))
-    sampling = 1.0 / math.sqrt(n_rows)
-    return moment_scale(moment_bound, moment_order) * math.sqrt(n_features) * (sampling + rate)
+    cost = min(1.0, n_features / (epsilon * n_rows))
+    return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
 def strongly_convex_lower_bound(
@@ -343,6 +335,15 @@ def convex_lower_bound(
         moment_bound=moment_bound,
     )
     return diameter / 2.0 * least
+
+
+def _mean_error(
+    n_rows: int, n_features: int, moment_order: float, moment_bound: float, cost: float
+) -> float:
+    """Add sampling and privacy, which costs so much of one bounded record."""
+    check_order(moment_order)
+    error = 1.0 / math.sqrt(n_rows) + tail_power(cost, moment_order)
+    return moment_scale(moment_bound, moment_order) * math.sqrt(n_features) * error
 
 
 def _convex_private_term(

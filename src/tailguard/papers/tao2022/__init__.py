@@ -3,19 +3,22 @@
 "Private stochastic convex optimization and sparse learning with heavy-tailed data revisited".
 """
 
+from tailguard.papers.tao2022 import parameters
 from tailguard.papers.tao2022.bounds import (
     convex_bound,
-    convex_lower_bound,
-    convex_lower_bound_pure,
     deviation_bound,
     mean_error,
     scalar_error,
-    scalar_lower_bound,
     scalar_mean_bound,
     sparse_bound,
+    strongly_convex_bound,
+)
+from tailguard.papers.tao2022.lower import (
+    convex_lower_bound,
+    convex_lower_bound_pure,
+    scalar_lower_bound,
     sparse_lower_bound,
     sparse_lower_bound_pure,
-    strongly_convex_bound,
     strongly_convex_lower_bound,
     strongly_convex_lower_bound_pure,
 )
@@ -32,6 +35,7 @@ __all__ = [
     "convex_lower_bound_pure",
     "deviation_bound",
     "mean_error",
+    "parameters",
     "scalar_error",
     "scalar_lower_bound",
     "scalar_mean_bound",

@@ -10,38 +10,22 @@
 gradient, at every point), raw and not central, both numbers known; for optimisation a smooth
 population risk with a vanishing gradient at the minimiser and a bounded set.
 
-The lower bounds live in :mod:`~tailguard.papers.tao2022.lower`, and are listed here too.
+The lower bounds are those of :mod:`~tailguard.papers.tao2022.lower`.
 """
 
 import math
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
-from tailguard.papers.tao2022.lower import (
-    convex_lower_bound,
-    convex_lower_bound_pure,
-    scalar_lower_bound,
-    sparse_lower_bound,
-    sparse_lower_bound_pure,
-    squared_rate,
-    strongly_convex_lower_bound,
-    strongly_convex_lower_bound_pure,
-)
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.tao2022.lower import squared_rate
 
 __all__ = [
     "convex_bound",
-    "convex_lower_bound",
-    "convex_lower_bound_pure",
     "deviation_bound",
     "mean_error",
     "scalar_error",
-    "scalar_lower_bound",
     "scalar_mean_bound",
     "sparse_bound",
-    "sparse_lower_bound",
-    "sparse_lower_bound_pure",
     "strongly_convex_bound",
-    "strongly_convex_lower_bound",
-    "strongly_convex_lower_bound_pure",
 ]
 
 

@@ -11,7 +11,7 @@ for zCDP ones, of which there are fewer: they are proved for rho-zCDP, and state
 
 import math
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 
 __all__ = [
     "convex_lower_bound",

@@ -3,6 +3,7 @@
 "On differentially private stochastic convex optimization with heavy-tailed data".
 """
 
+from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.bounds import (
     convex_bound,
     private_mean_bound,
@@ -24,6 +25,7 @@ from tailguard.papers.wang2020.theorems import (
 
 __all__ = [
     "convex_bound",
+    "parameters",
     "private_mean_bound",
     "sample_aggregate",
     "sample_aggregate_bound",

@@ -15,7 +15,7 @@ of order 2 apply.
 
 import math
 
-from tailguard.papers.facts import check_facts
+from tailguard.papers.common.facts import check_facts
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 
 __all__ = [

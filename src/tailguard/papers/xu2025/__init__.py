@@ -4,6 +4,7 @@
 Tsybakov noise condition".
 """
 
+from tailguard.papers.xu2025 import parameters
 from tailguard.papers.xu2025.bounds import (
     accelerated_bound,
     accelerated_tsybakov_bound,
@@ -29,6 +30,7 @@ __all__ = [
     "localised",
     "localized_bound",
     "localized_risk",
+    "parameters",
     "tsybakov",
     "tsybakov_bound",
     "tsybakov_lower_bound",

@@ -17,8 +17,8 @@ is calibrated over batches and not as printed.
 import math
 
 from tailguard.checks import InputError, check_finite, shown
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
-from tailguard.papers.parameters.xu2025 import localized_phases, localized_sensitivity
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.xu2025.parameters import localized_phases, localized_sensitivity
 
 __all__ = [
     "accelerated_bound",
@@ -236,7 +236,7 @@ def localized_risk(
     mu: float,
     n_minimum: int = 32,
 ) -> float:
-    """Predicted excess risk of the localised method as this library runs it, term by term.
+    """Excess risk of the localised method as this library runs it, term by term.
 
     Distance ``D^2 l_1 / 2``, sampling ``sum 2 r^2 / (l_i n_i)``, noise carried over
     ``sum (l_i / 2) d s_(i-1)^2``, noise of the last phase ``r sqrt(d) s``, and clipping

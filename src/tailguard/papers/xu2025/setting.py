@@ -8,101 +8,51 @@ Xu and others 2025, Algorithms 3 to 7; Ghadimi and Lan 2012, Proposition 9.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tailguard.checks import InputError, check_positive
 from tailguard.losses.squared import Squared
-from tailguard.moments import Moment
-from tailguard.papers.descent_theorem import (
-    Facts,
-    Statement,
-    needed_of_batches,
-    resolve_spend,
-    theorem_of,
-)
-from tailguard.papers.facts import check_facts, check_order, tail_power
-from tailguard.papers.parameters import xu2025 as parameters
-from tailguard.papers.theorem import Assumptions, Theorem
-from tailguard.papers.typical import Accelerated, Localisation, Pass, Pull
-from tailguard.papers.xu2025 import bounds
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.papers.common.facts import check_facts, check_order, tail_power
+from tailguard.papers.common.prediction import accelerated_excess, localised_excess
+from tailguard.papers.common.setting import Facts
+from tailguard.papers.common.statement import Statement, needed_of_batches, theorem_of
+from tailguard.papers.common.theorem import Theorem
+from tailguard.papers.xu2025 import bounds, parameters
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.base import Plan, Problem
+from tailguard.solvers.base import Problem
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 
-__all__ = ["Setting"]
-
-PAPER = "Xu and others 2025"
-SMOOTH_AND_BOUNDED = "the loss is convex and smooth, and the set bounded"
+__all__ = ["DoubledNorms", "Norms", "accelerated_theorem", "localised_theorem"]
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Facts, and the moment of the gradient's norm.
-
-    Attributes
-    ----------
-    facts
-        The public facts.
-    moment
-        Of the norm.
-    order
-        The order that enters the rates: that of the moment, or half of it in Theorems 1 to 3.
-    stated_clip_norm
-        The user's, in the place of the theorem's.
+class Norms(Facts):
+    """Facts with the moment of the gradient's norm, and a clip norm in the place of the theorem's.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> moment = tg.Moment(4.0, 16.0, kind="norm")
-    >>> setting = Setting.of(1000, 3, tg.GDP(0.5), moment, 2.0, {}, doubled=True)
-    >>> setting.order, setting.moment.scale
-    (2.0, 2.0)
+    >>> facts = Norms(1000, 3, tg.GDP(0.5), tg.Moment(4.0, 16.0, kind="norm"), diameter=2.0)
+    >>> facts.order, facts.moment.scale, round(facts.clip_norm_of(1000), 4)
+    (4.0, 2.0, 8.2439)
     """
 
-    facts: Facts
-    moment: Moment
-    order: float
-    stated_clip_norm: float | None
+    clip_norm: float | None = None
 
-    @classmethod
-    def of(
-        cls,
-        n_rows: int,
-        n_features: int,
-        guarantee: Guarantee,
-        moment: Moment,
-        diameter: float,
-        options: dict[str, Any],
-        *,
-        doubled: bool = False,
-    ) -> "Setting":
-        """Read the facts; ``doubled`` where the theorem needs moments of twice its order."""
-        clip_norm = options.pop("clip_norm", None)
-        if clip_norm is not None:
-            check_positive("clip_norm", clip_norm)
-        facts = Facts(n_rows, n_features, guarantee, diameter, **options)
-        moment = moment.convert("norm", n_features=n_features)
-        if doubled and moment.order < 4.0:
-            raise InputError(
-                "moment must be of order at least 4 for this theorem, which needs moments of twice "
-                f"its order; got {moment.order:g}."
-            )
-        check_order(moment.order)
-        return cls(facts, moment, moment.order / 2.0 if doubled else moment.order, clip_norm)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.clip_norm is not None:
+            check_positive("clip_norm", self.clip_norm)
+        check_order(self.moment.order)
 
     @property
-    def printed(self) -> dict[str, Any]:
-        """Sizes and moments, as the bounds name them."""
-        return {
-            "n_rows": self.facts.n_rows,
-            "n_features": self.facts.n_features,
-            "moment_order": self.order,
-            "moment_bound": self.moment.bound,
-        }
+    def order(self) -> float:
+        """The order that enters the rates."""
+        return self.moment.order
 
     @property
     def problem(self) -> Problem:
@@ -111,98 +61,53 @@ class Setting:
         The tolerance to which minimisers are certified depends on loss and set, and is below 1
         percent of the noise.
         """
-        ball = L2Ball(self.facts.diameter / 2.0)
-        return Problem(Squared(), self.facts.n_rows, self.facts.n_features, constraint=ball)
+        return Problem(Squared(), **self.sizes, constraint=L2Ball(self.diameter / 2.0))
 
     @property
-    def convex_lower_bound(self) -> float:
+    def least(self) -> float:
         """Theorem 4 as the growth tends to infinity, for a set of this diameter."""
-        facts = self.facts
-        private = tail_power(math.sqrt(facts.n_features / facts.rho) / facts.n_rows, self.order)
-        rate = 1.0 / math.sqrt(facts.n_rows) + min(1.0, private)
-        return self.moment.scale * facts.diameter / 2.0 * rate
+        private = tail_power(math.sqrt(self.n_features / self.rho) / self.n_rows, self.order)
+        rate = 1.0 / math.sqrt(self.n_rows) + min(1.0, private)
+        return self.moment.scale * self.diameter / 2.0 * rate
 
-    def assumptions(self, for_privacy: tuple[str, ...], *more: str) -> Assumptions:
-        """Return what privacy and accuracy rest on."""
-        norm = "the norm of the gradient has the stated moment, at every point of the set"
-        return Assumptions(for_privacy, (SMOOTH_AND_BOUNDED, norm, *more))
+    def least_growing(self, growth: float) -> float:
+        """Theorems 4 and 5 for a risk that grows; 0, as none is proved, for a growth below 2."""
+        if growth < 2.0:
+            return 0.0
+        known = {**self.known, "growth": growth}
+        private = bounds.tsybakov_lower_bound(**known, rho=self.rho)
+        return private + bounds.tsybakov_lower_bound_sampling(
+            **{name: known[name] for name in known if name != "n_features"}
+        )
 
-    def clip_norm(self, n_rows: int) -> float:
+    def clip_norm_of(self, n_rows: int) -> float:
         """Return the clip norm for so many records, ``r (n mu / sqrt(d))^(1/q)``."""
-        return self.stated_clip_norm or parameters.gradient_clip_norm(
+        return self.clip_norm or parameters.gradient_clip_norm(
             n_rows=n_rows,
-            n_features=self.facts.n_features,
+            n_features=self.n_features,
             moment_order=self.order,
-            mu=self.facts.mu,
+            mu=self.mu,
             moment_bound=self.moment.scale**self.order,
         )
 
     def knobs(self, n_rows: int) -> dict[str, Any]:
         """Return the parameters that all solvers get, where a run reads so many records."""
         return {
-            "clip_norm": self.clip_norm(n_rows),
+            "clip_norm": self.clip_norm_of(n_rows),
             "gradient_scale": self.moment.scale,
             "moment_order": self.order,
-            "diameter": self.facts.diameter,
-        }
-
-    @property
-    def calibration(self) -> dict[str, Any]:
-        """Return how the accelerated solvers calibrate."""
-        facts = self.facts
-        return {
-            "calibration": facts.calibration,
-            "unsafe_reproduction": facts.unsafe_reproduction,
+            "diameter": self.diameter,
         }
 
     def eta(self, n_rows: int) -> float:
         """Return the step parameter of the localised method on so many records."""
         return parameters.localized_step_parameter(
             n_rows=n_rows,
-            n_features=self.facts.n_features,
-            diameter=self.facts.diameter,
-            clip_norm=self.clip_norm(n_rows),
+            n_features=self.n_features,
+            diameter=self.diameter,
+            clip_norm=self.clip_norm_of(n_rows),
             gradient_scale=self.moment.scale,
-            mu=self.facts.mu,
-        )
-
-    def growing(
-        self,
-        theorem: str,
-        growth: float,
-        growth_constant: float,
-        for_privacy: tuple[str, ...],
-        deviations: tuple[str, ...],
-        noise_deviations: tuple[str, ...],
-    ) -> Statement:
-        """Return what a theorem for risks that grow says."""
-        epsilon, delta = self.facts.terms
-        growing: dict[str, Any] = {"growth": growth, "growth_constant": growth_constant}
-        rate = (
-            bounds.accelerated_tsybakov_bound if theorem == "Theorem 7" else bounds.tsybakov_bound
-        )
-        lower = 0.0  # none is proved for a growth below 2
-        if growth >= 2.0:
-            norms: dict[str, Any] = {
-                "n_rows": self.facts.n_rows,
-                "moment_order": self.moment.order,
-                "moment_bound": self.moment.bound,
-                "growth": growth,
-            }
-            lower = bounds.tsybakov_lower_bound(
-                **norms, n_features=self.facts.n_features, rho=self.facts.rho
-            ) + bounds.tsybakov_lower_bound_sampling(**norms)
-        return Statement(
-            f"{PAPER}, {theorem}",
-            rate(**self.printed, epsilon=epsilon, delta=delta, **growing),
-            lower,
-            self.assumptions(
-                for_privacy,
-                "the risk exceeds its minimum by growth_constant times the distance to the "
-                "minimiser to the power growth",
-            ),
-            deviations,
-            noise_deviations,
+            mu=self.mu,
         )
 
     def grown(self, risk: float, growth: float, growth_constant: float) -> float:
@@ -212,113 +117,147 @@ class Setting:
         ``a r``.
         """
         check_facts(growth_constant=growth_constant)
-        slope, room = risk / self.facts.diameter, 1.0 / (growth - 1.0)
+        slope, room = risk / self.diameter, 1.0 / (growth - 1.0)
         return min(risk, math.pow(slope, growth * room) * math.pow(growth_constant, -room))
 
     @property
     def printed_mu(self) -> float | None:
         """What the printed noise of a phase costs; None where it is not asked for."""
-        if not self.facts.prints:
+        if not self.prints:
             return None
-        epsilon, delta = self.facts.printed_terms
+        epsilon, delta = self.printed_terms
         return epsilon / (4.0 * math.sqrt(-math.log(delta)))
 
     def risk(self, n_rows: int) -> float:
-        """Predict the risk of the localised method on so many records."""
+        """Return the risk of the localised method on so many records, term by term."""
         return bounds.localized_risk(
+            **self.knobs(n_rows),
             n_rows=n_rows,
-            n_features=self.facts.n_features,
-            moment_order=self.order,
-            diameter=self.facts.diameter,
-            clip_norm=self.clip_norm(n_rows),
+            n_features=self.n_features,
             step_parameter=self.eta(n_rows),
-            gradient_scale=self.moment.scale,
-            mu=self.printed_mu or self.facts.mu,
+            mu=self.printed_mu or self.mu,
         )
 
-    def localised(self, statement: Statement, solver: Localised, predicted: float) -> Theorem:
-        """Put a theorem on the localised method together."""
-        promise, spent = resolve_spend(self.facts, self.printed_mu)
-        noise = float(solver.plan(self.problem, spent).settings["first_noise_std"])
-        return theorem_of(
-            self.facts,
-            statement,
-            solver,
-            promise,
-            spent,
-            predicted,
-            course=self._localisation(solver, spent.gaussian_mu()),
-            noise_std=noise,
-            n_passes=1,
-        )
-
-    def _localisation(self, solver: Localised, mu: float) -> Localisation:
-        """Return what the phases do with distances."""
-        scale, pulls = self.moment.scale, []
-        for phase in solver.phases(self.problem, mu):
-            noise = 2.0 * phase.clip_norm / (phase.n_rows * phase.strength * mu)
-            error = scale / math.sqrt(phase.n_rows)
-            pulls.append(Pull(phase.strength, self.facts.root_size * noise, error))
-        return Localisation(self.facts.diameter / 2.0, tuple(pulls))
-
-    def steps(self, n_rows: int, smoothness: float) -> int:
-        """Return how many batches so many records are cut into."""
-        epsilon, delta = self.facts.terms
+    def batches(self, n_rows: int) -> int:
+        """Return how many batches so many records are cut into by the accelerated method."""
+        epsilon, delta = self.terms
         count = parameters.accelerated_steps(
             n_rows=n_rows,
-            n_features=self.facts.n_features,
+            n_features=self.n_features,
             moment_order=self.order,
             epsilon=epsilon,
             delta=delta,
-            smoothness=smoothness,
-            diameter=self.facts.diameter,
+            smoothness=self.shape["smoothness"],
+            diameter=self.diameter,
             moment_bound=self.moment.bound,
         )
-        return self.facts.steps(count, maximum=min(n_rows, 1000))
+        return self.steps(count, maximum=min(n_rows, 1000))
 
-    def accelerated(
-        self,
-        statement: Statement,
-        solver: PermutedAccelerated,
-        shape: Callable[[float], float],
-    ) -> Theorem:
-        """Put a theorem on the accelerated method together."""
-        facts, smoothness = self.facts, solver.smoothness
-        scale, order, clip_norm = self.moment.scale, self.order, solver.clip_norm
-        assert smoothness is not None  # every theorem states both
-        assert clip_norm is not None
-        cut = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
-        plan = solver.plan(self.problem, facts.guarantee)
-        noises, passes = self._passes(solver, plan)
-        needed = tuple(dict.fromkeys(map(needed_of_batches, plan.stages)))
-        last = passes[-1]
-        risk = smoothness * (facts.diameter / last.n_steps) ** 2 + facts.diameter * (
-            last.noise / math.sqrt(last.n_steps) + cut
-        )
-        return theorem_of(
-            facts,
-            replace(statement, assumptions=replace(statement.assumptions, for_privacy=needed)),
-            solver,
-            plan.guarantee,
-            facts.guarantee,
-            shape(risk),
-            course=Accelerated(facts.diameter / 2.0, smoothness, passes),
-            noise_std=noises[0],
-            n_passes=1,
-        )
 
-    def _passes(
-        self, solver: PermutedAccelerated, plan: Plan
-    ) -> tuple[list[float], tuple[Pass, ...]]:
-        """Return the noise of a coordinate in each pass, and what passes do with distances."""
-        assert solver.clip_norm is not None  # every theorem states it
-        size, noises, passes = self.facts.n_features, [], []
-        units = Units.raw(size, intercept=False)
-        query = MeanClippedGradient(Squared(), units, clip_norm=solver.clip_norm)
-        for n_rows, stage in zip(solver.pass_sizes(self.problem), plan.stages, strict=True):
-            batch = n_rows // stage.n_blocks
-            noises.append(query.calibrate(batch, size, stage.mu).noise_std / batch)
-            sampling = self.moment.scale / math.sqrt(batch)
-            whole = math.hypot(self.facts.root_size * noises[-1], sampling)
-            passes.append(Pass(stage.n_blocks, whole))
-        return noises, tuple(passes)
+@dataclass(frozen=True)
+class DoubledNorms(Norms):
+    """The same for theorems that need moments of twice the order that enters their rates.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> moment = tg.Moment(4.0, 16.0, kind="norm")
+    >>> DoubledNorms(1000, 3, tg.GDP(0.5), moment, diameter=2.0).order
+    2.0
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.moment.order < 4.0:
+            raise InputError(
+                "moment must be of order at least 4 for this theorem, which needs moments of twice "
+                f"its order; got {self.moment.order:g}."
+            )
+
+    @property
+    def order(self) -> float:
+        """Half of that of the moment."""
+        return self.moment.order / 2.0
+
+
+def localised_theorem(
+    facts: Norms, statement: Statement, solver: Localised, bound: float
+) -> Theorem:
+    """Put a theorem on the localised method together.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> facts = DoubledNorms(
+    ...     10_000, 3, tg.GDP(0.5), tg.Moment(4.0, 16.0, kind="norm"), diameter=2.0
+    ... )
+    >>> solver = Localised(row_limit=2.0, step_parameter=facts.eta(10_000), **facts.knobs(10_000))
+    >>> localised_theorem(facts, Statement("Theorem 1", 0.0, ()), solver, bound=1.0).bound
+    1.0
+    """
+    kept = facts.promised_and_spent(facts.printed_mu)
+    mu, pulls = kept[1].gaussian_mu(), []
+    for phase in solver.phases(facts.problem, mu):
+        noise = 2.0 * phase.clip_norm / (phase.n_rows * phase.strength * mu)
+        pulls.append((phase.strength, facts.root_size * noise, facts.sampling(phase.n_rows)))
+    return theorem_of(
+        facts,
+        statement,
+        solver,
+        bound,
+        partial(localised_excess, distance=facts.diameter / 2.0, pulls=tuple(pulls)),
+        noise_std=float(solver.plan(facts.problem, kept[1]).settings["first_noise_std"]),
+        n_passes=1,
+        kept=kept,
+    )
+
+
+def accelerated_theorem(
+    facts: Norms,
+    statement: Statement,
+    solver: PermutedAccelerated,
+    grown: Callable[[float], float] = float,
+) -> Theorem:
+    """Put a theorem on the accelerated method together; ``grown`` is its risk's, from a convex one.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> facts = Norms(
+    ...     10_000, 3, tg.GDP(0.5), tg.Moment(2.0, 4.0, kind="norm"), diameter=2.0, smoothness=1.0
+    ... )
+    >>> solver = PermutedAccelerated(n_steps=7, smoothness=1.0, **facts.knobs(10_000))
+    >>> accelerated_theorem(facts, Statement("Theorem 6", 0.0, ()), solver).n_passes
+    1.0
+    """
+    size, order, smoothness = facts.n_features, facts.order, facts.shape["smoothness"]
+    clip_norm, scale = solver.clip_norm, facts.moment.scale
+    assert clip_norm is not None  # every theorem states it
+    plan = solver.plan(facts.problem, facts.guarantee)
+    units = Units.raw(size, intercept=False)
+    query = MeanClippedGradient(Squared(), units, clip_norm=clip_norm)
+    noises, passes = [], []
+    for n_rows, stage in zip(solver.pass_sizes(facts.problem), plan.stages, strict=True):
+        batch = n_rows // stage.n_blocks
+        noises.append(query.calibrate(batch, size, stage.mu).noise_std / batch)
+        whole = math.hypot(facts.root_size * noises[-1], facts.sampling(batch))
+        passes.append((stage.n_blocks, whole))
+    n_steps, noise = passes[-1]
+    cut = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
+    risk = smoothness * (facts.diameter / n_steps) ** 2
+    risk += facts.diameter * (noise / math.sqrt(n_steps) + cut)
+    return theorem_of(
+        facts,
+        replace(statement, for_privacy=tuple(dict.fromkeys(map(needed_of_batches, plan.stages)))),
+        solver,
+        grown(risk),
+        partial(
+            accelerated_excess,
+            distance=facts.diameter / 2.0,
+            smoothness=smoothness,
+            passes=tuple(passes),
+        ),
+        noise_std=noises[0],
+        n_passes=1,
+        kept=(plan.guarantee, facts.guarantee),
+    )

@@ -9,7 +9,7 @@ move further than the paper says. For Theorems 6 and 7 nothing.
 losses, and for the theorems with ``growth`` a risk that grows like the power ``growth`` of the
 distance from its minimiser.
 
-``options`` of every theorem: ``clip_norm`` in the place of the theorem's, ``calibration``
+Options of every theorem: ``clip_norm`` in the place of the theorem's, ``calibration``
 (``"tight"``, or ``"paper"`` for the printed noise) and ``unsafe_reproduction``; of Theorems 6 and 7
 also ``n_steps``.
 """
@@ -17,13 +17,15 @@ also ``n_steps``.
 from typing import Any
 
 from tailguard.checks import InputError, check_finite, shown
-from tailguard.moments import Moment
-from tailguard.papers.descent_theorem import Statement
-from tailguard.papers.parameters import xu2025 as parameters
-from tailguard.papers.theorem import Theorem
-from tailguard.papers.xu2025 import bounds
-from tailguard.papers.xu2025.setting import PAPER, Setting
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.papers.common.statement import Statement
+from tailguard.papers.common.theorem import Theorem, theorem_on
+from tailguard.papers.xu2025 import parameters
+from tailguard.papers.xu2025.setting import (
+    DoubledNorms,
+    Norms,
+    accelerated_theorem,
+    localised_theorem,
+)
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
@@ -31,6 +33,16 @@ from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
 
 __all__ = ["accelerated", "accelerated_growth", "localised", "tsybakov", "unknown_growth"]
 
+PAPER = "Xu and others 2025"
+ACCURACY = (
+    "the loss is convex and smooth, and the set bounded",
+    "the norm of the gradient has the stated moment, at every point of the set",
+)
+GROWING = (
+    *ACCURACY,
+    "the risk exceeds its minimum by growth_constant times the distance to the minimiser to the "
+    "power growth",
+)
 GLM = (
     "the loss is one of a single score with bounded clipped curvature; others are refused (E43)",
     "rows are shrunk to row_limit, and penalties stay outside of the clip; the solver does both",
@@ -61,16 +73,8 @@ ACCELERATED = (
 )
 
 
-def localised(
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
-    *,
-    moment: Moment,
-    diameter: float,
-    row_limit: float,
-    **options: Any,
-) -> Theorem:
+@theorem_on("norm", of=DoubledNorms)
+def localised(facts: DoubledNorms, *, row_limit: float) -> Theorem:
     """Localised noisy clipped descent, for convex losses.
 
     *Reference.* Xu and others 2025, Theorem 1 and Algorithm 3.
@@ -85,37 +89,19 @@ def localised(
     >>> round(theorem.solver.clip_norm, 2), theorem.n_passes
     (30.45, 1.0)
     """
-    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
-    epsilon, delta = setting.facts.terms
-    statement = Statement(
-        f"{PAPER}, Theorem 1",
-        bounds.localized_bound(**setting.printed, epsilon=epsilon, delta=delta, diameter=diameter),
-        setting.convex_lower_bound,
-        setting.assumptions(GLM),
-        LOCALISED,
-        RELEASED,
-    )
-    solver = Localised(
-        row_limit=row_limit, step_parameter=setting.eta(n_rows), **setting.knobs(n_rows)
-    )
-    return setting.localised(statement, solver, setting.risk(n_rows))
+    n_rows = facts.n_rows
+    solver = Localised(row_limit=row_limit, step_parameter=facts.eta(n_rows), **facts.knobs(n_rows))
+    statement = Statement(f"{PAPER}, Theorem 1", facts.least, ACCURACY, LOCALISED, RELEASED, GLM)
+    return localised_theorem(facts, statement, solver, facts.risk(n_rows))
 
 
+@theorem_on("norm", of=DoubledNorms)
 def tsybakov(
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
-    *,
-    moment: Moment,
-    diameter: float,
-    row_limit: float,
-    growth: float = 2.0,
-    growth_constant: float = 1.0,
-    **options: Any,
+    facts: DoubledNorms, *, row_limit: float, growth: float = 2.0, growth_constant: float = 1.0
 ) -> Theorem:
     """Localised descent in shrinking balls, for risks of growth at least 2.
 
-    The algorithm does not use ``growth``; the bound and the prediction do.
+    The algorithm does not use ``growth``; the bound does.
 
     *Reference.* Xu and others 2025, Theorem 2 and Algorithm 4.
 
@@ -134,25 +120,22 @@ def tsybakov(
             f"growth must be a number of at least 2 for Theorem 2; got {shown(growth)}: take "
             "tg.papers.xu2025.unknown_growth."
         )
-    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
-    size = n_rows // parameters.shrinking_phases(n_rows=n_rows)
-    solver = ShrinkingLocalised(row_limit=row_limit, radius=diameter, **setting.knobs(size))
-    statement = setting.growing("Theorem 2", growth, growth_constant, GLM, LOCALISED, RELEASED)
-    predicted = setting.grown(setting.risk(size), growth, growth_constant)
-    return setting.localised(statement, solver, predicted)
+    size = facts.n_rows // parameters.shrinking_phases(n_rows=facts.n_rows)
+    solver = ShrinkingLocalised(row_limit=row_limit, radius=facts.diameter, **facts.knobs(size))
+    statement = Statement(
+        f"{PAPER}, Theorem 2", facts.least_growing(growth), GROWING, LOCALISED, RELEASED, GLM
+    )
+    bound = facts.grown(facts.risk(size), growth, growth_constant)
+    return localised_theorem(facts, statement, solver, bound)
 
 
+@theorem_on("norm", of=DoubledNorms)
 def unknown_growth(
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
+    facts: DoubledNorms,
     *,
-    moment: Moment,
-    diameter: float,
     row_limit: float,
     growth_bound: float = 2.0,
     growth_constant: float = 1.0,
-    **options: Any,
 ) -> Theorem:
     """Localised descent in doubling rounds, for risks of any growth above ``growth_bound > 1``.
 
@@ -168,33 +151,25 @@ def unknown_growth(
     >>> type(theorem.solver).__name__, theorem.solver.growth_bound
     ('DoublingLocalised', 2.0)
     """
-    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options, doubled=True)
-    sizes = parameters.phase_sizes(n_rows=n_rows, growth_bound=growth_bound)
+    size = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth_bound)[-1]
     solver = DoublingLocalised(
-        row_limit=row_limit, growth_bound=growth_bound, radius=diameter, **setting.knobs(sizes[-1])
+        row_limit=row_limit,
+        growth_bound=growth_bound,
+        radius=facts.diameter,
+        **facts.knobs(size),
     )
-    deviations = (
-        *LOCALISED,
+    kept = (
         "rounds use all records and keep their radius: nothing shows that halved balls hold the "
-        "minimiser (E48)",
+        "minimiser (E48)"
     )
-    statement = setting.growing(
-        "Theorem 3", growth_bound, growth_constant, GLM, deviations, RELEASED
-    )
-    predicted = setting.grown(setting.risk(sizes[-1]), growth_bound, growth_constant)
-    return setting.localised(statement, solver, predicted)
+    lower = facts.least_growing(growth_bound)
+    statement = Statement(f"{PAPER}, Theorem 3", lower, GROWING, (*LOCALISED, kept), RELEASED, GLM)
+    bound = facts.grown(facts.risk(size), growth_bound, growth_constant)
+    return localised_theorem(facts, statement, solver, bound)
 
 
-def accelerated(
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
-    *,
-    moment: Moment,
-    diameter: float,
-    smoothness: float,
-    **options: Any,
-) -> Theorem:
+@theorem_on("norm", "smoothness", of=Norms)
+def accelerated(facts: Norms) -> Theorem:
     """Accelerated descent over secret random batches, for convex losses.
 
     *Reference.* Xu and others 2025, Theorem 6 and Algorithm 6.
@@ -209,36 +184,16 @@ def accelerated(
     >>> theorem.solver.n_steps, theorem.n_passes
     (7, 1.0)
     """
-    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options)
-    epsilon, delta = setting.facts.terms
-    n_steps = setting.steps(n_rows, smoothness)
-    statement = Statement(
-        f"{PAPER}, Theorem 6",
-        bounds.accelerated_bound(
-            **setting.printed, epsilon=epsilon, delta=delta, diameter=diameter
-        ),
-        setting.convex_lower_bound,
-        setting.assumptions(()),
-        ACCELERATED,
-        BATCHED,
-    )
     solver = PermutedAccelerated(
-        n_steps=n_steps, smoothness=smoothness, **setting.knobs(n_rows), **setting.calibration
+        n_steps=facts.batches(facts.n_rows), **_accelerated_knobs(facts, facts.n_rows)
     )
-    return setting.accelerated(statement, solver, lambda risk: risk)
+    statement = Statement(f"{PAPER}, Theorem 6", facts.least, ACCURACY, ACCELERATED, BATCHED)
+    return accelerated_theorem(facts, statement, solver)
 
 
+@theorem_on("norm", "smoothness", of=Norms)
 def accelerated_growth(
-    n_rows: int,
-    n_features: int,
-    guarantee: Guarantee,
-    *,
-    moment: Moment,
-    diameter: float,
-    smoothness: float,
-    growth: float = 2.0,
-    growth_constant: float = 1.0,
-    **options: Any,
+    facts: Norms, *, growth: float = 2.0, growth_constant: float = 1.0
 ) -> Theorem:
     """Accelerated descent in doubling phases, for risks of growth above 1.
 
@@ -254,21 +209,29 @@ def accelerated_growth(
     >>> type(theorem.solver).__name__, theorem.n_passes
     ('DoublingAccelerated', 1.0)
     """
-    setting = Setting.of(n_rows, n_features, guarantee, moment, diameter, options)
-    last = parameters.phase_sizes(n_rows=n_rows, growth_bound=growth)[-1]
+    last = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth)[-1]
     solver = DoublingAccelerated(
-        n_steps=setting.steps(last, smoothness),
-        smoothness=smoothness,
-        growth_bound=growth,
-        **setting.knobs(last),
-        **setting.calibration,
+        n_steps=facts.batches(last), growth_bound=growth, **_accelerated_knobs(facts, last)
     )
     deviations = (
         *ACCELERATED,
         "the momentum of Algorithm 6; the printed one does not start at 1 (E49)",
         "all phases have the number of steps and the clip norm of the last and largest",
     )
-    statement = setting.growing("Theorem 7", growth, growth_constant, (), deviations, BATCHED)
-    return setting.accelerated(
-        statement, solver, lambda risk: setting.grown(risk, growth, growth_constant)
-    )
+    lower = facts.least_growing(growth)
+    statement = Statement(f"{PAPER}, Theorem 7", lower, GROWING, deviations, BATCHED)
+
+    def grown(risk: float) -> float:
+        return facts.grown(risk, growth, growth_constant)
+
+    return accelerated_theorem(facts, statement, solver, grown)
+
+
+def _accelerated_knobs(facts: Norms, n_rows: int) -> dict[str, Any]:
+    """Return the parameters of accelerated solvers, and how they calibrate."""
+    return {
+        **facts.knobs(n_rows),
+        "smoothness": facts.shape["smoothness"],
+        "calibration": facts.calibration,
+        "unsafe_reproduction": facts.unsafe_reproduction,
+    }

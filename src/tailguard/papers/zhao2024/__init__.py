@@ -3,6 +3,7 @@
 "Differential private stochastic optimization with heavy-tailed data: towards optimal rates".
 """
 
+from tailguard.papers.zhao2024 import parameters
 from tailguard.papers.zhao2024.bounds import (
     clipped_mean_bound,
     clipped_mean_error,
@@ -27,4 +28,5 @@ __all__ = [
     "iterative_convex",
     "iterative_convex_bound",
     "iterative_radius",
+    "parameters",
 ]

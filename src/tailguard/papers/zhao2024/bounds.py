@@ -3,8 +3,8 @@
 "Differential private stochastic optimization with heavy-tailed data: towards optimal rates".
 
 The paper sets the moment, the diameter of the set and the smoothness to 1; here they are arguments
-and the units are right. Its frame for descent is :mod:`tailguard.papers.descent`, with smoothness
-times diameter for the bound on the gradient.
+and the units are right. Its frame for descent is :mod:`tailguard.papers.common.descent`, with
+smoothness times diameter for the bound on the gradient.
 
 *Needed for privacy.* Nothing of the data. For the iterative mean the amplification that Theorem 7
 counts on needs a partition drawn in secret, uniformly and anew in every step.
@@ -16,7 +16,7 @@ paper uses and does not state) with a vanishing gradient at the minimiser.
 
 import math
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 
 __all__ = [
     "clipped_mean_bound",

@@ -11,7 +11,7 @@ says: see :func:`printed_amplified_rho`.
 
 import math
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale
 
 __all__ = [
     "clipped_noise_std",

@@ -10,8 +10,8 @@ the set at once, since the points depend on the records.
 """
 
 from tailguard.checks import check_finite
-from tailguard.papers.facts import check_facts
-from tailguard.papers.parameters.steps import contraction
+from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.steps import contraction
 
 __all__ = ["descent_bound", "smooth_descent_bound", "strongly_convex_descent_bound"]
 

@@ -11,8 +11,8 @@ central, with both numbers known.
 
 import math
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale
-from tailguard.papers.parameters.groups import group_count, median_sensitivity
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.groups import group_count, median_sensitivity
 from tailguard.privacy.accounting.gaussian import mu_of
 
 __all__ = [
@@ -243,7 +243,7 @@ def convex_steps(
 ) -> float:
     """How many steps for convex losses, ``gradient_bound^2 epsilon^2 n^2 / (threshold^2 d^4)``.
 
-    The size of a step is :func:`~tailguard.papers.parameters.steps.descent_step_size`.
+    The size of a step is :func:`~tailguard.papers.common.steps.descent_step_size`.
 
     *Reference.* Tao and others 2022, Theorem 6.
 

@@ -10,7 +10,7 @@ Giulini after smoothing by noise of variance ``1 / smoothing``.
 
 import math
 
-from tailguard.papers.facts import check_facts
+from tailguard.papers.common.facts import check_facts
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 
 __all__ = [

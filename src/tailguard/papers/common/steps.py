@@ -7,7 +7,7 @@ descent, and Zhao and others (2024) a scaled one; none of them rounds or clamps 
 import math
 from collections.abc import Callable
 
-from tailguard.papers.facts import check_facts
+from tailguard.papers.common.facts import check_facts
 
 __all__ = [
     "contraction",

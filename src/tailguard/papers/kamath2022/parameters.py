@@ -12,9 +12,9 @@ at most 1; here thresholds carry the units of ``moment_bound ** (1 / moment_orde
 
 import math
 
-from tailguard.papers.facts import check_facts, check_order, moment_scale
-from tailguard.papers.parameters.groups import group_count, median_sensitivity
-from tailguard.papers.parameters.wang2020 import psi_limit
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.groups import group_count, median_sensitivity
+from tailguard.papers.wang2020.parameters import psi_limit
 from tailguard.privacy.accounting.concentrated import rho_of_laplace
 
 __all__ = [

@@ -11,7 +11,7 @@ largest over the set), convexity, a bounded set.
 import math
 
 from tailguard.checks import InputError, check_finite, check_integer, shown
-from tailguard.papers.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 from tailguard.solvers.acceleration import step_parameter
 from tailguard.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
 

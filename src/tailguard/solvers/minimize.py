@@ -3,7 +3,6 @@
 from typing import Any, cast
 
 from tailguard.checks import InputError, check_boolean, check_methods
-from tailguard.estimators.summary import classes_assumed
 from tailguard.gate import Gate
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
@@ -14,7 +13,7 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.base import Problem, Solver
 from tailguard.solvers.reproduction import promises_nothing
 from tailguard.solvers.solve import Solved, solve
-from tailguard.tables import check_plain_labels
+from tailguard.tables import check_plain_labels, classes_assumed
 
 __all__ = ["minimize"]
 

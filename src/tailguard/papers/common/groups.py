@@ -7,7 +7,7 @@ same number of groups; they differ in how a record is bounded before the group m
 import math
 
 from tailguard.checks import InputError
-from tailguard.papers.facts import check_facts
+from tailguard.papers.common.facts import check_facts
 
 __all__ = [
     "group_count",

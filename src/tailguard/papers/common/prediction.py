@@ -1,0 +1,140 @@
+"""What a method is expected to achieve on one plain model, the same for all methods.
+
+Theorems bound the worst case, each with inequalities of its own: such bounds differ by more than
+the methods do. The model instead is a quadratic risk of the same curvature in every direction, with
+its minimiser half a diameter away from the start and the set never in the way. On it every method
+is a linear recursion: a share of the distance is left, the sampling error that steps have in common
+carries over, and the noise of single steps averages out. It needs nothing but step sizes and the
+noise that is planned. What bounding gradients takes off their mean is left out, for all methods
+alike: it cancels where tails are alike on both sides, and bounds on it hold for the worst tails.
+
+Each function returns the expected excess of a risk of that ``curvature``. A ``distance`` is that
+from the start to the minimiser; a ``noise`` or ``error`` is the norm of one.
+
+Reference
+---------
+Polyak and Juditsky 1992 (averages on quadratic risks); Ghadimi and Lan 2012, Algorithm 1; Xu and
+others 2025, Algorithm 3.
+"""
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.sets.whole_space import WholeSpace
+from tailguard.solvers.acceleration import accelerate, step_parameter
+
+__all__ = ["accelerated_excess", "descent_excess", "localised_excess", "released_excess"]
+
+
+# A spread beyond so many distances is that of points anywhere in the set.
+LARGEST_SPREAD = 2.0
+
+
+def released_excess(curvature: float, *, error: float) -> float:
+    """Predict for one release of the answer: half of the curvature times the squared error.
+
+    Examples
+    --------
+    >>> released_excess(0.5, error=2.0)
+    1.0
+    """
+    return curvature / 2.0 * error**2
+
+
+def descent_excess(
+    curvature: float,
+    *,
+    distance: float,
+    n_steps: int,
+    step_size: float,
+    noise: float,
+    error: float,
+    last: bool = False,
+    fades: bool = False,
+) -> float:
+    """Predict for descent on gradients with a common ``error`` and fresh ``noise`` at each step.
+
+    The answer is the ``last`` point, or the average; step t is divided by the root of t where it
+    ``fades``. Steps are no longer than what reaches the minimiser at once.
+
+    Examples
+    --------
+    >>> steps = {"n_steps": 100, "step_size": 0.5, "noise": 1.0, "error": 0.0}
+    >>> [round(descent_excess(1.0, distance=2.0, last=x, **steps), 4) for x in (True, False)]
+    [0.1667, 0.0051]
+    """
+    steps = np.full(n_steps, step_size)
+    if fades:
+        steps = steps / np.sqrt(np.arange(1.0, n_steps + 1.0))
+    steps = np.minimum(steps, 1.0 / curvature)
+    weight = 1.0 / n_steps
+    reach = 1.0 if last else 0.0  # of a point, on the answer, through the points after it
+    variance = 0.0
+    for step in steps[::-1]:
+        influence = reach if last else reach + weight
+        variance += (step * influence) ** 2
+        reach = influence * (1.0 - step * curvature)
+    common = (1.0 - reach) / curvature * error
+    squares = (reach * distance) ** 2 + common**2 + variance * noise**2
+    return float(curvature / 2.0 * squares)
+
+
+def accelerated_excess(
+    curvature: float,
+    *,
+    distance: float,
+    smoothness: float,
+    passes: tuple[tuple[int, float], ...],
+) -> float:
+    """Predict for passes of accelerated descent over batches, each from the end of the last.
+
+    ``passes`` are the steps of each and the noise of a batch, which counts sampling.
+
+    Examples
+    --------
+    >>> round(accelerated_excess(1.0, distance=2.0, smoothness=1.0, passes=((50, 1.0),)), 3)
+    0.051
+    """
+    square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
+    slope = min(curvature, smoothness)
+    for n_steps, noise in passes:
+        eta = step_parameter(
+            n_steps, gradient_error=noise, smoothness=smoothness, diameter=2.0 * distance
+        )
+        left, spread = _after_a_pass(n_steps, eta, slope)
+        square = min(left * square + spread * noise**2, largest)
+    return curvature / 2.0 * square
+
+
+def _after_a_pass(n_steps: int, eta: float, curvature: float) -> tuple[float, float]:
+    """Return what a squared distance is multiplied by, and what the noise of a step is."""
+
+    def gradient(step: int, point: FloatArray) -> FloatArray:
+        slope = curvature * point
+        slope[step] += 1.0
+        return slope
+
+    start = np.eye(n_steps + 1)[-1]  # the start in one column, a step's noise in each other
+    answer = accelerate(gradient, n_steps, eta, start=start, constraint=WholeSpace())[-1]
+    return float(answer[-1] ** 2), float(np.sum(answer[:-1] ** 2))
+
+
+def localised_excess(
+    curvature: float, *, distance: float, pulls: tuple[tuple[float, float, float], ...]
+) -> float:
+    """Predict for minimisations that are pulled to the last answer by a penalty.
+
+    ``pulls`` are the penalty's strength, the noise on the answer and the error of the gradients.
+
+    Examples
+    --------
+    >>> pulls = ((1.0, 0.1, 0.2), (4.0, 0.01, 0.2))
+    >>> round(localised_excess(1.0, distance=2.0, pulls=pulls), 4)
+    0.3273
+    """
+    square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
+    for strength, noise, error in pulls:
+        both = strength + curvature
+        left, shift = strength / both, error / both
+        square = min(left**2 * square + shift**2 + noise**2, largest)
+    return curvature / 2.0 * square

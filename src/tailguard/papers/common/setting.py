@@ -1,0 +1,185 @@
+"""The public facts that every theorem asks for, as its formulas want them.
+
+Reference
+---------
+Bun and Steinke 2016, Proposition 1.3 (epsilon and delta of a promise that has none).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.checks import InputError, check_boolean, check_choice, check_integer
+from tailguard.moments import Moment
+from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.steps import whole_steps
+from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
+
+__all__ = ["Facts"]
+
+CALIBRATIONS = ("tight", "paper")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is publicly known of a problem, and how a theorem is to be run.
+
+    Attributes
+    ----------
+    n_rows, n_features, guarantee
+        Public sizes, an intercept counting as a feature, and the promise.
+    moment
+        Of the gradients, in the kind that the paper asks for.
+    diameter
+        Of the constraint set.
+    strong_convexity, smoothness
+        Of the risk, where the theorem asks for them.
+    gradient_bound
+        Of the mean gradient on the set.
+    n_steps
+        In the place of the theorem's number of steps, where it is given.
+    calibration, unsafe_reproduction
+        ``"tight"``, or ``"paper"`` for the printed noise, which may keep less than the promise.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> facts = Facts(1000, 4, tg.ZCDP(0.5), tg.Moment(2.0, 9.0), diameter=2.0)
+    >>> round(facts.rho, 6), facts.root_size, facts.moment.scale
+    (0.5, 2.0, 3.0)
+    """
+
+    n_rows: int
+    n_features: int
+    guarantee: Guarantee
+    moment: Moment
+    diameter: float
+    strong_convexity: float | None = None
+    smoothness: float | None = None
+    gradient_bound: float = 1.0
+    n_steps: int | None = None
+    calibration: str = "tight"
+    unsafe_reproduction: bool = False
+
+    def __post_init__(self) -> None:
+        check_facts(**self.sizes, diameter=self.diameter, gradient_bound=self.gradient_bound)
+        check_facts(**self.shape)
+        if self.n_steps is not None:
+            check_integer("n_steps", self.n_steps, minimum=1)
+
+    @property
+    def mu(self) -> float:
+        """What Gaussian releases may spend together."""
+        return self.guarantee.gaussian_mu()
+
+    @property
+    def rho(self) -> float:
+        """What Gaussian releases may spend in zCDP: half of mu squared."""
+        return self.mu**2 / 2.0
+
+    @property
+    def terms(self) -> tuple[float, float]:
+        """Epsilon and delta for formulas that are printed in them.
+
+        A promise without delta stands for the pair with ``rho = epsilon^2 / (4 log(1/delta))`` and
+        ``log(1/delta) = 1``, as Bun and Steinke 2016 convert for small rho.
+        """
+        if isinstance(self.guarantee, ApproxDP):
+            return self.guarantee.epsilon, self.guarantee.delta
+        if isinstance(self.guarantee, PureDP):
+            return self.guarantee.epsilon, math.exp(-1.0)
+        return 2.0 * math.sqrt(self.rho), math.exp(-1.0)
+
+    @property
+    def printed_terms(self) -> tuple[float, float]:
+        """Epsilon and delta for a printed noise, which is stated for them alone."""
+        if not isinstance(self.guarantee, ApproxDP):
+            raise InputError(
+                "calibration must be 'tight' unless epsilon and delta are promised: the paper "
+                f"prints its noise in them; got {self.guarantee!r}."
+            )
+        return self.terms
+
+    @property
+    def prints(self) -> bool:
+        """Whether the noise is to be as printed."""
+        return self.calibration == "paper"
+
+    @property
+    def root_size(self) -> float:
+        """The root of the number of coordinates, from one of them to the l2 norm."""
+        return math.sqrt(self.n_features)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The sizes, as formulas name them."""
+        return {"n_rows": self.n_rows, "n_features": self.n_features}
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """Sizes and moment, as formulas name them."""
+        moment = {"moment_order": self.moment.order, "moment_bound": self.moment.bound}
+        return {**self.sizes, **moment}
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """What is stated of the risk's curvature, as formulas name it."""
+        known = {"strong_convexity": self.strong_convexity, "smoothness": self.smoothness}
+        return {name: value for name, value in known.items() if value is not None}
+
+    @property
+    def curvature(self) -> float:
+        """The geometric mean of what is stated of it, or the largest slope over the diameter."""
+        known = self.shape.values()
+        if not known:
+            return self.gradient_bound / self.diameter
+        return float(math.prod(known) ** (1.0 / len(known)))
+
+    def sampling(self, n_rows: int | None = None) -> float:
+        """Return the usual error of a coordinate of a mean of so many records, or of all."""
+        return self.moment.scale / math.sqrt(n_rows or self.n_rows)
+
+    def steps(self, count: float, *, maximum: int = 1000) -> int:
+        """Return the user's number of steps, or the theorem's, made whole."""
+        return self.n_steps or whole_steps(count, maximum=maximum)
+
+    def block_rows(self, n_steps: int) -> int:
+        """Return how many records each step has where every step reads its own, or refuse."""
+        if n_steps > self.n_rows:
+            raise InputError(
+                f"n_steps must be at most n_rows = {self.n_rows}, since every step reads records "
+                f"of its own; got {n_steps}."
+            )
+        return self.n_rows // n_steps
+
+    def promised_and_spent(self, printed_mu: float | None = None) -> tuple[Guarantee, Guarantee]:
+        """Return what is promised and what is spent: the guarantee, or what printed noise costs.
+
+        Printed noise that costs more than the guarantee is refused; with ``unsafe_reproduction``
+        its true cost is promised instead.
+
+        Examples
+        --------
+        >>> import tailguard as tg
+        >>> facts = Facts(
+        ...     1000, 3, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, calibration="paper",
+        ...     unsafe_reproduction=True,
+        ... )
+        >>> facts.promised_and_spent(0.4), facts.promised_and_spent(1.5)
+        ((GDP(mu=1.0), GDP(mu=0.4)), (GDP(mu=1.5), GDP(mu=1.5)))
+        """
+        check_choice("calibration", self.calibration, CALIBRATIONS)
+        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
+        if self.calibration == "tight":
+            return self.guarantee, self.guarantee
+        if printed_mu is None:
+            raise InputError("calibration must be 'tight' here: the paper prints no noise.")
+        spent = GDP(printed_mu)
+        if printed_mu <= self.mu:
+            return self.guarantee, spent
+        if not self.unsafe_reproduction:
+            raise InputError(
+                "unsafe_reproduction must be True for this calibration='paper': the printed noise "
+                f"does not keep {self.guarantee.describe()} but {spent.describe()}."
+            )
+        return spent, spent

@@ -1,0 +1,165 @@
+"""From what a theorem states and the solver that carries it out to the theorem as one object.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022, Section 3: descent on a private mean of known bias and error.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tailguard.papers.common.prediction import descent_excess
+from tailguard.papers.common.setting import Facts
+from tailguard.papers.common.theorem import Theorem
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.units import Units
+from tailguard.solvers.base import Solver, Stage
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.oracles import Oracle
+
+__all__ = [
+    "NOTHING",
+    "Statement",
+    "descent_prediction",
+    "needed_of_batches",
+    "noise_of",
+    "theorem_of",
+]
+
+NOTHING = ("nothing: records, gradients and moments may be anything",)
+"""What is needed for privacy where the gate alone keeps it."""
+# The centre of noised group means has about the noise of their median (Laplace 1818).
+CENTRE_LOSS = math.sqrt(math.pi / 2.0)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a theorem says, apart from its algorithm.
+
+    ``noise_deviations`` are those of the noise, which are none where it is added as printed.
+
+    Examples
+    --------
+    >>> Statement("Theorem 1", 0.01, for_accuracy=("the loss is convex",)).lower_bound
+    0.01
+    """
+
+    name: str
+    lower_bound: float
+    for_accuracy: tuple[str, ...]
+    deviations: tuple[str, ...] = ()
+    noise_deviations: tuple[str, ...] = ()
+    for_privacy: tuple[str, ...] = NOTHING
+
+
+def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
+    """Noise of one answer in each coordinate, at its exact calibration.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.oracles import make_oracle
+    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0)
+    >>> oracle = make_oracle("clipped", clip_norm=1.0)
+    >>> round(noise_of(oracle, facts, n_rows=1000, mu=1.0), 6)
+    0.002
+    """
+    query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
+    calibration = query.calibrate(n_rows, facts.n_features, mu)
+    # Finishing is linear, or the centre of groups, which all say the same here.
+    noise = float(query.finish(np.full(calibration.size, calibration.noise_std), n_rows)[0])
+    n_groups = calibration.size // facts.n_features
+    return noise if n_groups == 1 else noise * CENTRE_LOSS / math.sqrt(n_groups)
+
+
+def needed_of_batches(stage: Stage) -> str:
+    """Say what the privacy of batches rests on: nothing, or a partition that stays secret.
+
+    Examples
+    --------
+    >>> stage = Stage("pass", "means", mu=0.1, times=1, size=3, block_map="batches", n_blocks=50)
+    >>> needed_of_batches(stage).partition(":")[0]
+    'nothing of the data'
+    """
+    if not stage.shuffled:
+        return (
+            "nothing of the data: every batch is released with noise, and batches are disjoint "
+            "(proof 'parallel', for every epsilon and delta)"
+        )
+    return (
+        f"the gate's partition stays secret: which record is in which of the {stage.n_blocks} "
+        "batches, drawn for each pass, is told to nobody (proof 'groups', a shuffle of the "
+        "batches, for every epsilon and delta; taken where it needs less noise than 'parallel')"
+    )
+
+
+def descent_prediction(
+    facts: Facts, solver: NoisyGradientDescent, *, noise: float, error: float
+) -> Callable[[float], float]:
+    """Return what predicts the excess of a descent, from noise and error of a coordinate.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0)
+    >>> solver = NoisyGradientDescent(100, step_size=0.5)
+    >>> round(descent_prediction(facts, solver, noise=0.1, error=0.01)(1.0), 6)
+    0.000443
+    """
+    assert solver.step_size is not None  # every theorem states it
+    return partial(
+        descent_excess,
+        distance=facts.diameter / 2.0,
+        n_steps=solver.n_steps,
+        step_size=solver.step_size,
+        noise=facts.root_size * noise,
+        error=facts.root_size * error,
+        last=solver.iterate == "last",
+        fades=solver.decay == "root",
+    )
+
+
+def theorem_of(
+    facts: Facts,
+    statement: Statement,
+    solver: Solver,
+    bound: float,
+    prediction: Callable[[float], float],
+    *,
+    noise_std: float,
+    n_passes: float,
+    kept: tuple[Guarantee, Guarantee] | None = None,
+) -> Theorem:
+    """Put a theorem together; ``kept`` is what is promised and spent, where not the guarantee.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = tg.papers.xu2025.localised(
+    ...     10_000, 3, tg.GDP(1.0), moment=tg.Moment(4.0, 1.0, kind="norm"), diameter=2.0,
+    ...     row_limit=3.0,
+    ... )
+    >>> theorem.n_passes
+    1.0
+    """
+    promise, spent = kept or (facts.guarantee, facts.guarantee)
+    return Theorem(
+        statement=statement.name,
+        solver=solver,
+        **facts.sizes,
+        guarantee=promise,
+        spent=spent,
+        bound=float(bound),
+        lower_bound=statement.lower_bound,
+        noise_std=noise_std,
+        n_passes=float(n_passes),
+        for_privacy=statement.for_privacy,
+        for_accuracy=statement.for_accuracy,
+        deviations=(*(() if facts.prints else statement.noise_deviations), *statement.deviations),
+        curvature=facts.curvature,
+        _prediction=prediction,
+    )

@@ -1,0 +1,328 @@
+"""A theorem as something to run: a solver with the theorem's parameters, and what it says of them.
+
+The theorems hold for bounded moments and promise privacy for every input. Here the second half is
+kept by the gate whatever the first half is worth; the noise is calibrated exactly by default, or as
+the paper prints it, and the plan then says what the printed noise costs in truth.
+
+Reference
+---------
+The theorems' own papers; Dong, Roth and Su 2022, Theorem 2.7 (what Gaussian noise costs).
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import wraps
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.gate import Gate
+from tailguard.moments import MomentKind
+from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.setting import Facts
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.sets.base import ConstraintSet
+from tailguard.sets.l2_ball import L2Ball
+from tailguard.solvers.base import Plan, Problem, Solution, Solver
+from tailguard.solvers.minimize import minimize
+from tailguard.solvers.reproduction import promises_nothing
+from tailguard.solvers.solve import Solved
+
+__all__ = ["Theorem", "UnsizedTheorem", "theorem_on"]
+
+SIZES = ("n_rows", "n_features", "guarantee")
+SET = ("diameter", "constraint")
+SHAPE = ("strong_convexity", "smoothness")
+
+
+def minimize_by(
+    self: "Theorem | UnsizedTheorem", loss: Any, X: Any, y: Any = None, **options: Any
+) -> Solved:
+    """Minimise the mean loss over the records, privately, as the theorem says.
+
+    Sizes are those of the table; guarantee and set are the theorem's, a ball around zero where it
+    was told a diameter. ``options`` and what is returned are those of ``tg.minimize``:
+    ``intercept``, ``exposure``, ``classes``, ``ledger``, ``random_state``.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> data = tg.datasets.heavy_tailed_linear(n_rows=20_000, n_features=3, seed=0)
+    >>> theorem = tg.papers.kamath2022.convex(
+    ...     guarantee=tg.GDP(1.0), moment=tg.Moment(2.0, 9.0), diameter=2.0
+    ... )
+    >>> theorem.minimize(tg.losses.Huber(1.0), data.features, data.target).coef.shape
+    (3,)
+    """
+    told: dict[str, Any] = {"constraint": self.constraint, "solver": self}
+    if self.guarantee is not None:
+        told["guarantee"] = self.guarantee
+    return minimize(loss, X, y, **told, **options)
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A solver with a theorem's parameters, what the theorem says of it, and what is predicted.
+
+    It is a solver itself: call its :meth:`minimize`, or hand it to an estimator.
+
+    Attributes
+    ----------
+    statement
+        Authors, year and number.
+    solver
+        The algorithm with its parameters.
+    n_rows, n_features
+        What the parameters were chosen for; ``n_features`` counts the weights, intercept included.
+    guarantee
+        What is promised.
+    spent
+        What the run spends: the guarantee, or what the printed noise costs.
+    bound
+        Excess risk by the analysis of the theorem, with the noise that is really added and
+        constants where the analysis has them: for the worst risk that is allowed.
+    lower_bound
+        The least of any method, with hidden constants 1.
+    noise_std
+        Noise on every coordinate of a step's gradient, or of a release, of the first one where they
+        differ; NaN where it follows the records.
+    n_passes
+        How often every record is read.
+    for_privacy, for_accuracy
+        What must hold.
+    deviations
+        Every place where this is not what the paper prints.
+    curvature
+        Of the risk, as far as it is known.
+    constraint
+        The set of weights of :meth:`minimize`.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = tg.papers.kamath2022.convex(
+    ...     10_000, 3, tg.ZCDP(0.5), moment=tg.Moment(2.0, 1.0), diameter=2.0
+    ... )
+    >>> theorem.statement, theorem.predicted_excess(curvature=1.0) < theorem.bound
+    ('Kamath, Liu and Zhang 2022, Theorem 5.2', True)
+    """
+
+    statement: str
+    solver: Solver
+    n_rows: int
+    n_features: int
+    guarantee: Guarantee
+    spent: Guarantee
+    bound: float
+    lower_bound: float
+    noise_std: float
+    n_passes: float
+    for_privacy: tuple[str, ...]
+    for_accuracy: tuple[str, ...]
+    deviations: tuple[str, ...]
+    curvature: float
+    _prediction: Callable[[float], float] = field(repr=False)
+    constraint: ConstraintSet | None = None
+
+    minimize = minimize_by
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether its solver was made with ``unsafe_reproduction=True`` and promises nothing."""
+        return promises_nothing(self.solver)
+
+    def predicted_excess(self, curvature: float | None = None) -> float:
+        """Predict the excess with the planned noise on a quadratic risk, by which methods compare.
+
+        The model is that of :mod:`tailguard.papers.common.prediction`; without a ``curvature`` it
+        is that of the stated risk. It is what ``tg.plan`` ranks by.
+        """
+        return self._prediction(self.curvature if curvature is None else curvature)
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Plan as the theorem says, for the sizes and the guarantee that it was given."""
+        for name, told, asked in (
+            ("n_rows", self.n_rows, problem.n_rows),
+            ("n_features", self.n_features, problem.size),
+        ):
+            if told != asked:
+                raise InputError(
+                    f"{name} must be {asked}, as in the data (an intercept counts as a feature), "
+                    f"in the call of the theorem, or be left out; got {told}."
+                )
+        if guarantee != self.guarantee:
+            raise InputError(
+                f"guarantee must be {self.guarantee!r}, that of the theorem; got {guarantee!r}."
+            )
+        plan = self.solver.plan(problem, self.spent)
+        return replace(
+            plan,
+            guarantee=self.guarantee,
+            settings={"theorem": self.statement, **plan.settings},
+            assumptions=self.for_accuracy,
+        )
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out."""
+        return self.solver.run(plan, gate)
+
+    def explain(self) -> str:
+        """Say what is run, what it rests on, what it should achieve, and how it deviates."""
+        known = math.isfinite(self.noise_std)
+        noise = f"{self.noise_std:.3g} on every coordinate" if known else "follows the records"
+        lines = [
+            f"{self.statement}: {self.guarantee.describe()}, n = {self.n_rows}, "
+            f"{self.n_features} coefficients",
+            f"  solver: {self.solver!r}",
+            f"  spends: {self.spent.describe()}",
+            f"  bound on the excess risk {self.bound:.3g}, by the theorem's analysis of this noise "
+            f"(lower bound {self.lower_bound:.3g}, constants 1)",
+            f"  predicted excess risk {self.predicted_excess():.3g}, on a quadratic risk of "
+            f"curvature {self.curvature:.3g}",
+            f"  noise {noise}, {self.n_passes:g} passes",
+        ]
+        lines += [f"  needed for privacy: {line}" for line in self.for_privacy]
+        lines += [f"  needed for accuracy: {line}" for line in self.for_accuracy]
+        lines += [f"  differs from the paper: {line}" for line in self.deviations]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class UnsizedTheorem:
+    """A theorem that takes its sizes from the records, and a guarantee that it was not told.
+
+    Printed noise that breaks its promise is refused here: what it keeps follows from the sizes.
+
+    Attributes
+    ----------
+    call, facts
+        The theorem, and what it was told.
+    guarantee
+        What is promised; None where the fit says it.
+    constraint
+        The set of weights of :meth:`minimize`.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> theorem = tg.papers.kamath2022.convex(moment=tg.Moment(2.0, 1.0), diameter=2.0)
+    >>> theorem.sized(10_000, 3, tg.ZCDP(0.5)).solver.n_steps
+    907
+    """
+
+    call: Callable[..., Any]
+    guarantee: Guarantee | None
+    constraint: ConstraintSet | None
+    facts: Mapping[str, Any]
+
+    minimize = minimize_by
+
+    def sized(self, n_rows: int, n_features: int, guarantee: Guarantee | None = None) -> Theorem:
+        """Return the theorem for these sizes, an intercept counting as a feature."""
+        found: Theorem = self.call(n_rows, n_features, self.guarantee or guarantee, **self.facts)
+        return found
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Plan as the theorem says for the problem."""
+        return self._of(problem, guarantee).plan(problem, guarantee)
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out."""
+        return self._of(plan.problem, plan.guarantee).run(plan, gate)
+
+    def _of(self, problem: Problem, guarantee: Guarantee) -> Theorem:
+        return self.sized(problem.n_rows, problem.size, guarantee)
+
+
+def theorem_on(
+    kind: MomentKind,
+    *needs: str,
+    of: type[Facts] = Facts,
+    without: tuple[str, ...] = (),
+    in_ball: bool = True,
+) -> Callable[[Callable[..., Theorem]], Callable[..., Any]]:
+    """Turn a function of :class:`Facts` into the public call of a theorem.
+
+    The call is ``(n_rows, n_features, guarantee, *, moment, diameter, ...)`` with the facts that
+    the theorem ``needs``, the function's own arguments and the other facts as options. It returns a
+    :class:`Theorem`; without sizes, which the records then tell, an :class:`UnsizedTheorem`.
+    ``constraint=``, a set, may stand in the place of ``diameter``.
+
+    Parameters
+    ----------
+    kind
+        Of the moment of the gradients; a moment that implies it will do.
+    needs, without
+        Facts that must be stated, and that the call does not take.
+    of
+        The class of the facts.
+    in_ball
+        Whether ``minimize`` is over the ball of that diameter.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> import tailguard as tg
+    >>> names = [*inspect.signature(tg.papers.zhao2024.convex).parameters]
+    >>> names[:6]
+    ['n_rows', 'n_features', 'guarantee', 'moment', 'smoothness', 'diameter']
+    """
+
+    def decorate(function: Callable[..., Theorem]) -> Callable[..., Any]:
+        own = [*inspect.signature(function).parameters.values()][1:]
+        signature = _signature(own, ("moment", *needs), of, without)
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Theorem | UnsizedTheorem:
+            try:
+                told = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            n_rows, n_features, guarantee = (told.pop(name, None) for name in SIZES)
+            diameter, constraint = _set_of(told.get("diameter"), told.get("constraint"), in_ball)
+            if (n_rows is None) != (n_features is None):
+                raise InputError("n_rows and n_features must be given together, or left out.")
+            if n_rows is None:
+                return UnsizedTheorem(call, guarantee, constraint, told)
+            facts = {name: told[name] for name in told if name not in SET}
+            arguments = {each.name: facts.pop(each.name) for each in own if each.name in facts}
+            moment = facts.pop("moment").convert(kind, n_features=n_features)
+            promise = resolve_guarantee(guarantee=guarantee)
+            known = of(n_rows, n_features, promise, moment, diameter, **facts)
+            return replace(function(known, **arguments), constraint=constraint)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def _signature(
+    own: list[inspect.Parameter], stated: tuple[str, ...], of: type[Facts], without: tuple[str, ...]
+) -> inspect.Signature:
+    """Return the signature of a public call: sizes, what must be stated, its own, and options."""
+    sizes = [
+        inspect.Parameter(x, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for x in SIZES
+    ]
+    left_out = {*SIZES, *stated, *SET, *SHAPE, *without}
+    defaults = dict.fromkeys(SET) | {
+        x.name: x.default for x in fields(of) if x.name not in left_out
+    }
+    more = [inspect.Parameter(x, inspect.Parameter.KEYWORD_ONLY) for x in stated]
+    options = [
+        inspect.Parameter(x, inspect.Parameter.KEYWORD_ONLY, default=defaults[x]) for x in defaults
+    ]
+    return inspect.Signature([*sizes, *more, *own, *options])
+
+
+def _set_of(
+    diameter: float | None, constraint: ConstraintSet | None, in_ball: bool
+) -> tuple[float, ConstraintSet | None]:
+    """Return the diameter and the set, of which one is given."""
+    if constraint is not None and diameter is None:
+        return constraint.diameter(), constraint
+    if diameter is None or constraint is not None:
+        raise InputError("diameter must be given, or a constraint in its place and not both.")
+    check_facts(diameter=diameter)
+    return diameter, L2Ball(diameter / 2.0) if in_ball else None

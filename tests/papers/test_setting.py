@@ -1,0 +1,72 @@
+"""Public facts: ranges, what follows from a promise, and what papers read into a moment."""
+
+import math
+
+import pytest
+
+import tailguard as tg
+from tailguard.papers.common.setting import Facts
+from tailguard.papers.wang2020.theorems import SecondMoments
+from tailguard.papers.xu2025.setting import DoubledNorms, Norms
+
+MOMENT = tg.Moment(4.0, 16.0, kind="norm")
+
+
+def facts(of=Facts, guarantee=None, **options):
+    arguments = {"n_rows": 1000, "n_features": 4, "moment": MOMENT, "diameter": 2.0} | options
+    return of(guarantee=guarantee or tg.GDP(0.5), **arguments)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_rows": 0},
+        {"n_features": 1.5},
+        {"diameter": math.inf},
+        {"gradient_bound": 0.0},
+        {"smoothness": -1.0},
+        {"strong_convexity": math.nan},
+        {"n_steps": 0},
+    ],
+)
+def test_a_fact_out_of_its_range_is_named(wrong):
+    with pytest.raises(tg.InputError, match=next(iter(wrong))):
+        facts(**wrong)
+
+
+def test_curvature_is_the_mean_of_what_is_stated():
+    assert facts(gradient_bound=3.0).curvature == 1.5
+    assert facts(smoothness=4.0).curvature == 4.0
+    assert facts(smoothness=4.0, strong_convexity=1.0).curvature == pytest.approx(2.0)
+
+
+def test_printed_formulas_want_epsilon_and_delta():
+    assert facts(guarantee=tg.ApproxDP(1.0, 1e-5)).terms == (1.0, 1e-5)
+    assert facts(guarantee=tg.PureDP(1.0)).terms == (1.0, math.exp(-1.0))
+    epsilon, delta = facts().terms  # rho = epsilon^2 / (4 log(1/delta))
+    assert epsilon**2 / (4.0 * math.log(1.0 / delta)) == pytest.approx(facts().rho)
+    with pytest.raises(tg.InputError, match="unless epsilon and delta are promised"):
+        _ = facts().printed_terms
+
+
+def test_papers_read_higher_moments_as_lower_ones():
+    assert facts(SecondMoments).moment == tg.Moment(2.0, 4.0, kind="norm")
+    assert (facts(Norms).order, facts(DoubledNorms).order) == (4.0, 2.0)
+    with pytest.raises(tg.InputError, match="order at least 4"):
+        facts(DoubledNorms, moment=tg.Moment(3.0, 1.0, kind="norm"))
+    with pytest.raises(tg.InputError, match="clip_norm"):
+        facts(Norms, clip_norm=0.0)
+
+
+def test_what_is_promised_is_spent_or_what_printed_noise_costs():
+    assert facts().promised_and_spent() == (tg.GDP(0.5), tg.GDP(0.5))
+    paper = {"calibration": "paper"}
+    assert facts(**paper).promised_and_spent(0.4) == (tg.GDP(0.5), tg.GDP(0.4))
+    with pytest.raises(tg.InputError, match="unsafe_reproduction must be True"):
+        facts(**paper).promised_and_spent(0.6)
+    unsafe = facts(**paper, unsafe_reproduction=True)
+    assert unsafe.promised_and_spent(0.6) == (tg.GDP(0.6), tg.GDP(0.6))
+    with pytest.raises(tg.InputError, match="the paper prints no noise"):
+        facts(**paper).promised_and_spent()
+    with pytest.raises(tg.InputError, match="calibration"):
+        facts(calibration="loose").promised_and_spent()

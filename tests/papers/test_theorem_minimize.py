@@ -1,0 +1,135 @@
+"""A theorem in one call: sizes from the table, and nothing that is told twice."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, RAW, heavy_records
+from tailguard.papers.common.theorem import Theorem, UnsizedTheorem
+from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.books import MemoryBooks
+from tailguard.solvers.solve import Solved
+
+CONVEX = CASES["tao2022.convex"]
+SQUARED = tg.losses.Squared()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_call_is_the_same_as_all_of_it_told_by_hand(name):
+    case, (X, y) = CASES[name], heavy_records()
+    theorem = case.theorem()
+    by_hand = tg.minimize(
+        SQUARED,
+        X,
+        y,
+        guarantee=theorem.guarantee,
+        constraint=case.constraint,
+        solver=theorem,
+        random_state=5,
+    )
+    for each in (theorem, case.unsized()):
+        solved = each.minimize(SQUARED, X, y, random_state=5)
+        assert isinstance(solved, Solved)
+        np.testing.assert_array_equal(solved.coef, by_hand.coef)
+        assert solved.certificate.total == by_hand.certificate.total
+        assert solved.plan.settings["theorem"] == theorem.statement
+
+
+def test_an_intercept_counts_as_a_feature():
+    solved = CONVEX.unsized().minimize(SQUARED, *heavy_records(), intercept=True, random_state=5)
+    sized = CONVEX.theorem(n_features=N_FEATURES + 1)
+    by_hand = sized.minimize(SQUARED, *heavy_records(), intercept=True, random_state=5)
+    np.testing.assert_array_equal(solved.coef, by_hand.coef)
+    assert solved.intercept == by_hand.intercept != 0.0
+    with pytest.raises(tg.InputError, match="n_features must be 4"):
+        CONVEX.theorem().minimize(SQUARED, *heavy_records(), intercept=True)
+
+
+def test_the_set_is_the_stated_one_or_the_ball_of_the_diameter():
+    call = tg.papers.tao2022.convex
+    box = tg.sets.Box([-0.1] * N_FEATURES, [0.1] * N_FEATURES)
+    theorem = call(guarantee=GUARANTEE, moment=RAW, constraint=box)
+    assert box.contains(theorem.minimize(SQUARED, *heavy_records(), random_state=5).coef)
+    diameter = box.diameter()
+    by_hand = call(N_ROWS, N_FEATURES, GUARANTEE, moment=RAW, diameter=diameter)
+    assert theorem.sized(N_ROWS, N_FEATURES).solver == by_hand.solver
+    assert by_hand.constraint == tg.sets.L2Ball(diameter / 2.0)
+    for told in ({}, {"diameter": diameter, "constraint": box}):
+        with pytest.raises(tg.InputError, match="diameter must be given, or a constraint in its"):
+            call(guarantee=GUARANTEE, moment=RAW, **told)
+
+
+def test_a_guarantee_is_told_once_by_the_theorem_or_by_the_call():
+    bare = tg.papers.tao2022.convex(moment=RAW, diameter=DIAMETER)
+    records, options = heavy_records(), {"random_state": 5}
+    stated = CONVEX.unsized().minimize(SQUARED, *records, **options)
+    for told in ({"guarantee": GUARANTEE}, {"epsilon": 1.0, "delta": 1e-5}):
+        solved = bare.minimize(SQUARED, *records, **told, **options)
+        np.testing.assert_array_equal(solved.coef, stated.coef)
+        with pytest.raises((TypeError, tg.InputError), match=r"multiple values|not both"):
+            CONVEX.theorem().minimize(SQUARED, *records, **told, **options)
+    with pytest.raises(tg.InputError, match="there is no default privacy"):
+        bare.minimize(SQUARED, *records)
+    with pytest.raises(tg.InputError, match="there is no default privacy"):
+        tg.papers.tao2022.convex(N_ROWS, N_FEATURES, moment=RAW, diameter=DIAMETER)
+
+
+def test_sizes_come_together():
+    for sizes in ({"n_rows": N_ROWS}, {"n_features": N_FEATURES}):
+        with pytest.raises(tg.InputError, match="n_rows and n_features must be given together"):
+            tg.papers.tao2022.convex(**sizes, moment=RAW, diameter=DIAMETER)
+
+
+def test_what_is_reserved_is_charged_to_the_ledger_and_within_the_guarantee():
+    ledger = MemoryBooks()
+    solved = CONVEX.unsized().minimize(SQUARED, *heavy_records(), ledger=ledger)
+    assert solved.certificate.mode == "private"
+    assert satisfies(ledger.reserved, GUARANTEE)
+    assert len(ledger.releases) == len(solved.certificate.releases) > 0
+
+
+def test_an_estimator_takes_a_theorem_of_any_size():
+    X, y = heavy_records()
+    model = tg.LinearRegression(guarantee=GUARANTEE, solver=CONVEX.unsized(), random_state=0)
+    assert model.fit(X, y).plan_.settings["theorem"] == CONVEX.theorem().statement
+    with pytest.raises(tg.InputError, match="guarantee must be"):
+        model.set_params(guarantee=tg.GDP(0.5)).fit(X, y)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.unsafe])
+def test_what_breaks_its_promise_is_not_run_before_its_sizes_are_known(name):
+    printed = {"calibration": "paper", "unsafe_reproduction": True}
+    theorem = CASES[name].unsized(**printed)
+    with pytest.raises(tg.InputError, match=r"guarantee must be .*, that of the theorem"):
+        theorem.minimize(SQUARED, *heavy_records(), random_state=5)
+    solved = CASES[name].theorem(**printed).minimize(SQUARED, *heavy_records(), random_state=5)
+    total = solved.certificate.total
+    assert max(total.epsilon or 0.0, total.rho or 0.0) > 1.5 * GUARANTEE.epsilon
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_call_says_what_it_takes(name):
+    paper, function = name.split(".")
+    call = getattr(getattr(tg.papers, paper), function)
+    takes = inspect.signature(call).parameters
+    assert [*takes][:4] == ["n_rows", "n_features", "guarantee", "moment"]
+    assert {*CASES[name].arguments, "constraint", "calibration", "n_steps"} <= {*takes}
+    with pytest.raises(TypeError, match=rf"{function}\(\) got an unexpected .* 'colour'"):
+        CASES[name].theorem(colour=1)
+    with pytest.raises(TypeError, match=rf"{function}\(\) missing .* 'moment'"):
+        call(diameter=DIAMETER)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_theorems_survive_pickling(name):
+    sized, unsized = CASES[name].theorem(), CASES[name].unsized()
+    assert isinstance(sized, Theorem)
+    assert isinstance(unsized, UnsizedTheorem)
+    for each in (sized, unsized.sized(N_ROWS, N_FEATURES), pickle.loads(pickle.dumps(unsized))):
+        found = each if isinstance(each, Theorem) else each.sized(N_ROWS, N_FEATURES)
+        again = pickle.loads(pickle.dumps(found))
+        assert again.solver == sized.solver
+        assert again.predicted_excess(0.5) == sized.predicted_excess(0.5)
