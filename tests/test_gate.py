@@ -13,8 +13,8 @@ from tailguard.checks import BudgetError, InputError, QueryError, ReleaseError
 from tailguard.gate import Gate
 from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.accounting.distance import EXACT
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.distance import EXACT
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow

@@ -8,7 +8,7 @@ import pytest
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
 from tailguard.gate import Gate
-from tailguard.privacy.blocks import Block, Blocks
+from tailguard.privacy.books.blocks import Block, Blocks
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated, Shuffled
 from tailguard.queries.counts import CountBelow
 

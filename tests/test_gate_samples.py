@@ -15,9 +15,9 @@ from support.sources import QuietSource
 from tailguard.checks import BudgetError, InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource, SimulationSource
+from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Repeated, Sampled
-from tailguard.privacy.releases import Release
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from tailguard.privacy.gaussian import mu_of
+from tailguard.privacy.accounting.gaussian import mu_of
 
 EXPONENT_LIMIT = 30.0  # of a score during descent
 TINY = 1e-300

@@ -11,8 +11,8 @@ import numpy as np
 import tailguard as tg
 from tailguard.kernels.soft_truncation import soft_truncation
 from tailguard.papers.parameters import wang2020
+from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.events import Repeated, Sampled
-from tailguard.privacy.solve import calibrate
 
 DP_SGD, DESCENT = "DP-SGD, oracle-tuned", "clipped descent, tailguard"
 OPTIMUM, ROBUST = "optimum of the sample, not private", "robust descent, not private"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_boolean,
@@ -38,8 +39,6 @@ __all__ = [
     "robust_mean",
     "sampled_noise_over_sensitivity",
 ]
-
-FloatArray = NDArray[np.float64]
 
 
 def robust_mean(

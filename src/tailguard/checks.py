@@ -28,6 +28,7 @@ __all__ = [
     "check_open_unit",
     "check_positive",
     "check_version",
+    "four_digits",
     "is_registered",
     "shown",
     "warn_before_spending",
@@ -96,6 +97,17 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def four_digits(value: float | int | str) -> str:
+    """Return a float in four digits, for people to read, and anything else as it is.
+
+    Examples
+    --------
+    >>> four_digits(0.123456), four_digits(3), four_digits("none")
+    ('0.1235', '3', 'none')
+    """
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _is_short(value: object) -> bool:
     """Whether something is a number, a text, None, True or False; Python prints no huge integer."""
     if isinstance(value, int) and value.bit_length() > LONGEST:
@@ -103,7 +115,7 @@ def _is_short(value: object) -> bool:
     return value is None or isinstance(value, Real | str)
 
 
-def _number(name: str, value: object, allowed: str) -> float:
+def _checked_number(name: str, value: object, allowed: str) -> float:
     try:
         number = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:  # a whole number beyond the floats
@@ -122,7 +134,7 @@ def check_finite(name: str, value: object) -> float:
     2.0
     """
     allowed = "a finite number"
-    number = _number(name, value, allowed)
+    number = _checked_number(name, value, allowed)
     if math.isinf(number):
         raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
@@ -137,7 +149,7 @@ def check_positive(name: str, value: object, *, infinite: bool = False) -> float
     1.0
     """
     allowed = "a number above 0" if infinite else "a finite number above 0"
-    number = _number(name, value, allowed)
+    number = _checked_number(name, value, allowed)
     if number <= 0 or (math.isinf(number) and not infinite):
         raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
@@ -152,7 +164,7 @@ def check_open_unit(name: str, value: object) -> float:
     1e-06
     """
     allowed = "a number strictly between 0 and 1"
-    number = _number(name, value, allowed)
+    number = _checked_number(name, value, allowed)
     if not 0 < number < 1:
         raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
@@ -167,7 +179,7 @@ def check_between(name: str, value: object, low: float, high: float) -> float:
     3.0
     """
     allowed = f"a number from {low:g} to {high:g}"
-    number = _number(name, value, allowed)
+    number = _checked_number(name, value, allowed)
     if not low <= number <= high:
         raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number

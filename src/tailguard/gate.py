@@ -7,7 +7,7 @@ exists, so that a crash costs budget and never privacy.
 Reference
 ---------
 Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (fully adaptive composition: prices may
-depend on answers; ``privacy/books.py`` has the proof).
+depend on answers; ``privacy/books/books.py`` has the proof).
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     BudgetError,
     InputError,
@@ -30,16 +30,16 @@ from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
-from tailguard.privacy.blocks import Block, Blocks, block_sizes
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
+from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.books import Books, MemoryBooks, ReadOnlyBooks, Release, own_copy
-from tailguard.privacy.calibration import Calibration
+from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
+from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.events.calibration import Calibration
+from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.namespaces import namespaced_event, namespaced_release
-from tailguard.privacy.smooth import SmoothCalibration
-from tailguard.privacy.solve import satisfies
 from tailguard.queries.admission import check_question
 from tailguard.queries.base import AnyQuery, Query
 from tailguard.rows.arrays import make_rows
@@ -48,9 +48,6 @@ from tailguard.rows.partitions import Partitions
 from tailguard.rows.watched import WatchedRows
 
 __all__ = ["Gate"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Gate:

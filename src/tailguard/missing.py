@@ -7,16 +7,14 @@ a neighbour's value would be an answer about all records that nobody paid for.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import Features
 from tailguard.checks import InputError, check_finite, shown
 
 __all__ = ["Fill"]
-
-Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Fill:
             )
         constants: dict[int, float] = {}
         for column, constant in missing.items():
-            place = _place(column, n_features, names)
+            place = _column_number(column, n_features, names)
             if place in constants:
                 raise InputError(f"missing must name each column once; got {shown(column)} again.")
             if isinstance(constant, str) or callable(constant):
@@ -86,7 +84,7 @@ class Fill:
         return ", ".join(f"{names[j] if names else f'x{j}'} = {value:g}" for j, value in pairs)
 
 
-def _place(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:
+def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:
     """Return the number of a column that is given by its name or its number."""
     if isinstance(column, str) and names is not None and column in names:
         return names.index(column)

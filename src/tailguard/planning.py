@@ -161,8 +161,8 @@ class Advice:
         for candidate in self.candidates:
             mark = "*" if candidate is self.recommended else " "
             lines.append(
-                f"{mark} {candidate.method:{width}} {_shown(candidate.predicted_error)} "
-                f"{candidate.n_passes:7g} {_shown(candidate.noise_std)}"
+                f"{mark} {candidate.method:{width}} {_shown_cell(candidate.predicted_error)} "
+                f"{candidate.n_passes:7g} {_shown_cell(candidate.noise_std)}"
             )
         lines += ["", f"* recommended. Error and noise are in {self.recommended.unit}"]
         lines[-1] += self._other_units()
@@ -339,5 +339,5 @@ def _sparse_candidate(
     return Candidate("tg.SparseLinearRegression", excess, passes, largest / step, PRIVATE_UNITS)
 
 
-def _shown(value: float) -> str:
+def _shown_cell(value: float) -> str:
     return f"{value:9.3g}" if math.isfinite(value) else f"{'-':>9}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accuracy import peers
-from tailguard.privacy.gaussian import delta_of, epsilon_of
+from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
 
 MU = 0.5
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from support.events import TREES
 from tailguard.checks import InputError
-from tailguard.privacy.accountants.registry import ACCOUNTANTS, make_accountant
-from tailguard.privacy.accountants.smallest import smallest_epsilon, total_mu
+from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
+from tailguard.privacy.accounting.registry import ACCOUNTANTS, make_accountant
+from tailguard.privacy.accounting.smallest import smallest_epsilon, total_mu
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -28,8 +29,7 @@ from tailguard.privacy.events import (
     ShuffledPure,
     ZeroConcentrated,
 )
-from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.gaussian import delta_of, epsilon_of
+from tailguard.privacy.events.flat_events import flatten
 
 pytestmark = pytest.mark.parametrize("name", ACCOUNTANTS)
 

@@ -9,8 +9,8 @@ from tailguard.gate import Gate
 from tailguard.means.base import Task
 from tailguard.means.registry import MEANS, make_method
 from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import event_from_dict
-from tailguard.privacy.solve import spent_share
 from tailguard.rows.arrays import make_rows
 
 N_ROWS = 20_000

@@ -17,9 +17,9 @@ from support.statistics import (
 from tailguard.checks import InputError
 from tailguard.noise.registry import MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
-from tailguard.privacy.calibration import Sensitivity
-from tailguard.privacy.distance import COORDINATE_DISTANCE, Distance
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, Distance
 from tailguard.privacy.events import Event
+from tailguard.privacy.events.calibration import Sensitivity
 
 FALSE_ALARM = 1e-6
 NORMS = {"gaussian": "l2", "laplace": "l1"}

@@ -18,11 +18,11 @@ from support.statistics import (
 from tailguard.checks import InputError
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
-from tailguard.privacy.calibration import Sensitivity
-from tailguard.privacy.distance import COORDINATE_DISTANCE
-from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.peeling import PEELINGS
-from tailguard.privacy.releases import Release
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.events.calibration import Sensitivity
+from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.events.peeling import PEELINGS
 
 FALSE_ALARM = 1e-6
 N_CHOICES = 32_000

@@ -16,9 +16,9 @@ from support.smooth import N_FEATURES, answer, breach, smooth_attack, smooth_exa
 from tailguard.checks import BudgetError, InputError
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Approximate, Gaussian, Parallel, ZeroConcentrated
 from tailguard.privacy.guarantees import Unprotected
-from tailguard.privacy.releases import Release
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import SMOOTH_QUERIES, make_query
 from tailguard.rows.arrays import make_rows

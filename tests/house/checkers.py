@@ -13,12 +13,12 @@ LEVELS = {
     **{"version": 0, "checks": 1, "privacy": 2, "sets": 2, "losses": 2, "noise": 3, "kernels": 3},
     **{"ledger": 3, "report": 3, "rows": 4, "queries": 5, "gate": 6, "solvers": 7, "papers": 8},
     **{"tables": 2, "planning": 10, "estimators": 10, "datasets": 10, "cli": 12, "audit": 12},
-    **{"quiet": 1, "machine_code": 1, "missing": 2, "moments": 2, "means": 9},
+    **{"array_types": 0, "quiet": 1, "machine_code": 1, "missing": 2, "moments": 2, "means": 9},
     **{"baselines": 10, "reproduce": 11},
     **{"schema": 2, "design": 3},
     **{"__main__": 13},
 }
-LEANS_ONLY_ON = {"datasets": {"checks"}}
+LEANS_ONLY_ON = {"datasets": {"array_types", "checks"}}
 BEHIND_THE_WALL = {"solvers", "papers", "planning", "means", "estimators", "reproduce"}
 PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")

@@ -13,9 +13,9 @@ from tailguard.means.base import Task
 from tailguard.means.iterative import Iterative
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.parameters.zhao2024 import printed_amplified_rho
+from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Gaussian, Parallel, Shuffled
-from tailguard.privacy.gaussian import mu_of
-from tailguard.privacy.solve import satisfies
 from tailguard.rows.arrays import make_rows
 
 MOMENT = tg.Moment(2.0, 4.0, kind="directional")

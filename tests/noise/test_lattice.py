@@ -15,8 +15,8 @@ from tailguard.noise.lattice import (
     gaussian_calibration,
     laplace_calibration,
 )
-from tailguard.privacy.calibration import SMALLEST_SHARE, Sensitivity
-from tailguard.privacy.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.events.calibration import SMALLEST_SHARE, Sensitivity
 
 CHUNK_ROWS = 1024
 CALIBRATIONS = {"l2": gaussian_calibration, "l1": laplace_calibration}

@@ -7,7 +7,7 @@ import pytest
 from tailguard.checks import InputError
 from tailguard.papers.parameters import groups, kamath2022, steps, tao2022, wang2020, xu2025
 from tailguard.papers.parameters import zhao2024 as zhao
-from tailguard.privacy.gaussian import mu_of
+from tailguard.privacy.accounting.gaussian import mu_of
 
 
 def close(value, rel=1e-8):

@@ -11,8 +11,8 @@ from support.spy import gate_over
 from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
 from tailguard.gate import Gate
 from tailguard.papers.theorem import Theorem
+from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Approximate
-from tailguard.privacy.solve import satisfies
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
 

@@ -23,9 +23,9 @@ from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.parameters.zhao2024 import printed_amplified_rho
+from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
 from tailguard.privacy.amplification.shuffled import shuffled_profile
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
-from tailguard.privacy.gaussian import delta_of, epsilon_of
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import IterativeMean

@@ -28,7 +28,7 @@ from support.statistics import gaussian_scale_test, gdp_audit, laplace_scale_tes
 from support.transcripts import Heard, OverheardGate
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.gaussian import delta_of
+from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.rows.arrays import make_rows
 

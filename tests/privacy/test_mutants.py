@@ -22,7 +22,7 @@ from support.statistics import gaussian_scale_test
 from tailguard.gate import Gate
 from tailguard.noise.mechanisms import GaussianMechanism
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.events.calibration import Sensitivity
 from tailguard.rows.arrays import make_rows
 from tailguard.solvers.base import Problem
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent

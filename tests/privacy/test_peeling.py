@@ -25,11 +25,11 @@ from support.statistics import clopper_pearson_upper, gdp_audit, mu_lower_bound
 from tailguard.gate import Gate
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
 from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.accounting.gaussian import delta_of
+from tailguard.privacy.accounting.profiles import profile_of
 from tailguard.privacy.events import BoundedRange, Gaussian, Pure
-from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.gaussian import delta_of
-from tailguard.privacy.peeling import peeling_event
-from tailguard.privacy.profiles import profile_of
+from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.events.peeling import peeling_event
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from tailguard.checks import InputError
+from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.guarantees import (
     GDP,
@@ -14,7 +15,6 @@ from tailguard.privacy.guarantees import (
     guarantee_from_dict,
     resolve_guarantee,
 )
-from tailguard.privacy.solve import satisfies
 
 ALL = [ApproxDP(1.0, 1e-6), PureDP(1.0), ZCDP(0.5), GDP(1.0)]
 

@@ -19,7 +19,7 @@ from tailguard.queries.sample_aggregate import (
     ball_radii,
     central_point,
     central_scale,
-    printed_scale,
+    printed_smooth_scale,
 )
 from tailguard.rows.arrays import make_rows
 
@@ -273,7 +273,7 @@ def test_the_printed_scale_jumps_where_the_smooth_one_may_not():
     together, apart = np.zeros((400, 1)), np.zeros((400, 1))
     apart[:20] = 1.0  # as many as a record may be in
     pair = [ball_radii(points) for points in (together, apart)]
-    printed = [printed_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]
+    printed = [printed_smooth_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]
     assert printed == pytest.approx([2.0 * math.exp(-9.0), 2.0])
     assert printed[1] / printed[0] == pytest.approx(8103, rel=1e-4)
     smooth = [central_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]

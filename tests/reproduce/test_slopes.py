@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.reproduce.slopes import Slope, fit_slope, slope_of
+from tailguard.reproduce.slopes import FittedSlope, fit_slope, slope_of
 
 SIZES = (10, 30, 100, 1000)
 
@@ -46,5 +46,5 @@ def test_the_interval_covers_as_often_as_it_says():
 
 
 def test_near_is_near():
-    assert Slope(-0.41, -1.0, 1.0).near(-0.5, tolerance=0.1)
-    assert not Slope(-0.39, -1.0, 1.0).near(-0.5, tolerance=0.1)
+    assert FittedSlope(-0.41, -1.0, 1.0).near(-0.5, tolerance=0.1)
+    assert not FittedSlope(-0.39, -1.0, 1.0).near(-0.5, tolerance=0.1)

@@ -11,7 +11,7 @@ import pyarrow.csv as arrow_csv
 import pytest
 
 from tailguard.rows.csv_records import csv_records
-from tailguard.rows.files import column_names, read_cells, read_columns
+from tailguard.rows.files import file_column_names, read_cells, read_columns
 
 PIECES = ["", "a", "1.5", ",", '"', '""', '",', ',"', "\n", "\r", "\r\n", " ", "\0", "é", "\ufffd"]
 # Whole lines that no writer wrote: lone quotation marks, too few and too many cells.
@@ -79,7 +79,7 @@ def test_lines_that_are_together_no_record_of_the_header_s_width_are_records_eac
 def test_lines_end_as_the_header_does(tmp_path, end):
     file = tmp_path / "rows.csv"
     file.write_bytes(end.join(["x,y", "1,2", "3,4", ""]).encode())
-    assert column_names(file) == ("x", "y")
+    assert file_column_names(file) == ("x", "y")
     assert read_columns(file, ["y", "x"]).tolist() == [[2.0, 1.0], [4.0, 3.0]]
 
 
@@ -141,6 +141,6 @@ def random_rows(count):
 
 
 def read_back(file):
-    names = list(column_names(file))
+    names = list(file_column_names(file))
     columns = [[cell or "" for cell in cells] for cells in read_cells(file, names)]
     return [names, *(list(row) for row in zip(*columns, strict=True))]

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.rows.files import FileColumns, _csv_rows, column_names, read_cells, read_columns
+from tailguard.rows.files import FileColumns, _csv_rows, file_column_names, read_cells, read_columns
 
 NAN = np.nan
 CSV = """age,name,cost
@@ -41,7 +41,7 @@ def parquet_file(tmp_path):
 
 
 def test_csv_numbers_are_read_and_everything_else_is_nan(csv_file):
-    assert column_names(csv_file) == ("age", "name", "cost")
+    assert file_column_names(csv_file) == ("age", "name", "cost")
     blank = [NAN, NAN]
     expected = [[7.5, 41], blank, [-1e3, NAN], blank, [NAN, 3], [6, 4], [np.inf, NAN]]
     np.testing.assert_array_equal(read_columns(csv_file, ["cost", "age"]), expected)
@@ -63,7 +63,7 @@ def test_csv_bytes_that_are_no_text_concern_their_cell_only(tmp_path):
 
 
 def test_parquet_columns_are_read(parquet_file):
-    assert column_names(parquet_file) == ("age", "name", "cost", "none", "yes")
+    assert file_column_names(parquet_file) == ("age", "name", "cost", "none", "yes")
     expected = [[1, 41], [0, NAN]]
     matrix = read_columns(parquet_file, ["yes", "age"])
     assert matrix.dtype == np.float64
@@ -129,7 +129,7 @@ def test_text_of_parquet_is_read_as_that_of_csv_is(tmp_path):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    for read in (column_names, lambda place: read_columns(place, ["a"])):
+    for read in (file_column_names, lambda place: read_columns(place, ["a"])):
         for name in ("none.csv", "none.parquet", "."):
             with pytest.raises(InputError, match="must be a file"):
                 read(tmp_path / name)
@@ -164,7 +164,7 @@ def test_a_parquet_file_without_a_table_is_refused(tmp_path):
     place = tmp_path / "odd.parquet"
     place.write_bytes(b"not parquet")
     with pytest.raises(InputError, match="must be a Parquet file"):
-        column_names(place)
+        file_column_names(place)
     pq.write_table(pa.table({"a": pa.array([], pa.float64())}), place)
     with pytest.raises(InputError, match="must have records"):
         read_columns(place, ["a"])
@@ -174,7 +174,7 @@ def test_a_parquet_column_without_a_name_or_with_that_of_another_is_refused(tmp_
     place, values = tmp_path / "odd.parquet", [pa.array([1.0, 2.0])] * 2
     for names, words in [(["a", ""], "give column 2 a name"), (["a", "a"], "names that differ")]:
         pq.write_table(pa.Table.from_arrays(values, names=names), place)
-        for read in (column_names, lambda place: read_columns(place, ["a"])):
+        for read in (file_column_names, lambda place: read_columns(place, ["a"])):
             with pytest.raises(InputError, match=words):
                 read(place)
 
@@ -185,7 +185,7 @@ def test_the_index_that_pandas_writes_is_refused(tmp_path):
     with pytest.raises(
         InputError, match=r"odd.csv must .*; give column 1 a name or leave it out.$"
     ):
-        column_names(place)
+        file_column_names(place)
 
 
 def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
@@ -198,7 +198,7 @@ def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(InputError, match=r"tailguard\[parquet\]"):
-        column_names(parquet_file)
+        file_column_names(parquet_file)
 
 
 def test_a_blank_line_is_a_record_of_missing_cells(tmp_path):

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from tailguard.checks import BudgetError, InputError
 from tailguard.kernels.counts import BelowCount
 from tailguard.noise.sources import CryptographicSource, SimulationSource
-from tailguard.privacy.blocks import Block, Blocks
+from tailguard.privacy.books.blocks import Block, Blocks
 from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.partitions import Partitions
 

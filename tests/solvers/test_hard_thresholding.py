@@ -10,8 +10,8 @@ import tailguard as tg
 from support.spy import GENEROUS, gate_over
 from tailguard.gate import Gate
 from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure
-from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.peeling import peeling_event
+from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.events.peeling import peeling_event
 from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.solve import solve

@@ -5,9 +5,9 @@ import math
 import pytest
 
 import tailguard as tg
+from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import Gaussian
-from tailguard.privacy.peeling import PEELINGS, peeling_event
-from tailguard.privacy.solve import spent_share
+from tailguard.privacy.events.peeling import PEELINGS, peeling_event
 from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.peeling_stage import PeelingStage, best_form, printed_form

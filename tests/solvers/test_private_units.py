@@ -7,7 +7,7 @@ import tailguard as tg
 from support.spy import gate_over
 from tailguard.privacy.events import Composed
 from tailguard.solvers.base import Problem
-from tailguard.solvers.private_units import release_units, units_stages
+from tailguard.solvers.private_units import release_units, scale_and_location_stages
 
 N_ROWS = 20_000
 UNIT_SIZES = (1e-250, 1e-6, 1.0, 1e6, 1e250)
@@ -16,7 +16,7 @@ UNIT_SIZES = (1e-250, 1e-6, 1.0, 1e6, 1e250)
 def bought(X, y=None, *, loss=None, seed=0, mu=0.2, intercept=True):
     loss = loss or tg.losses.Squared()
     problem = Problem(loss, len(X), X.shape[1], intercept)
-    stages = units_stages(problem, mu)
+    stages = scale_and_location_stages(problem, mu)
     guarantee = tg.GDP(mu * (1 + 1e-9))
     gate, _ = gate_over(problem, X, X[:, 0] if y is None else y, guarantee, seed=seed)
     gate.reserve(Composed(tuple(stage.event for stage in stages)))

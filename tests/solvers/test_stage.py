@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tailguard as tg
-from tailguard.privacy.accountants.smallest import total_mu
+from tailguard.privacy.accounting.smallest import total_mu
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Sampled, Shuffled
 from tailguard.solvers.base import Plan, Problem, Stage
 

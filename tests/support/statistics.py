@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import beta, binom, chi2, ncx2, norm
 
-FloatArray = NDArray[np.float64]
+from tailguard.array_types import FloatArray
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ record from which anyone can work out the total again.
 
 
 def certificate(
-    model: options.ModelPath,
+    model: options.ModelPathOption,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Print the certificate.

@@ -42,8 +42,8 @@ SEED, SEED_OF_NEW_ROWS = 0, 1
 
 
 def demo(
-    epsilon: options.Epsilon = 1.0,
-    delta: options.Delta = 1e-6,
+    epsilon: options.EpsilonOption = 1.0,
+    delta: options.DeltaOption = 1e-6,
     rows: Annotated[
         int,
         typer.Option(

@@ -54,26 +54,26 @@ FEWEST_ROWS = 2
 
 
 def fit(
-    file: options.File,
+    file: options.FileOption,
     *,
-    target: options.Target = None,
-    epsilon: options.Epsilon,
-    delta: options.Delta,
-    out: options.Out,
-    model: options.Model = "linear",
-    features: options.Features = None,
-    categorical: options.Categorical = None,
-    drop: options.Drop = None,
-    missing: options.Missing = None,
-    schema: options.SchemaPath = None,
-    exposure: options.Exposure = None,
-    classes: options.Classes = None,
-    threshold: options.Threshold = None,
-    level: options.Level = None,
-    power: options.Power = None,
-    keep: options.Keep = None,
-    intercept: options.Intercept = True,
-    random_state: options.RandomState = None,
+    target: options.TargetOption = None,
+    epsilon: options.EpsilonOption,
+    delta: options.DeltaOption,
+    out: options.OutOption,
+    model: options.ModelOption = "linear",
+    features: options.FeaturesOption = None,
+    categorical: options.CategoricalOption = None,
+    drop: options.DropOption = None,
+    missing: options.MissingOption = None,
+    schema: options.SchemaPathOption = None,
+    exposure: options.ExposureOption = None,
+    classes: options.ClassesOption = None,
+    threshold: options.ThresholdOption = None,
+    level: options.LevelOption = None,
+    power: options.PowerOption = None,
+    keep: options.KeepOption = None,
+    intercept: options.InterceptOption = True,
+    random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Fit a model privately and write the model file.
 
@@ -123,7 +123,7 @@ def fit(
     tell_undeclared(console, declared, columns)
     fitted.estimator.fit(columns)
     fitted.save(out)
-    _report(console, fitted, out)
+    _print_fit(console, fitted, out)
 
 
 def _numbers_beside(schema: tg.Schema) -> list[str]:
@@ -132,7 +132,7 @@ def _numbers_beside(schema: tg.Schema) -> list[str]:
     return [name for name in (None if labels else schema.target, schema.exposure) if name]
 
 
-def _report(console: Console, fitted: ModelFile, out: Path) -> None:
+def _print_fit(console: Console, fitted: ModelFile, out: Path) -> None:
     estimator, certificate = fitted.estimator, fitted.estimator.certificate_
     print_plain(
         console,

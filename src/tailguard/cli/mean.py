@@ -18,7 +18,7 @@ from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.means.registry import make_method
 from tailguard.rows.files import FileColumns
 
-__all__ = ["HELP", "mean"]
+__all__ = ["HELP", "estimate_means"]
 
 HELP = """
 Estimate the means of a file's columns privately, however heavy their tails.
@@ -62,28 +62,28 @@ NOTE = (
 )
 
 
-def mean(
-    file: options.File,
+def estimate_means(
+    file: options.FileOption,
     *,
-    epsilon: options.Epsilon,
-    delta: options.OptionalDelta = None,
-    pure: options.Pure = False,
-    columns: options.Columns = None,
-    categorical: options.Categorical = None,
-    drop: options.Drop = None,
-    missing: options.Missing = None,
-    schema: options.SchemaPath = None,
-    method: options.MeanMethod = "auto",
-    moment_order: options.MomentOrder = None,
-    moment_bound: options.MomentBound = None,
-    moment_kind: options.MomentKind = "central",
-    groups: options.Groups = None,
+    epsilon: options.EpsilonOption,
+    delta: options.OptionalDeltaOption = None,
+    pure: options.PureOption = False,
+    columns: options.ColumnsOption = None,
+    categorical: options.CategoricalOption = None,
+    drop: options.DropOption = None,
+    missing: options.MissingOption = None,
+    schema: options.SchemaPathOption = None,
+    method: options.MeanMethodOption = "auto",
+    moment_order: options.MomentOrderOption = None,
+    moment_bound: options.MomentBoundOption = None,
+    moment_kind: options.MomentKindOption = "central",
+    groups: options.GroupsOption = None,
     option: options.MethodOption = None,
-    calibration: options.Calibration = "tight",
-    unsafe_reproduction: options.UnsafeReproduction = False,
-    explain: options.Explain = False,
-    out: options.MeanOut = None,
-    random_state: options.RandomState = None,
+    calibration: options.CalibrationOption = "tight",
+    unsafe_reproduction: options.UnsafeReproductionOption = False,
+    explain: options.ExplainOption = False,
+    out: options.MeanOutOption = None,
+    random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Print private means, and write them with their certificate if asked to.
 
@@ -91,7 +91,8 @@ def mean(
     --------
     >>> from pathlib import Path
     >>> _ = Path("claims.csv").write_text("cost" + 500 * "\n2.5\n1.5")
-    >>> mean(Path("claims.csv"), columns="cost", epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
+    >>> file = Path("claims.csv")
+    >>> estimate_means(file, columns="cost", epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
     private mean (...), n = 1000, mode: private
     ...
     """
@@ -128,8 +129,8 @@ def mean(
         **chosen,
     )
     if out is not None:
-        write_text(out, json.dumps(_plain(result), indent=2) + "\n")
-    _report(console, result, explain=explain)
+        write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
+    _print_means(console, result, explain=explain)
 
 
 def _guarantee(epsilon: float, delta: float | None, *, pure: bool) -> Any:
@@ -150,7 +151,7 @@ def _moment(order: float | None, bound: float | None, kind: str) -> tg.Moment | 
     return tg.Moment(order, bound, kind=kind)  # type: ignore[arg-type]
 
 
-def _plain(result: tg.MeanResult) -> dict[str, Any]:
+def _result_as_json(result: tg.MeanResult) -> dict[str, Any]:
     """Return the result as plain data; JSON knows no NaN."""
     return {
         "method": result.method,
@@ -162,7 +163,7 @@ def _plain(result: tg.MeanResult) -> dict[str, Any]:
     }
 
 
-def _report(console: Console, result: tg.MeanResult, *, explain: bool) -> None:
+def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> None:
     certificate = result.certificate
     print_plain(
         console,

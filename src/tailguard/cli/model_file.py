@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_version
 from tailguard.cli.arguments import write_text
 from tailguard.cli.models import MODELS
@@ -25,7 +25,6 @@ from tailguard.version import __version__
 
 __all__ = ["KEY", "VERSION", "ModelFile", "load_model"]
 
-FloatArray = NDArray[np.float64]
 
 KEY = "tailguard_model"
 """The key that says what the file is; its value is the version of the format."""
@@ -66,13 +65,15 @@ class ModelFile:
             "schema": estimator.schema_.to_dict(),
             "classes": estimator.classes_.tolist() if "classes" in parameters else None,
             "feature_names": list(estimator.schema_.coefficient_names),
-            "coef": _plain(estimator.coef_),
-            "intercept": _plain([estimator.intercept_])[0],
+            "coef": _finite_or_null(estimator.coef_),
+            "intercept": _finite_or_null([estimator.intercept_])[0],
             "feature_bounds": _bounds_written(estimator.feature_bounds_),
-            "coef_noise_std": _plain(estimator.coef_noise_std_),
-            "intercept_noise_std": _plain([estimator.intercept_noise_std_])[0],
-            "coef_std": None if estimator.coef_std_ is None else _plain(estimator.coef_std_),
-            "intercept_std": _plain([estimator.intercept_std_])[0],
+            "coef_noise_std": _finite_or_null(estimator.coef_noise_std_),
+            "intercept_noise_std": _finite_or_null([estimator.intercept_noise_std_])[0],
+            "coef_std": None
+            if estimator.coef_std_ is None
+            else _finite_or_null(estimator.coef_std_),
+            "intercept_std": _finite_or_null([estimator.intercept_std_])[0],
             "notes": list(estimator.notes_),
             "certificate": estimator.certificate_.to_dict(),
         }
@@ -88,18 +89,18 @@ class ModelFile:
         schema = _schema_of_version_1(content) if version == 1 else content["schema"]
         estimator = MODELS[content["model"]](**content["parameters"], schema=Schema.of(schema))
         _restore_columns(estimator, content)
-        estimator.coef_ = _numbers(content["coef"])
-        estimator.coef_noise_std_ = _numbers(content["coef_noise_std"])
+        estimator.coef_ = _numbers_or_nan(content["coef"])
+        estimator.coef_noise_std_ = _numbers_or_nan(content["coef_noise_std"])
         n_coefficients = len(content["feature_names"])
         _require(n_coefficients == estimator.coef_.size == estimator.coef_noise_std_.size)
         estimator.feature_bounds_ = _bounds_read(content.get("feature_bounds"), n_coefficients)
-        estimator.intercept_ = float(_numbers([content["intercept"]])[0])
-        estimator.intercept_noise_std_ = float(_numbers([content["intercept_noise_std"]])[0])
+        estimator.intercept_ = float(_numbers_or_nan([content["intercept"]])[0])
+        estimator.intercept_noise_std_ = float(_numbers_or_nan([content["intercept_noise_std"]])[0])
         # Files of before these were kept have none.
         stds = content.get("coef_std")
-        estimator.coef_std_ = None if stds is None else _numbers(stds)
+        estimator.coef_std_ = None if stds is None else _numbers_or_nan(stds)
         _require(stds is None or n_coefficients == estimator.coef_std_.size)
-        estimator.intercept_std_ = float(_numbers([content.get("intercept_std")])[0])
+        estimator.intercept_std_ = float(_numbers_or_nan([content.get("intercept_std")])[0])
         notes = content.get("notes", [])
         _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))
         estimator.notes_ = tuple(notes)
@@ -153,22 +154,22 @@ def _restore_columns(estimator: Any, content: dict[str, Any]) -> None:
 
 def _bounds_written(bounds: FloatArray | None) -> list[list[float | None]] | None:
     """Return lower and upper bounds; null where a feature has none."""
-    return None if bounds is None else [_plain(side) for side in bounds.T]
+    return None if bounds is None else [_finite_or_null(side) for side in bounds.T]
 
 
 def _bounds_read(written: list[list[float | None]] | None, n_features: int) -> FloatArray | None:
     if written is None:
         return None
-    low, high = map(_numbers, written)
+    low, high = map(_numbers_or_nan, written)
     _require(low.size == high.size == n_features and not (low > high).any())
     return np.column_stack([np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)])
 
 
-def _plain(values: Iterable[float]) -> list[float | None]:
+def _finite_or_null(values: Iterable[float]) -> list[float | None]:
     return [float(value) if math.isfinite(value) else None for value in values]
 
 
-def _numbers(values: list[float | None]) -> FloatArray:
+def _numbers_or_nan(values: list[float | None]) -> FloatArray:
     return np.array(
         [math.nan if value is None else check_finite("number", value) for value in values]
     )

@@ -10,38 +10,38 @@ from tailguard.cli.models import MODELS
 from tailguard.means.registry import MEANS
 
 __all__ = [
-    "Calibration",
-    "Categorical",
-    "Classes",
-    "Columns",
-    "Delta",
-    "Drop",
-    "Epsilon",
-    "Explain",
-    "Exposure",
-    "Features",
-    "File",
-    "Groups",
-    "Intercept",
-    "Keep",
-    "Level",
-    "MeanMethod",
-    "MeanOut",
-    "Missing",
-    "Model",
-    "ModelPath",
-    "MomentBound",
-    "MomentKind",
-    "MomentOrder",
-    "OptionalDelta",
-    "Out",
-    "Power",
-    "Pure",
-    "RandomState",
-    "SchemaPath",
-    "Target",
-    "Threshold",
-    "UnsafeReproduction",
+    "CalibrationOption",
+    "CategoricalOption",
+    "ClassesOption",
+    "ColumnsOption",
+    "DeltaOption",
+    "DropOption",
+    "EpsilonOption",
+    "ExplainOption",
+    "ExposureOption",
+    "FeaturesOption",
+    "FileOption",
+    "GroupsOption",
+    "InterceptOption",
+    "KeepOption",
+    "LevelOption",
+    "MeanMethodOption",
+    "MeanOutOption",
+    "MissingOption",
+    "ModelOption",
+    "ModelPathOption",
+    "MomentBoundOption",
+    "MomentKindOption",
+    "MomentOrderOption",
+    "OptionalDeltaOption",
+    "OutOption",
+    "PowerOption",
+    "PureOption",
+    "RandomStateOption",
+    "SchemaPathOption",
+    "TargetOption",
+    "ThresholdOption",
+    "UnsafeReproductionOption",
 ]
 
 PRIVACY = "Privacy"
@@ -49,21 +49,21 @@ COLUMNS = "Columns"
 MODEL = "Model"
 METHOD = "Method"
 
-File: TypeAlias = Annotated[
+FileOption: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="FILE", exists=True, dir_okay=False, help="CSV with a header, or Parquet."
     ),
 ]
-ModelPath: TypeAlias = Annotated[
+ModelPathOption: TypeAlias = Annotated[
     Path,
     typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="As 'tailguard fit' wrote."),
 ]
-Out: TypeAlias = Annotated[
+OutOption: TypeAlias = Annotated[
     Path, typer.Option(metavar="PATH", help="Where to write the model file (JSON).")
 ]
 
-Epsilon: TypeAlias = Annotated[
+EpsilonOption: TypeAlias = Annotated[
     float,
     typer.Option(
         parser=number,
@@ -72,7 +72,7 @@ Epsilon: TypeAlias = Annotated[
         rich_help_panel=PRIVACY,
     ),
 ]
-Delta: TypeAlias = Annotated[
+DeltaOption: TypeAlias = Annotated[
     float,
     typer.Option(
         parser=number,
@@ -81,7 +81,7 @@ Delta: TypeAlias = Annotated[
         rich_help_panel=PRIVACY,
     ),
 ]
-RandomState: TypeAlias = Annotated[
+RandomStateOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
         parser=whole_number,
@@ -91,7 +91,7 @@ RandomState: TypeAlias = Annotated[
     ),
 ]
 
-SchemaPath: TypeAlias = Annotated[
+SchemaPathOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--schema",
@@ -102,7 +102,7 @@ SchemaPath: TypeAlias = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-Target: TypeAlias = Annotated[
+TargetOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
@@ -110,7 +110,7 @@ Target: TypeAlias = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-Features: TypeAlias = Annotated[
+FeaturesOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,C",
@@ -118,7 +118,7 @@ Features: TypeAlias = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-Categorical: TypeAlias = Annotated[
+CategoricalOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=A,B",
@@ -126,11 +126,11 @@ Categorical: TypeAlias = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-Drop: TypeAlias = Annotated[
+DropOption: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="A,B,C", help="Columns that are left out.", rich_help_panel=COLUMNS),
 ]
-Exposure: TypeAlias = Annotated[
+ExposureOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
@@ -138,7 +138,7 @@ Exposure: TypeAlias = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-Missing: TypeAlias = Annotated[
+MissingOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=NUMBER",
@@ -146,7 +146,7 @@ Missing: TypeAlias = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-Classes: TypeAlias = Annotated[
+ClassesOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="NO,YES",
@@ -155,10 +155,10 @@ Classes: TypeAlias = Annotated[
     ),
 ]
 
-Model: TypeAlias = Annotated[
+ModelOption: TypeAlias = Annotated[
     str, typer.Option(metavar="NAME", help=f"One of {', '.join(MODELS)}.", rich_help_panel=MODEL)
 ]
-Threshold: TypeAlias = Annotated[
+ThresholdOption: TypeAlias = Annotated[
     float | None,
     typer.Option(
         parser=number,
@@ -167,7 +167,7 @@ Threshold: TypeAlias = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-Level: TypeAlias = Annotated[
+LevelOption: TypeAlias = Annotated[
     float | None,
     typer.Option(
         parser=number,
@@ -176,7 +176,7 @@ Level: TypeAlias = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-Power: TypeAlias = Annotated[
+PowerOption: TypeAlias = Annotated[
     float | None,
     typer.Option(
         parser=number,
@@ -185,7 +185,7 @@ Power: TypeAlias = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-Keep: TypeAlias = Annotated[
+KeepOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
         parser=whole_number,
@@ -194,14 +194,14 @@ Keep: TypeAlias = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-Intercept: TypeAlias = Annotated[
+InterceptOption: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--intercept/--no-intercept", help="Whether to fit a constant.", rich_help_panel=MODEL
     ),
 ]
 
-OptionalDelta: TypeAlias = Annotated[
+OptionalDeltaOption: TypeAlias = Annotated[
     float | None,
     typer.Option(
         parser=number,
@@ -210,19 +210,19 @@ OptionalDelta: TypeAlias = Annotated[
         rich_help_panel=PRIVACY,
     ),
 ]
-Pure: TypeAlias = Annotated[
+PureOption: TypeAlias = Annotated[
     bool,
     typer.Option("--pure", help="Pure DP, without a delta.", rich_help_panel=PRIVACY),
 ]
-Columns: TypeAlias = Annotated[
+ColumnsOption: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="A,B,C", help="Which columns; all by default.", rich_help_panel=COLUMNS),
 ]
-MeanMethod: TypeAlias = Annotated[
+MeanMethodOption: TypeAlias = Annotated[
     str,
     typer.Option(metavar="NAME", help=f"One of auto, {', '.join(MEANS)}.", rich_help_panel=METHOD),
 ]
-MomentOrder: TypeAlias = Annotated[
+MomentOrderOption: TypeAlias = Annotated[
     float | None,
     typer.Option(
         parser=number,
@@ -231,7 +231,7 @@ MomentOrder: TypeAlias = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
-MomentBound: TypeAlias = Annotated[
+MomentBoundOption: TypeAlias = Annotated[
     float | None,
     typer.Option(
         parser=number,
@@ -240,13 +240,13 @@ MomentBound: TypeAlias = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
-MomentKind: TypeAlias = Annotated[
+MomentKindOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="KIND", help="One of central, raw, directional, norm.", rich_help_panel=METHOD
     ),
 ]
-Groups: TypeAlias = Annotated[
+GroupsOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
         parser=whole_number,
@@ -264,7 +264,7 @@ MethodOption: TypeAlias = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
-Calibration: TypeAlias = Annotated[
+CalibrationOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
@@ -272,7 +272,7 @@ Calibration: TypeAlias = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
-UnsafeReproduction: TypeAlias = Annotated[
+UnsafeReproductionOption: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--unsafe-reproduction",
@@ -280,10 +280,10 @@ UnsafeReproduction: TypeAlias = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
-Explain: TypeAlias = Annotated[
+ExplainOption: TypeAlias = Annotated[
     bool, typer.Option("--explain", help="Say what the budget was spent on, and why so.")
 ]
-MeanOut: TypeAlias = Annotated[
+MeanOutOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(metavar="PATH", help="Where to write means and certificate (JSON)."),
 ]

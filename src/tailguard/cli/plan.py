@@ -12,7 +12,7 @@ from tailguard.moments import Moment
 from tailguard.planning import TASKS
 from tailguard.planning import plan as plan_of
 
-__all__ = ["HELP", "plan"]
+__all__ = ["HELP", "list_methods"]
 
 HELP = f"""
 List the methods for a task: predicted error, passes over the data, noise.
@@ -37,7 +37,7 @@ def _fact(text: str) -> Any:
     return typer.Option(parser=number, metavar="NUMBER", help=text, rich_help_panel=FACTS)
 
 
-def _count(text: str) -> Any:
+def _count_option(text: str) -> Any:
     return typer.Option(parser=whole_number, metavar="COUNT", help=text, rich_help_panel=FACTS)
 
 
@@ -53,12 +53,12 @@ KEEP = typer.Option(
 )
 
 
-def plan(
+def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
-    rows: Annotated[int, _count("How many rows.")],
-    columns: Annotated[int, _count("How many columns; an intercept counts.")],
-    epsilon: options.Epsilon,
-    delta: options.Delta,
+    rows: Annotated[int, _count_option("How many rows.")],
+    columns: Annotated[int, _count_option("How many columns; an intercept counts.")],
+    epsilon: options.EpsilonOption,
+    delta: options.DeltaOption,
     moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,
     moment_order: Annotated[float, _fact("The order of the moment.")] = 2.0,
     moment_kind: Annotated[str, KIND] = "norm",

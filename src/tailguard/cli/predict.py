@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
@@ -18,7 +19,6 @@ from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "predict"]
 
-FloatArray = NDArray[np.float64]
 
 HELP = """
 Predict with a model file for every row of a CSV or Parquet file.
@@ -44,8 +44,8 @@ the rows that they are made for: guard them as you guard FILE.
 
 
 def predict(
-    model: options.ModelPath,
-    file: options.File,
+    model: options.ModelPathOption,
+    file: options.FileOption,
     exposure: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="poisson: predict for this exposure instead of 1."),

@@ -18,7 +18,7 @@ from tailguard.estimators.summary import (
     shown_rows,
     summary_notes,
 )
-from tailguard.privacy.certificate_text import WIDTH
+from tailguard.privacy.certificate.text import WIDTH
 
 __all__ = ["coefficient_table", "print_findings", "print_note", "print_plain", "print_wrapped"]
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.printing import print_wrapped
 from tailguard.reproduce.cases import CASES
-from tailguard.reproduce.rates import FULL, QUICK, TOLERANCE, Measured, experiments, measure
+from tailguard.reproduce.rates import FULL, QUICK, TOLERANCE, Measured, experiments, measure_rates
 from tailguard.reproduce.regimes import MOST_NUMBERS, MOST_ROWS
 
 __all__ = ["HELP", "RATES_HELP", "app", "as_csv", "rate_table", "rates"]
@@ -80,7 +80,7 @@ def rates(
     watched = Console(stderr=True)
     with Progress(console=watched, transient=True, disable=not watched.is_terminal) as progress:
         task = progress.add_task("Simulating", total=effort.n_seeds)
-        found = measure(listed, n_seeds=effort.n_seeds, done=lambda: progress.advance(task))
+        found = measure_rates(listed, n_seeds=effort.n_seeds, done=lambda: progress.advance(task))
     for name, rows in groupby(found, key=lambda each: each.regime.case.name):
         console.print(rate_table(name, list(rows)))
     note = {"seeds": effort.n_seeds, "tolerance": TOLERANCE}
@@ -95,7 +95,7 @@ def rate_table(name: str, found: Sequence[Measured]) -> Table:
     Examples
     --------
     >>> listed = experiments(QUICK, ["soft"])[:1]
-    >>> rate_table("soft", measure(listed, n_seeds=2)).row_count
+    >>> rate_table("soft", measure_rates(listed, n_seeds=2)).row_count
     1
     """
     title = f"{name} (NON-PRIVATE simulation): {CASES[name].rate.theorem}"

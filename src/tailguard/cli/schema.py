@@ -34,16 +34,16 @@ fit and mean with --schema, or to Python as schema=.
 
 
 def schema(
-    file: options.File,
+    file: options.FileOption,
     *,
     out: Annotated[Path, typer.Option(metavar="PATH", help="Where to write the schema (JSON).")],
-    target: options.Target = None,
-    features: options.Features = None,
-    categorical: options.Categorical = None,
-    drop: options.Drop = None,
-    missing: options.Missing = None,
-    exposure: options.Exposure = None,
-    classes: options.Classes = None,
+    target: options.TargetOption = None,
+    features: options.FeaturesOption = None,
+    categorical: options.CategoricalOption = None,
+    drop: options.DropOption = None,
+    missing: options.MissingOption = None,
+    exposure: options.ExposureOption = None,
+    classes: options.ClassesOption = None,
 ) -> None:
     r"""Write what was declared, and every other column as a numeric feature.
 

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Dataset"]
+from tailguard.array_types import FloatArray
 
-Floats = NDArray[np.float64]
+__all__ = ["Dataset"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +38,13 @@ class Dataset:
     ((500, 8), 'driver_age_years')
     """
 
-    features: Floats
+    features: FloatArray
     feature_names: tuple[str, ...]
     target: NDArray[Any]
-    coefficients: Floats
+    coefficients: FloatArray
     intercept: float
     description: str
-    exposure: Floats | None = None
+    exposure: FloatArray | None = None
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return name -> column, target (and exposure) included: what a table is made from.

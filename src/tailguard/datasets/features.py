@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_finite, check_integer, check_positive
 
 __all__ = ["RawDesign", "alternating_weights", "draw_raw_design"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +24,16 @@ class RawDesign:
     (array([300.]), (array([0.05]), -9.0))
     """
 
-    standardised: Floats
-    units: Floats
-    offsets: Floats
+    standardised: FloatArray
+    units: FloatArray
+    offsets: FloatArray
 
     @property
-    def features(self) -> Floats:
+    def features(self) -> FloatArray:
         """The columns as a user would hold them."""
         return self.units * (self.offsets + self.standardised)
 
-    def raw_coefficients(self, weights: Floats, intercept: float) -> tuple[Floats, float]:
+    def raw_coefficients(self, weights: FloatArray, intercept: float) -> tuple[FloatArray, float]:
         """Map a linear score of the standardised columns to the raw ones."""
         return weights / self.units, intercept - float(weights @ self.offsets)
 
@@ -77,7 +75,7 @@ def draw_raw_design(
     return RawDesign(standardised, spread, offset * signs)
 
 
-def alternating_weights(n_features: int) -> Floats:
+def alternating_weights(n_features: int) -> FloatArray:
     """Weights of alternating sign and falling size, of norm 1.
 
     Examples
@@ -87,5 +85,5 @@ def alternating_weights(n_features: int) -> Floats:
     """
     order = np.arange(n_features)
     weights = np.where(order % 2 == 0, 1.0, -1.0) / np.sqrt(1.0 + order)
-    unit: Floats = weights / np.linalg.norm(weights)
+    unit: FloatArray = weights / np.linalg.norm(weights)
     return unit

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
 
 __all__ = ["GaussianLaw", "SignLaw", "SpikeLaw", "check_moment_order", "spike"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +28,13 @@ class SpikeLaw:
     (array([0.01, 0.  ]), 1.0, 0.9999)
     """
 
-    point: Floats
+    point: FloatArray
     chance: float
 
     @property
-    def mean(self) -> Floats:
+    def mean(self) -> FloatArray:
         """Expectation of a record."""
-        mean: Floats = self.chance * self.point
+        mean: FloatArray = self.chance * self.point
         return mean
 
     def raw_moment(self, order: float) -> float:
@@ -52,10 +51,10 @@ class SpikeLaw:
         """Largest ``E|<x, u>|^order`` over unit vectors u: along the point."""
         return float(self.chance * np.linalg.norm(self.point) ** order)
 
-    def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
+    def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        hits = _generator(n_rows, seed).random(n_rows) < self.chance
-        rows: Floats = hits[:, None] * self.point
+        hits = _generator_of_rows(n_rows, seed).random(n_rows) < self.chance
+        rows: FloatArray = hits[:, None] * self.point
         return rows
 
 
@@ -70,13 +69,13 @@ class GaussianLaw:
     (5, 3)
     """
 
-    mean: Floats
+    mean: FloatArray
     std: float = 1.0
 
-    def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
+    def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        drawn = _generator(n_rows, seed).standard_normal((n_rows, self.mean.size))
-        rows: Floats = self.mean + self.std * drawn
+        drawn = _generator_of_rows(n_rows, seed).standard_normal((n_rows, self.mean.size))
+        rows: FloatArray = self.mean + self.std * drawn
         return rows
 
 
@@ -99,9 +98,9 @@ class SignLaw:
     bias: float
 
     @property
-    def mean(self) -> Floats:
+    def mean(self) -> FloatArray:
         """Expectation of a record."""
-        mean: Floats = self.bias * self.size * self.word.astype(np.float64)
+        mean: FloatArray = self.bias * self.size * self.word.astype(np.float64)
         return mean
 
     def divergence(self, n_differing: int) -> float:
@@ -111,10 +110,13 @@ class SignLaw:
         """
         return float(n_differing * self.bias * 2.0 * np.arctanh(self.bias))
 
-    def sample(self, n_rows: int, *, seed: int = 0) -> Floats:
+    def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        agree = _generator(n_rows, seed).random((n_rows, self.word.size)) < (1.0 + self.bias) / 2.0
-        rows: Floats = self.size * np.where(agree, self.word, -self.word).astype(np.float64)
+        agree = (
+            _generator_of_rows(n_rows, seed).random((n_rows, self.word.size))
+            < (1.0 + self.bias) / 2.0
+        )
+        rows: FloatArray = self.size * np.where(agree, self.word, -self.word).astype(np.float64)
         return rows
 
 
@@ -145,7 +147,7 @@ def check_moment_order(order: float) -> float:
     return float(order)
 
 
-def _generator(n_rows: int, seed: int) -> np.random.Generator:
+def _generator_of_rows(n_rows: int, seed: int) -> np.random.Generator:
     """Check the size of a sample, and start the generator of its seed."""
     check_integer("n_rows", n_rows, minimum=1)
     return np.random.default_rng(check_integer("seed", seed, minimum=0))

@@ -8,15 +8,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import integrate, special
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
 from tailguard.datasets.hard_laws import check_moment_order
 
 __all__ = ["MARGIN", "ParetoLaw", "StudentLaw"]
 
-Floats = NDArray[np.float64]
 
 # How far the index of the tail lies above the order of the moment.
 MARGIN = 0.05
@@ -54,9 +53,9 @@ class StudentLaw:
         moment *= special.gamma((index - order) / 2.0) / special.gamma(index / 2.0)
         return float((moment / math.sqrt(math.pi)) ** (-1.0 / order))
 
-    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> Floats:
+    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        rows: Floats = _generator(n_rows, n_features, seed).standard_t(
+        rows: FloatArray = _generator(n_rows, n_features, seed).standard_t(
             self.index, (n_rows, n_features)
         )
         rows *= self.scale
@@ -98,7 +97,7 @@ class ParetoLaw:
         )
         return float((above + below) ** (-1.0 / order))
 
-    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> Floats:
+    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
         rows = _generator(n_rows, n_features, seed).standard_exponential((n_rows, n_features))
         rows /= self.index

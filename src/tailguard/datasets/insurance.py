@@ -4,14 +4,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
 from tailguard.datasets.dataset import Dataset
 
 __all__ = ["insurance_claims"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def insurance_claims(n_rows: int = 10_000, seed: int = 0) -> Dataset:
     )
 
 
-def _draw_standardised(rng: np.random.Generator, shape: str, wealth: Floats) -> Floats:
+def _draw_standardised(rng: np.random.Generator, shape: str, wealth: FloatArray) -> FloatArray:
     """One column of mean zero and variance one."""
     n_rows = wealth.size
     if shape == "normal":
@@ -114,9 +112,9 @@ def _draw_standardised(rng: np.random.Generator, shape: str, wealth: Floats) -> 
     return _skewed(logarithm, LOG_STD)
 
 
-def _skewed(normal: Floats, log_std: float) -> Floats:
+def _skewed(normal: FloatArray, log_std: float) -> FloatArray:
     """Lognormal variables of mean zero and variance one."""
     mean = np.exp(log_std**2 / 2)
     std = mean * np.sqrt(np.expm1(log_std**2))
-    skewed: Floats = (np.exp(log_std * normal) - mean) / std
+    skewed: FloatArray = (np.exp(log_std * normal) - mean) / std
     return skewed

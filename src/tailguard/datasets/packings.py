@@ -14,13 +14,13 @@ from tailguard.checks import InputError, check_integer
 
 __all__ = ["constant_weight_words", "sign_words", "smallest_distance", "sparse_words"]
 
-Words = NDArray[np.int8]
+CodeWords = NDArray[np.int8]
 
 # Draws in a row that may all lie too near before the search is given up.
 PATIENCE = 2000
 
 
-def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> Words:
+def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> CodeWords:
     """Words in {0, 1} with ``d // 2`` ones, at least ``max(2, ceil(d / 8))`` places apart.
 
     *Reference.* Kamath, Liu and Zhang 2022, proof of Lemma 6.3. The paper has words in {-1, 1} of
@@ -39,7 +39,7 @@ def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> Wo
     return _greedy(lambda rng: rng.permutation(word), distance, n_words, seed)
 
 
-def sparse_words(n_features: int, n_nonzero: int, n_words: int, *, seed: int = 0) -> Words:
+def sparse_words(n_features: int, n_nonzero: int, n_words: int, *, seed: int = 0) -> CodeWords:
     """Words in {-1, 0, 1} with ``n_nonzero`` non-zeros, at least half of that many places apart.
 
     *Reference.* Raskutti, Wainwright and Yu 2011; Tao and others 2022, Lemma 28.
@@ -54,15 +54,15 @@ def sparse_words(n_features: int, n_nonzero: int, n_words: int, *, seed: int = 0
     check_integer("n_nonzero", n_nonzero, minimum=1, maximum=n_features)
     kept = np.arange(n_features) < n_nonzero
 
-    def draw(rng: np.random.Generator) -> Words:
+    def draw(rng: np.random.Generator) -> CodeWords:
         signs = rng.choice(np.array([-1, 1], dtype=np.int8), size=n_features)
-        word: Words = signs * rng.permutation(kept)
+        word: CodeWords = signs * rng.permutation(kept)
         return word
 
     return _greedy(draw, math.ceil(n_nonzero / 2), n_words, seed)
 
 
-def sign_words(n_features: int, n_words: int, *, seed: int = 0) -> Words:
+def sign_words(n_features: int, n_words: int, *, seed: int = 0) -> CodeWords:
     """Words in {-1, 1}, at least ``ceil(d / 8)`` places apart.
 
     *Reference.* Xu and others 2025, proof of Theorem 4.
@@ -75,13 +75,13 @@ def sign_words(n_features: int, n_words: int, *, seed: int = 0) -> Words:
     """
     check_integer("n_features", n_features, minimum=1)
 
-    def draw(rng: np.random.Generator) -> Words:
+    def draw(rng: np.random.Generator) -> CodeWords:
         return rng.choice(np.array([-1, 1], dtype=np.int8), size=n_features)
 
     return _greedy(draw, math.ceil(n_features / 8), n_words, seed)
 
 
-def smallest_distance(words: Words) -> int:
+def smallest_distance(words: CodeWords) -> int:
     """Fewest places in which two of the words differ.
 
     Examples
@@ -97,8 +97,8 @@ def smallest_distance(words: Words) -> int:
 
 
 def _greedy(
-    draw: Callable[[np.random.Generator], Words], distance: int, n_words: int, seed: int
-) -> Words:
+    draw: Callable[[np.random.Generator], CodeWords], distance: int, n_words: int, seed: int
+) -> CodeWords:
     """Draw words, and keep those at least ``distance`` from all that were kept."""
     check_integer("n_words", n_words, minimum=1)
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))

@@ -87,7 +87,7 @@ def growth_constant(growth: float) -> float:
     >>> [round(growth_constant(growth), 5) for growth in (2.0, 3.0, 4.0, 6.0)]
     [0.5, 0.19526, 0.08333, 0.01688]
     """
-    _check_growth(growth)
+    _check_loss_growth(growth)
     if growth == 2.0:
         return 0.5
     power = growth - 1.0
@@ -125,7 +125,7 @@ def hard_tsybakov(
     >>> len(instances), instances[0].gradient_moment(2.0) < 4.0
     (4, True)
     """
-    _check_growth(growth)
+    _check_loss_growth(growth)
     check_moment_order(moment_order)
     scale = check_positive("moment_bound", moment_bound) ** (1.0 / moment_order)
     chance = zcdp_chance(n_rows, n_features, rho=rho, factor=FACTOR)
@@ -163,7 +163,7 @@ def hard_tsybakov_sampling(
     >>> instances[0].law.bias.hex() == (0.1 / 1000**0.5).hex()
     True
     """
-    _check_growth(growth)
+    _check_loss_growth(growth)
     check_integer("n_rows", n_rows, minimum=1)
     size = check_positive("moment_scale", moment_scale) / (2.0 * math.sqrt(n_features))
     radius = (moment_scale / 2.0) ** (1.0 / (growth - 1.0))
@@ -172,7 +172,7 @@ def hard_tsybakov_sampling(
     return tuple(TsybakovInstance(SignLaw(word, size, bias), growth, radius) for word in words)
 
 
-def _check_growth(growth: float) -> None:
+def _check_loss_growth(growth: float) -> None:
     """Refuse exponents below 2, for which the loss is not in the paper's class."""
     if check_finite("growth", growth) < 2.0:
         raise InputError(f"growth must be a number of at least 2; got {shown(growth)}.")

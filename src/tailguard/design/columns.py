@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from tailguard.array_types import Features
 from tailguard.checks import InputError, is_registered
 from tailguard.schema.declared import check_columns
 from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
 from tailguard.tables.kinds import is_a, table_columns
-from tailguard.tables.matrices import Features
 
 __all__ = ["LEVELS", "Columns", "TableColumns", "columns_of"]
 

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.schema.levels import level_number
 from tailguard.tables.cells import cell_numbers, cell_texts
 
 __all__ = ["indicators"]
-
-FloatArray = NDArray[np.float64]
 
 
 def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:

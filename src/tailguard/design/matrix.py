@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import Features
 from tailguard.design.columns import columns_of
 from tailguard.design.indicators import indicators
 from tailguard.schema.schema import Schema
-from tailguard.tables.matrices import Features
 
 __all__ = ["design_matrix"]
 

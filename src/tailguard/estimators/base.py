@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
@@ -31,7 +31,6 @@ from tailguard.tables import to_matrix
 
 __all__ = ["EXTRAPOLATIONS", "PrivateLinearModel", "PrivateRegression"]
 
-FloatArray = NDArray[np.float64]
 
 EXTRAPOLATIONS = ("bounded", "linear")
 """What a prediction makes of a feature beyond the bounds of the fit."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.summary import classes_assumed
@@ -17,7 +18,6 @@ from tailguard.tables import check_plain_labels
 
 __all__ = ["LogisticRegression"]
 
-FloatArray = NDArray[np.float64]
 
 ASSUMED = (0, 1)  # what classes_assumed(2) says
 

@@ -5,15 +5,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_boolean, check_choice, shown, warn_before_spending
+from tailguard.array_types import FloatArray
+from tailguard.checks import (
+    InputError,
+    check_boolean,
+    check_choice,
+    four_digits,
+    shown,
+    warn_before_spending,
+)
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode, Task
 from tailguard.means.choice import Choice, choose
-from tailguard.means.private_units import too_few_records
+from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
@@ -23,7 +30,6 @@ from tailguard.tables import column_names, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
 
-FloatArray = NDArray[np.float64]
 
 CALIBRATIONS = ("tight", "paper", "numerical")
 
@@ -68,7 +74,9 @@ class MeanResult:
     def explain(self) -> str:
         """Say what the budget was spent on, and why this method."""
         lines = [self.choice.explain()]
-        lines += [f"  released: {name} = {_plain(value)}" for name, value in self.found.items()]
+        lines += [
+            f"  released: {name} = {four_digits(value)}" for name, value in self.found.items()
+        ]
         return "\n".join(lines)
 
     def rows(self) -> list[tuple[str, float, float]]:
@@ -195,7 +203,7 @@ def mean(
             ledger=ledger,
             random_state=random_state,
         )
-        warn_before_spending(*too_few_records(plan), *weak_promise(plan.guarantee, n_rows))
+        warn_before_spending(*mean_scale_warnings(plan), *weak_promise(plan.guarantee, n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         answer = choice.method.run(plan, gate)
     return MeanResult(
@@ -207,7 +215,3 @@ def mean(
         names=names,
         found=answer.found,
     )
-
-
-def _plain(value: float | int | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import d2_tweedie_score
 
+from tailguard.array_types import FloatArray
 from tailguard.design.columns import columns_of
 from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
@@ -15,7 +15,6 @@ from tailguard.tables import to_vector
 
 __all__ = ["PoissonRegression"]
 
-FloatArray = NDArray[np.float64]
 
 SMALLEST_MEAN = 1e-300  # the deviance needs a mean above zero
 

@@ -140,7 +140,7 @@ def summary_table(model: Any) -> str:
     lines = [
         f"{type(model).__name__}, n = {certificate.n_rows}, mode: {certificate.mode}",
         certificate.guarantee.describe(),
-        *_declared(model),
+        *_declared_lines(model),
         "",
         f"{'':{width}}  {'coefficient':>14}  {'privacy noise':>14}"
         + (f"  {INTERVAL:>28}" if cells else ""),
@@ -152,7 +152,7 @@ def summary_table(model: Any) -> str:
     return "\n".join([*lines, "", *summary_notes(model)])
 
 
-def _declared(model: Any) -> list[str]:
+def _declared_lines(model: Any) -> list[str]:
     """Say what stands for missing cells and which classes were assumed, where either is so."""
     names = tuple(name for name, _, _ in coefficient_rows(model))
     declared = model._fill().describe(names)

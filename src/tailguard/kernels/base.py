@@ -4,7 +4,9 @@ from typing import Protocol
 
 import numpy as np
 
-from .block import FloatArray, IntArray, RecordBlock
+from tailguard.array_types import FloatArray, IntArray
+
+from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 
 __all__ = ["Kernel", "round_to_lattice"]

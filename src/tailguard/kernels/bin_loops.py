@@ -7,9 +7,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.machine_code import compiled
-
-from .block import FloatArray, IntArray
 
 __all__ = ["count_below", "place", "size"]
 
@@ -29,7 +28,7 @@ def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
     # Two to some power of edges, less one: every search then has as many steps.
     padded = np.full(2 ** len(edges).bit_length() - 1, np.inf)
     padded[: len(edges)] = edges
-    _search()(padded, numbers.ravel(), cells.ravel())
+    _compiled_search()(padded, numbers.ravel(), cells.ravel())
     return cells
 
 
@@ -41,7 +40,7 @@ def _count_below(edges: FloatArray, values: FloatArray, cells: IntArray) -> None
         step //= 2
 
 
-def _size(
+def _find_sizes(
     values: FloatArray, unit: float, least: float, most: float, shift: float, sizes: FloatArray
 ) -> None:
     """Find ``shift`` plus magnitudes in units, cut to the two ends; NaN becomes the largest."""
@@ -51,7 +50,7 @@ def _size(
         sizes[i] = shift + (size if size > least else least)
 
 
-def _place(
+def _find_bins(
     values: FloatArray,
     transformed: FloatArray,
     signed: bool,
@@ -70,8 +69,8 @@ def _place(
 
 
 @cache
-def _search() -> Callable[..., None]:
-    return _compiled(_count_below, "vector", "vector", "places")
+def _compiled_search() -> Callable[..., None]:
+    return _compiled_bin_loop(_count_below, "vector", "vector", "places")
 
 
 @cache
@@ -85,7 +84,7 @@ def size() -> Callable[..., None]:
     >>> sizes
     array([2., 4., 5.])
     """
-    return _compiled(_size, "vector", *4 * ["float64"], "written")
+    return _compiled_bin_loop(_find_sizes, "vector", *4 * ["float64"], "written")
 
 
 @cache
@@ -99,10 +98,12 @@ def place() -> Callable[..., None]:
     >>> places
     array([3, 0, 5])
     """
-    return _compiled(_place, "vector", "vector", "boolean", "float64", "float64", "int64", "places")
+    return _compiled_bin_loop(
+        _find_bins, "vector", "vector", "boolean", "float64", "float64", "int64", "places"
+    )
 
 
-def _compiled(function: Callable[..., None], *kinds: str) -> Callable[..., None]:
+def _compiled_bin_loop(function: Callable[..., None], *kinds: str) -> Callable[..., None]:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 
     arrays = {

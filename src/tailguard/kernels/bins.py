@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     check_between,
     check_choice,
@@ -15,7 +16,6 @@ from tailguard.checks import (
 )
 
 from .bin_loops import place, size
-from .block import FloatArray, IntArray
 
 __all__ = ["Bins"]
 

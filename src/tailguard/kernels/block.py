@@ -1,16 +1,13 @@
 """What a kernel is given: a block of consecutive records."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Features", "FloatArray", "IntArray", "RecordBlock"]
+from tailguard.array_types import Features, FloatArray, IntArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
-Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+__all__ = ["RecordBlock"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_finite, check_positive
 from tailguard.losses.base import Loss
 
 from . import numpy_twin
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .steady import steady
 
 __all__ = ["ClippedGradientSum", "ScoreModel"]

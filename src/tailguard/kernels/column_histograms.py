@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
 
 from .base import chunks_of
 from .bins import Bins
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .steady import steady
 
 __all__ = ["ColumnHistogramCount"]

@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 
 from . import coordinates_twin
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 from .clipped_gradient import ScoreModel
 from .soft_truncation import fast_form, soft_limit
@@ -62,7 +63,7 @@ class CoordinateBound:
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Return what is made of each value; for plans, which work out the bias of a bound."""
-        return coordinates_twin.bounded(self, values)
+        return coordinates_twin.bounded_entries(self, values)
 
     def numbers(self) -> FloatArray:
         """Return the public numbers that the compiled loops read, in their order."""

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
+
 from .base import round_to_lattice
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 from .soft_truncation import soft_truncation
 
@@ -42,7 +44,7 @@ def bounded_coordinate_sum(kernel: Any, block: RecordBlock) -> IntArray:
         opening, closing = (k * kernel.n_rows // kernel.n_groups for k in (group, group + 1))
         chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
         end = min(block.n_rows, chunk_end, closing - block.first)
-        values = bounded(kernel.bound, score_gradients(kernel, block.rows(start, end)))
+        values = bounded_entries(kernel.bound, score_gradients(kernel, block.rows(start, end)))
         totals[group] += round_to_lattice(values.sum(axis=0), kernel.grid * (closing - opening))
         start = end
     return totals.ravel()
@@ -79,7 +81,7 @@ def score_gradients(model: Any, records: RecordBlock) -> FloatArray:
     return np.where(records.void()[:, None], 0.0, steepness[:, None] * rows)
 
 
-def bounded(bound: Any, values: FloatArray) -> FloatArray:
+def bounded_entries(bound: Any, values: FloatArray) -> FloatArray:
     """Bound every entry."""
     if bound.kind == "clamped":
         return np.clip(values, -bound.scale, bound.scale)

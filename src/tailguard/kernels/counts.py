@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
 from tailguard.machine_code import compiled
 
-from .block import Features, FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .steady import steady
 
 __all__ = ["BelowCount"]
@@ -80,14 +81,14 @@ class BelowCount:
                 f"{list(self.columns)}."
             )
         counts = np.zeros(self.size, dtype=np.int64)
-        _compile(block.features.dtype)(
+        _compiled_counts(block.features.dtype)(
             block.features, *vectors, self.columns, self.thresholds, self.paired, counts
         )
         return counts * self.multiplier
 
 
 @cache
-def _compile(dtype: np.dtype[Any]) -> Callable[..., None]:
+def _compiled_counts(dtype: np.dtype[Any]) -> Callable[..., None]:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 
     stored = types.float32 if dtype == np.float32 else types.float64
@@ -98,10 +99,10 @@ def _compile(dtype: np.dtype[Any]) -> Callable[..., None]:
         *(matrix, vector, vector, types.int64[::1], types.float64[::1], types.boolean),
         types.int64[::1],
     )
-    return compiled(_count, signature, nogil=True, error_model="numpy")
+    return compiled(_count_columns, signature, nogil=True, error_model="numpy")
 
 
-def _count(
+def _count_columns(
     features: Features,
     targets: FloatArray,
     offsets: FloatArray,

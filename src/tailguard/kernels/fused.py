@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, types
 
+from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.machine_code import compiled
 
 from . import tile_bounds, vectors
 from .base import LARGEST_UNITS
-from .block import Features, FloatArray, IntArray
 from .chunks import CHUNK_ROWS, TILE_ROWS, shrink
 from .tile import (
     FACTORS,
@@ -197,7 +197,7 @@ def _count_norms(
 
 
 @cache
-def _compile(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..., None]:
+def _compiled_sums(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..., None]:
     stored = types.float32 if dtype == np.float32 else types.float64
     # Arrays declared as read-only may be either.
     matrix = types.Array(stored, 2, "C", readonly=True)
@@ -214,9 +214,9 @@ def _compile(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..
 
 def sum_chunks(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass that sums clipped gradients of features stored as ``dtype``."""
-    return _compile(_sum_chunks, dtype)
+    return _compiled_sums(_sum_chunks, dtype)
 
 
 def count_norms(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass that counts gradient norms of features stored as ``dtype``."""
-    return _compile(_count_norms, dtype)
+    return _compiled_sums(_count_norms, dtype)

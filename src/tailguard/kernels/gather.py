@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
+
 from . import coordinates_twin
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .steady import steady
 

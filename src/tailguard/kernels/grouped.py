@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
+from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.machine_code import compiled
 
 from . import bounded_rows, fused, tile_bounds, vectors
 from .base import LARGEST_UNITS
-from .block import Features, FloatArray, IntArray
 from .chunks import CHUNK_ROWS, TILE_ROWS
 from .fused import ClipLimits, Slope, load_known
 from .tile import (

@@ -8,11 +8,12 @@ from typing import Literal
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 
 from .base import chunks_of, round_to_lattice
 from .bin_loops import count_below
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .chunks import shrink
 from .numpy_twin import LARGEST_FEATURE, directions
 from .steady import steady

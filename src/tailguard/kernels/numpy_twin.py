@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
+
 from .base import chunks_of, round_to_lattice
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .chunks import shrink
 
 __all__ = ["clipped_gradient_sum", "gradient_norm_count"]

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_positive
 from tailguard.losses.base import Loss, RecordLoss
 
 from . import numpy_twin
 from .base import chunks_of, round_to_lattice
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .record_loops import gradients
 from .safe_clip import clip_rows

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.losses.compiled import compile_loop
 from tailguard.quiet import quietly
 
-from .block import FloatArray, RecordBlock
+from .block import RecordBlock
 
 __all__ = ["gradients"]
 

@@ -7,9 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.machine_code import compiled
-
-from .block import FloatArray
 
 __all__ = ["clip_rows", "safe_clip"]
 
@@ -49,12 +48,12 @@ def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
            [0.3, 0.4]])
     """
     norms = np.empty(len(vectors))
-    _compiled()(vectors, float(limit), norms)
+    _compiled_clip()(vectors, float(limit), norms)
     return norms
 
 
 @cache
-def _compiled() -> Callable[[FloatArray, float, FloatArray], None]:
+def _compiled_clip() -> Callable[[FloatArray, float, FloatArray], None]:
     signature = "void(float64[:, ::1], float64, float64[::1])"
     return compiled(_clip_rows, signature, error_model="numpy", nogil=True)
 

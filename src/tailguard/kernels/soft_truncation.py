@@ -26,9 +26,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive, shown
-
-from .block import FloatArray
 
 __all__ = [
     "FAST_DEGREE",

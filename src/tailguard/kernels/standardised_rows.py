@@ -15,9 +15,9 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
+from tailguard.array_types import Features, FloatArray
 from tailguard.machine_code import compiled
 
-from .block import Features, FloatArray
 from .tile import MERGED, OPTIONS, VOID_SCORE, VOID_TARGET, load
 from .vectors import LARGEST_FEATURE
 
@@ -107,13 +107,13 @@ def _standardise(
             rows[i, width - 1] = held(target, LARGEST_FEATURE)
             peak = max(peak, bits(rows[i, width - 1]) & MAGNITUDE)
         odd = math.isnan(target) | math.isnan(offset) | (largest >= INFINITE_BITS)
-        units[i] = _scale(i, peak, odd, rows)
+        units[i] = _standardise_row(i, peak, odd, rows)
         known[0, i] = VOID_TARGET if odd else target
         known[1, i] = VOID_SCORE if odd else offset
 
 
 @njit(**MERGED)
-def _scale(i: int, peak: int, void: bool, rows: FloatArray) -> float:
+def _standardise_row(i: int, peak: int, void: bool, rows: FloatArray) -> float:
     """Divide a row by the power of two that its peak asks for, and return that; zero where void."""
     unusual = int((peak != 0) & ((peak < LEAST_BITS) | (peak > MOST_BITS)))
     exponent = unusual * max((peak >> FRACTION_BITS) - BIAS + 1, -MOST_DOUBLINGS)

@@ -19,7 +19,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .block import IntArray, RecordBlock
+from tailguard.array_types import IntArray
+
+from .block import RecordBlock
 
 __all__ = ["steady"]
 

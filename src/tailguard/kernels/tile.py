@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from tailguard.array_types import Features, FloatArray
+
 from . import vectors
-from .block import Features, FloatArray
 from .chunks import CHUNK_ROWS, TILE_ROWS
 from .lanes import LANES
 

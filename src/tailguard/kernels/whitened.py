@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive
 from tailguard.losses.base import Loss
 
 from .base import chunks_of
-from .block import FloatArray, RecordBlock
+from .block import RecordBlock
 from .numpy_twin import LARGEST_FEATURE
 
 __all__ = ["LARGEST_FEATURE", "WhitenedChunk", "WhitenedRows"]

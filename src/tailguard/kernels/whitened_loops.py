@@ -11,9 +11,9 @@ from typing import Any
 
 from numba import types
 
+from tailguard.array_types import FloatArray
 from tailguard.machine_code import compiled
 
-from .block import FloatArray
 from .tile import OPTIONS, clip
 
 __all__ = []

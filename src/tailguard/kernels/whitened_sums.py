@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 
 from .base import round_to_lattice
 from .bins import Bins
-from .block import FloatArray, IntArray, RecordBlock
+from .block import RecordBlock
 from .chunks import shrink
 from .steady import steady
 from .whitened import WhitenedChunk, WhitenedRows

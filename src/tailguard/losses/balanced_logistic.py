@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
 from .compiled import compile_slope
@@ -25,7 +27,6 @@ from .logistic import Logistic
 
 __all__ = ["BalancedLogistic", "ExpectedBalancedSlope"]
 
-FloatArray = NDArray[np.float64]
 
 # The largest slope that the weight 0.5 / max(p, 1 - p) leaves.
 BOUND = 0.5

@@ -8,13 +8,12 @@ one record, so bounding a gradient needs the slope only.
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from tailguard.array_types import BoolArray, FloatArray
 
 __all__ = ["Gradient", "Loss", "RecordLoss", "SlopeScalar", "TargetUnits"]
 
-BoolArray: TypeAlias = NDArray[np.bool_]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 SlopeScalar: TypeAlias = Callable[[float, float, FloatArray], float]
 """``(score, target, shape) -> slope``, compiled for the fused kernels."""

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.machine_code import compiled
 
-from .base import FloatArray, Gradient
+from .base import Gradient
 
 __all__ = ["compile_gradient", "compile_loop", "compile_slope"]
 

@@ -7,7 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import BoolArray, FloatArray, SlopeScalar, TargetUnits
+from tailguard.array_types import BoolArray, FloatArray
+
+from .base import SlopeScalar, TargetUnits
 from .compiled import compile_slope
 
 __all__ = ["Logistic"]

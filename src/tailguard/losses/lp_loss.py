@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_between
 
-from .base import FloatArray, SlopeScalar
+from .base import SlopeScalar
 from .compiled import compile_slope
 from .residual import ResidualLoss
 

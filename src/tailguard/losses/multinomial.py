@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_integer
 
-from .base import BoolArray, FloatArray, Gradient
+from .base import Gradient
 from .compiled import compile_gradient
 
 __all__ = ["Multinomial"]

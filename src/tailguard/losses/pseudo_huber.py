@@ -7,7 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import FloatArray, SlopeScalar
+from tailguard.array_types import FloatArray
+
+from .base import SlopeScalar
 from .compiled import compile_slope
 from .residual import ResidualLoss, check_width
 

@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_open_unit
 
-from .base import FloatArray, SlopeScalar
+from .base import SlopeScalar
 from .compiled import compile_slope
 from .residual import SMALLEST_WIDTH, ResidualLoss, check_width
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import InputError, check_integer, shown
 
-from .base import BoolArray, FloatArray, Gradient
+from .base import Gradient
 from .compiled import compile_loop
 
 __all__ = ["RecordGradient"]

@@ -5,9 +5,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_between
 
-from .base import BoolArray, FloatArray, TargetUnits
+from .base import TargetUnits
 
 __all__ = ["ResidualLoss", "check_width"]
 

@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tailguard.checks import InputError
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, four_digits
 from tailguard.gate import Gate
 from tailguard.means.budget import Budget, MeanStage, promise_of
 from tailguard.moments import Moment
@@ -23,7 +21,6 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 __all__ = ["Expected", "MeanAnswer", "MeanMethod", "MeanPlan", "Task", "paper_budget"]
 
-FloatArray = NDArray[np.float64]
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
 # More numbers than any method here releases: searches, a histogram, four shells.
@@ -164,7 +161,7 @@ class MeanPlan:
                 f"  {part:6.1%}  {stage.name}: {stage.purpose} "
                 f"({stage.times} releases at {stage.budget.describe()})"
             )
-        lines += [f"  {name} = {_plain(value)}" for name, value in self.settings.items()]
+        lines += [f"  {name} = {four_digits(value)}" for name, value in self.settings.items()]
         error = self.expected
         lines.append(
             f"  predicted error {error.total:.3g} ({self.unit}): noise {error.noise:.3g}, "
@@ -189,6 +186,7 @@ class MeanAnswer:
 
     Examples
     --------
+    >>> import numpy as np
     >>> MeanAnswer(np.zeros(2), np.ones(2)).found
     {}
     """
@@ -251,7 +249,3 @@ def with_settings(plan: MeanPlan, **settings: float | int | str) -> MeanPlan:
 def _additive(budget: Budget) -> float:
     """Return what adds up over releases."""
     return budget.amount if budget.pure else budget.amount**2
-
-
-def _plain(value: float | int | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -12,20 +12,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.privacy.calibration import Calibration
+from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated
-from tailguard.privacy.gaussian import epsilon_of
+from tailguard.privacy.events.calibration import Calibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.base import AnyQuery, Query
 from tailguard.solvers.base import BUDGET_MARGIN, usable_mu
 
 __all__ = ["Budget", "MeanStage", "promise_of"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Choice:
         lines = [self.plan.explain()]
         if self.others or self.refusals:
             lines.append(f"chosen for the least predicted error ({self.plan.unit}):")
-            plans = sorted((self.plan, *self.others), key=_total)
+            plans = sorted((self.plan, *self.others), key=_expected_total)
             lines.append(f"  {'method':10} {'error':>9} {'noise':>9} {'bias':>9} {'sampling':>9}")
             mixed = len({plan.task.moment for plan in plans}) > 1
             for plan in plans:
@@ -84,10 +84,10 @@ def choose(name: str, task: Task, **options: Any) -> Choice:
             f"{next(iter(options))} must be given with a method by name; got method='auto', which "
             "chooses every option itself."
         )
-    return _best(task)
+    return _best_method(task)
 
 
-def _best(task: Task) -> Choice:
+def _best_method(task: Task) -> Choice:
     found: list[Planned] = []
     refusals: list[tuple[str, str]] = []
     for name in MEANS:
@@ -100,7 +100,7 @@ def _best(task: Task) -> Choice:
         found += _without_moment(task, task.moment, last_resort=not found)
     if not found:
         raise InputError(f"method must be possible here, and none is; {refusals[0][1]}")
-    found.sort(key=lambda pair: _total(pair[1]))
+    found.sort(key=lambda pair: _expected_total(pair[1]))
     (method, plan), *others = found
     return Choice(method, plan, tuple(other for _, other in others), tuple(refusals))
 
@@ -145,5 +145,5 @@ def _scale_of(moment: Moment, n_features: int) -> float:
     return moment.scale / (math.sqrt(n_features) if moment.kind == "norm" else 1.0)
 
 
-def _total(plan: MeanPlan) -> float:
+def _expected_total(plan: MeanPlan) -> float:
     return plan.expected.total

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailguard.checks import InputError
 from tailguard.gate import Gate
@@ -44,7 +43,6 @@ from tailguard.queries.units import Units
 
 __all__ = ["Clipped"]
 
-FloatArray = NDArray[np.float64]
 
 # One or two columns say little about which clip level is right; they get one level to fall back to.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
@@ -116,7 +114,7 @@ class Clipped:
             units_plan.left.amount,
             task.n_features,
         )
-        slope = _noise_slope(task.n_rows, d, mu)
+        slope = _clipped_noise_slope(task.n_rows, d, mu)
         radius = distribution.radius(slope)
         noise = slope * radius
         bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
@@ -173,7 +171,7 @@ class Clipped:
         return clip_norm, bias, moment.scale * math.sqrt(d / n)
 
 
-def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _clipped_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise, in l2, per unit of the radius."""
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
@@ -181,7 +179,7 @@ def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
 def _from_shells(gate: Gate, stage: MeanStage, released: ReleasedUnits) -> MeanAnswer:
     """Release the shells and return their mixture of least estimated error."""
     d, mu = gate.n_features, stage.budget.amount
-    largest = released.distribution.radius(_noise_slope(gate.n_rows, d, mu))
+    largest = released.distribution.radius(_clipped_noise_slope(gate.n_rows, d, mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO

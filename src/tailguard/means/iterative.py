@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailguard.checks import (
     InputError,
@@ -45,13 +44,13 @@ from tailguard.means.messages import (
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers import zhao2024
 from tailguard.papers.parameters import zhao2024 as printed
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.solve import calibrate, satisfies
+from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
-from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Shuffled
-from tailguard.privacy.gaussian import epsilon_of
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.solve import calibrate, satisfies
-from tailguard.privacy.total_cost import epsilon_at_distance
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, centre_of, check_group_count
 from tailguard.queries.units import Units
@@ -59,7 +58,6 @@ from tailguard.solvers.base import BUDGET_MARGIN, usable_guarantee
 
 __all__ = ["Iterative"]
 
-FloatArray = NDArray[np.float64]
 
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
@@ -133,7 +131,7 @@ class Iterative:
         released = PrivateUnits.planned(plan, "norm").release(gate)
         mu, k = plan.stage("mean").budget.amount, self._group_count(plan.task)
         radius = released.distribution.radius(
-            _noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
+            _center_noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
         )
         slope = released.mean_slope(radius)
         return self._answer(plan, gate, released.units, radius, slope)
@@ -167,7 +165,7 @@ class Iterative:
         )
         budget, cost = self._cheapest(task, units_plan.left, released)
         together = budget.amount / math.sqrt(self._group_count(task))
-        slope = _noise_slope(task.n_rows, d, together)
+        slope = _center_noise_slope(task.n_rows, d, together)
         radius = distribution.radius(slope)
         expected = Expected(
             noise=slope * radius,
@@ -312,6 +310,6 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
     return budget, cost, promise
 
 
-def _noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _center_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise on the centre, in l2, per unit of the radius, for a release worth ``mu``."""
     return MEDIAN_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)

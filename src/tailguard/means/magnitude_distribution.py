@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 __all__ = [
     "BIAS_SHARE",
@@ -25,7 +26,6 @@ __all__ = [
     "released_distribution",
 ]
 
-FloatArray = NDArray[np.float64]
 
 RATIO = math.sqrt(2.0)  # of neighbouring grid points
 N_CELLS = 36  # from 1/8 to 2**15 of a typical magnitude

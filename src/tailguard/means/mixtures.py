@@ -19,11 +19,10 @@ import math
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["least_error_weights", "simplex_minimum"]
-
-FloatArray = NDArray[np.float64]
 
 
 def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:

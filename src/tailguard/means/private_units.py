@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.means.base import MeanPlan, Task
 from tailguard.means.budget import Budget, MeanStage
@@ -40,9 +40,8 @@ from tailguard.solvers.private_units import (
     SCALE_STEPS,
 )
 
-__all__ = ["PrivateUnits", "ReleasedUnits", "affords_tail", "affords_units", "too_few_records"]
+__all__ = ["PrivateUnits", "ReleasedUnits", "affords_tail", "affords_units", "mean_scale_warnings"]
 
-FloatArray = NDArray[np.float64]
 Magnitude = Literal["norm", "entries"]
 
 SCALE_TIMES, LOCATION_TIMES = SCALE_STEPS + 2, LOCATION_STEPS + 1
@@ -181,7 +180,7 @@ def affords_units(plan: MeanPlan) -> bool:
     return task.n_rows / 4.0 > (SIGNIFICANT + 1.0) * noise_std
 
 
-def too_few_records(plan: MeanPlan) -> tuple[str, ...]:
+def mean_scale_warnings(plan: MeanPlan) -> tuple[str, ...]:
     """Say from public numbers alone that no scale can be expected to be seen, or refuse.
 
     Examples
@@ -189,7 +188,7 @@ def too_few_records(plan: MeanPlan) -> tuple[str, ...]:
     >>> import tailguard as tg
     >>> from tailguard.means.registry import make_method
     >>> tasks = [Task(n_rows, 4, tg.GDP(0.5)) for n_rows in (100, 2_000)]
-    >>> [len(too_few_records(make_method("clipped").plan(task))) for task in tasks]
+    >>> [len(mean_scale_warnings(make_method("clipped").plan(task))) for task in tasks]
     [1, 0]
     """
     task = plan.task

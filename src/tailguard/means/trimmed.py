@@ -25,10 +25,10 @@ from tailguard.means.magnitude_distribution import (
 )
 from tailguard.means.messages import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS
 from tailguard.means.private_units import PrivateUnits
-from tailguard.privacy.concentrated import rho_of
+from tailguard.privacy.accounting.concentrated import rho_of
 from tailguard.privacy.events import ZeroConcentrated
+from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Unprotected
-from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.units import Units
 from tailguard.solvers.base import BUDGET_MARGIN, usable_guarantee

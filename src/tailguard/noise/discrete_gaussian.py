@@ -25,8 +25,8 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import IntArray
 from tailguard.machine_code import compiled
 from tailguard.noise.gaussian_table import (
     BASE_STD,
@@ -36,11 +36,10 @@ from tailguard.noise.gaussian_table import (
     gaussian_table,
 )
 from tailguard.noise.sources import Source, Words
-from tailguard.privacy.distance import Distance
+from tailguard.privacy.accounting.distance import Distance
 
 __all__ = ["CELL_VARIATION", "WIDENING", "coordinate_distance", "discrete_gaussian", "lattice_std"]
 
-IntArray = NDArray[np.int64]
 
 WIDENING = 32
 # Total variation of one table draw: what lies beyond LARGEST (3.5e-28), the 128-digit thresholds

@@ -20,13 +20,13 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import IntArray
 from tailguard.machine_code import compiled
 from tailguard.noise.bernoulli import WORD_BITS, binary_digits, settle_tie
 from tailguard.noise.sources import Source, Words
 
 __all__ = ["NOISE_LIMIT", "discrete_laplace"]
 
-IntArray = NDArray[np.int64]
 
 # Noise saturates here. The mechanism clips its output at half of this, so nothing can tell.
 NOISE_LIMIT = 2**62
@@ -60,7 +60,7 @@ def _fill(noise: IntArray, log2_scale: int, source: Source) -> None:
     thresholds = _thresholds(log2_scale)
     words = source.words(noise.size * 2 * thresholds.size)
     if _compiled_differences()(words, thresholds, noise):
-        _settle(words.reshape(-1, 2, thresholds.size), log2_scale, noise, source)
+        _settle_digits(words.reshape(-1, 2, thresholds.size), log2_scale, noise, source)
 
 
 @cache
@@ -91,7 +91,9 @@ def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool
     return rare
 
 
-def _settle(words: NDArray[np.uint64], log2_scale: int, noise: IntArray, source: Source) -> None:
+def _settle_digits(
+    words: NDArray[np.uint64], log2_scale: int, noise: IntArray, source: Source
+) -> None:
     """Add the digits that further words decide, and what lies above the digits."""
     thresholds = _thresholds(log2_scale)
     overflow = thresholds.size - 1

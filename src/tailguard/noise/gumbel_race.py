@@ -22,14 +22,12 @@ after the other); McSherry and Talwar 2007 (the exponential mechanism).
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.noise.sources import Source, Words
 
 __all__ = ["PAIR_VARIATION", "gumbel_top"]
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 PAIR_VARIATION = 2.0**-300
 """Probability that two keys agree to the last digit drawn."""
@@ -75,7 +73,7 @@ def gumbel_top(scores: IntArray, count: int, scale: float, source: Source) -> In
     open_places = np.flatnonzero((high >= reached) & ~sure)
     missing = count - int(np.count_nonzero(sure))
     if missing < open_places.size:
-        open_places = _settle(scores, words, scale, open_places, source)[:missing]
+        open_places = _settle_order(scores, words, scale, open_places, source)[:missing]
     return np.union1d(np.flatnonzero(sure), open_places)
 
 
@@ -89,7 +87,7 @@ def _gumbel(words: Words) -> FloatArray:
     return np.asarray(-np.log(exponential))
 
 
-def _settle(
+def _settle_order(
     scores: IntArray, words: Words, scale: float, places: IntArray, source: Source
 ) -> IntArray:
     """Sort places by their keys, largest first, after drawing more digits for each."""

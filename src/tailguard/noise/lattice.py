@@ -31,7 +31,7 @@ from typing import Literal
 
 from tailguard.checks import InputError, check_positive
 from tailguard.noise.discrete_gaussian import lattice_std
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = [
     "LARGEST_PARTIAL",
@@ -124,7 +124,7 @@ def _calibrate(
 ) -> Calibration:
     """Take the finest lattice on which the statistic fits."""
     gaussian = mechanism == "gaussian"
-    _check(sensitivity, "l2" if gaussian else "l1")
+    _check_sensitivity(sensitivity, "l2" if gaussian else "l1")
     for lattice in _GAUSSIAN_LATTICES if gaussian else _LAPLACE_LATTICES:
         if sensitivity.integer:
             grid, charged = _integer_grid(sensitivity, lattice, share)
@@ -184,7 +184,7 @@ def _fits(sensitivity: Sensitivity, grid: float) -> bool:
     )
 
 
-def _check(sensitivity: Sensitivity, norm: str) -> None:
+def _check_sensitivity(sensitivity: Sensitivity, norm: str) -> None:
     """Refuse what a query cannot mean; the range keeps every float here normal."""
     if sensitivity.norm != norm:
         raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")

@@ -10,20 +10,19 @@ import math
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_choice
 from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
 from tailguard.noise.sources import Source
 from tailguard.privacy import events
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.privacy.distance import EXACT, Distance
+from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism", "Mechanism"]
 
-IntArray = NDArray[np.int64]
 
 # Statistics lie within (lattice.LARGEST_TOTAL), so clipping answers here changes nothing that is
 # promised; it keeps additions exact even for a kernel that broke its promise.
@@ -103,7 +102,7 @@ class GaussianMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check(lattice, calibration, self.name)
+        _check_calibrated(lattice, calibration, self.name)
         noise = discrete_gaussian(lattice.size, calibration.levels, source)
         return _add(lattice, noise)
 
@@ -152,7 +151,7 @@ class LaplaceMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check(lattice, calibration, self.name)
+        _check_calibrated(lattice, calibration, self.name)
         log2_scale = int(math.log2(calibration.lattice_scale))  # the scale is a power of two
         noise = discrete_laplace(lattice.size, log2_scale, source)
         return _add(lattice, noise)
@@ -162,7 +161,7 @@ class LaplaceMechanism:
         return EXACT
 
 
-def _check(lattice: IntArray, calibration: Calibration, name: str) -> None:
+def _check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
     """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     size = calibration.sensitivity.size

@@ -16,22 +16,20 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_choice, check_integer, shown
 from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
 from tailguard.noise.sources import Source
-from tailguard.privacy import peeling
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.privacy.distance import EXACT, Distance
-from tailguard.privacy.events import Event
+from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.events import Event, peeling
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = ["PeeledGaussian", "PeeledLaplace", "PeelingCalibration", "select_by_laplace"]
 
-IntArray = NDArray[np.int64]
 
 # As in noise/mechanisms.py: no calibrated statistic lies beyond, and additions stay exact.
 _ANSWER_LIMIT = NOISE_LIMIT // 2
@@ -153,7 +151,7 @@ class PeeledGaussian(_Peeling):
         _check_counts(sensitivity, n_selected, n_free)
         factor = peeling.share_factor(self.name, n_selected, n_free)
         each = gaussian_calibration(replace(sensitivity, norm="l2", size=1), share / factor)
-        return _peeling(self.name, sensitivity, each, factor, n_selected, n_free)
+        return _peeling_calibration(self.name, sensitivity, each, factor, n_selected, n_free)
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return how far each value's noise is off, and the undecided pairs of keys."""
@@ -207,7 +205,7 @@ class PeeledLaplace(_Peeling):
         _check_counts(sensitivity, n_selected, n_free)
         factor = peeling.share_factor(self.name, n_selected, n_free)
         each = laplace_calibration(replace(sensitivity, norm="l1", size=1), share / factor)
-        return _peeling(self.name, sensitivity, each, factor, n_selected, n_free)
+        return _peeling_calibration(self.name, sensitivity, each, factor, n_selected, n_free)
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return none: the sampler is exact."""
@@ -261,7 +259,7 @@ def _check_counts(sensitivity: Sensitivity, n_selected: int, n_free: int) -> Non
     check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
 
 
-def _peeling(
+def _peeling_calibration(
     name: str,
     sensitivity: Sensitivity,
     each: Calibration,

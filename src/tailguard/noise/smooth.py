@@ -16,19 +16,17 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice
 from tailguard.noise.exact_normal import NORMAL_VARIATION, exact_normals, precisely
 from tailguard.noise.sources import Source
-from tailguard.privacy.distance import Distance
+from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.events import Event
-from tailguard.privacy.smooth import SmoothCalibration
+from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 
 __all__ = ["ArsinhNormal", "SmoothAnswer", "SmoothGaussian"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Beyond this many lattice steps releases are clipped, whatever the records are.
 RELEASE_LIMIT = Decimal(2**61)

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.acceleration import accelerate, step_parameter
 
 __all__ = ["Accelerated", "Course", "Descent", "Localisation", "Pass", "Pull", "ReleasedOnce"]
 
-FloatArray = NDArray[np.float64]
 
 # A spread beyond so many distances is that of points anywhere in the set.
 LARGEST_SPREAD = 2.0

@@ -4,9 +4,10 @@ An *event* says what a release cost, an *accountant* adds events up, a *guarante
 promised, the *books* hold what was reserved and released, and the *certificate* shows all of it.
 """
 
-from tailguard.privacy.accountants.smallest import EpsilonBound, smallest_epsilon, total_mu
+from tailguard.privacy.accounting.smallest import EpsilonBound, smallest_epsilon, total_mu
+from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.books import Books, MemoryBooks
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import (
     Approximate,
@@ -26,9 +27,8 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
     event_from_dict,
 )
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, resolve_guarantee
-from tailguard.privacy.releases import Release
-from tailguard.privacy.solve import calibrate, satisfies
 
 __all__ = [
     "GDP",

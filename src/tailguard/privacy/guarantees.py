@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from tailguard.checks import InputError, check_choice, check_open_unit, check_positive, shown
-from tailguard.privacy.gaussian import mu_of
+from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.roots import down
 
 __all__ = [

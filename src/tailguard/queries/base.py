@@ -20,21 +20,16 @@ Dwork, McSherry, Nissim and Smith 2006, Definition 3 (sensitivity); Dwork and Ro
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.noise.lattice import gaussian_calibration
 from tailguard.noise.smooth import SmoothAnswer
-from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.privacy.events import Event
-from tailguard.privacy.smooth import SmoothCalibration
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.rows.base import Rows
 
-__all__ = ["AnyQuery", "FloatArray", "GaussianQuery", "IntArray", "Query", "SmoothQuery"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+__all__ = ["AnyQuery", "GaussianQuery", "Query", "SmoothQuery"]
 
 
 class Query(Protocol):

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 
 __all__ = ["BlockMinimiser", "Estimator", "no_estimate"]
 
-FloatArray = NDArray[np.float64]
 
 MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
 Estimator = Callable[[FloatArray, FloatArray], FloatArray]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.queries.base import FloatArray
+from tailguard.array_types import FloatArray
 
 __all__ = ["StepFacts", "certified_point", "descended"]
 

@@ -14,11 +14,12 @@ Algorithm 1. The direction form of the clip bounds rows near the float limits as
 import math
 from dataclasses import dataclass
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses.base import Loss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 

@@ -35,14 +35,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_positive
 from tailguard.kernels.base import round_to_lattice
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.accuracy import Accuracy, accuracy_of
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.certified import StepFacts, certified_point, descended
 from tailguard.queries.float_error import gradient_error, is_cut_by_ball
 from tailguard.queries.units import Units

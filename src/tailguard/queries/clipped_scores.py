@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.kernels.whitened_sums import ClippedScoreSum
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.view import View
 from tailguard.rows.base import Rows

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.bins import Bins
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.column_histograms import ColumnHistogramCount
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.rows.base import Rows
 
 __all__ = ["Bins", "ColumnHistograms"]

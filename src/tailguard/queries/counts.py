@@ -15,11 +15,12 @@ most 1.
 import math
 from dataclasses import dataclass
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels import counts as count_kernels
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.rows.base import Rows
 
 __all__ = ["CountBelow"]

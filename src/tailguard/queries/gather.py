@@ -7,9 +7,9 @@ Nissim, Raskhodnikova and Smith 2007: smooth sensitivity needs the records thems
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
-from tailguard.queries.base import FloatArray
 from tailguard.rows.base import Rows
 
 __all__ = ["MOST_NUMBERS", "check_gathered", "gather"]

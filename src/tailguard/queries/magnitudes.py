@@ -15,12 +15,13 @@ from typing import Literal
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, shown
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.norms import MagnitudeCount
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 

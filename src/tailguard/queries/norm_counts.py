@@ -10,11 +10,12 @@ gradient norms).
 
 from dataclasses import dataclass
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.record_gradient import GradientNormCount
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.rows.base import Rows
 
 __all__ = ["CountNormsBelow"]

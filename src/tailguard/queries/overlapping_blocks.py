@@ -12,9 +12,9 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import bdtrc
 
+from tailguard.array_types import IntArray
 from tailguard.noise.partition import random_sample
 from tailguard.noise.sources import SimulationSource, Source
-from tailguard.queries.base import IntArray
 
 __all__ = ["largest_overlap", "overlapping_blocks"]
 

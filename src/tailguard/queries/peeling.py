@@ -17,13 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.losses.base import Loss
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace, PeelingCalibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 

@@ -11,10 +11,11 @@ Abadi et al. 2016, Algorithm 1 (clipping per record); Zhao et al. 2024, Algorith
 
 from dataclasses import dataclass
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.record_gradient import RecordGradientSum
 from tailguard.losses.base import RecordLoss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.rows.base import Rows
 

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     InputError,
     check_boolean,
@@ -50,11 +51,11 @@ from tailguard.kernels.gather import GatheredRecords
 from tailguard.kernels.safe_clip import safe_clip
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.arsinh import ARSINH_BASIS
 from tailguard.privacy.events import Approximate, Event
-from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
-from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
-from tailguard.queries.base import FloatArray, IntArray, SmoothQuery
+from tailguard.privacy.events.arsinh import ARSINH_BASIS
+from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
+from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_constants
+from tailguard.queries.base import SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
@@ -67,7 +68,7 @@ __all__ = [
     "central_point",
     "central_scale",
     "least_scale",
-    "printed_scale",
+    "printed_smooth_scale",
 ]
 
 Estimator = Callable[[FloatArray, FloatArray], ArrayLike]
@@ -127,7 +128,9 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
         k += 1
 
 
-def printed_scale(radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1) -> float:
+def printed_smooth_scale(
+    radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1
+) -> float:
     """Return the scale that the paper prints, which is not smooth and gives no privacy.
 
     It has the mean of the ``ceil(s / 2)`` largest ``r(i, t)`` where :func:`central_scale` has an
@@ -137,13 +140,14 @@ def printed_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
     --------
     >>> z = np.zeros((400, 1))
     >>> moved = np.where(np.arange(400)[:, None] < 20, 1.0, 0.0)
-    >>> same, apart = (printed_scale(ball_radii(x), 1.0, 1.0, overlap=20) for x in (z, moved))
+    >>> radii = [ball_radii(x) for x in (z, moved)]
+    >>> same, apart = (printed_smooth_scale(r, 1.0, 1.0, overlap=20) for r in radii)
     >>> round(apart / same)  # where e is allowed
     8103
     """
     n_points, first, n_largest = len(radii), _first(len(radii), overlap), math.ceil(overlap / 2)
     scale = least_scale(n_points, diameter, smoothness, overlap)
-    for k in range(_rounds(n_points, overlap)):
+    for k in range(_changes_until_all(n_points, overlap)):
         column = radii[:, first + (k + 1) * overlap - 1]
         largest = float(np.partition(column, -n_largest)[-n_largest:].mean())
         scale = max(scale, largest * math.exp(-smoothness * k))
@@ -159,10 +163,10 @@ def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int 
     >>> central_scale(together, 1.0, 0.5, overlap=32) == least_scale(1_000, 1.0, 0.5, overlap=32)
     True
     """
-    return diameter * math.exp(-smoothness * _rounds(n_points, overlap))
+    return diameter * math.exp(-smoothness * _changes_until_all(n_points, overlap))
 
 
-def _rounds(n_points: int, overlap: int) -> int:
+def _changes_until_all(n_points: int, overlap: int) -> int:
     """Return how often so many points can change before balls have to hold more than all."""
     return max(n_points - _first(n_points, overlap), 0) // overlap
 
@@ -329,7 +333,7 @@ class SampleAggregate(SmoothQuery):
     def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
         """Return the smooth scale, or the printed one."""
         if self.calibration == "paper":
-            return printed_scale(radii, self.diameter, calibration.smoothness, overlap)
+            return printed_smooth_scale(radii, self.diameter, calibration.smoothness, overlap)
         return central_scale(radii, self.diameter, calibration.decay, overlap)
 
     def _blocks_of(self, n_rows: int, calibration: SmoothCalibration) -> Sequence[IntArray]:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.kernels.whitened_sums import SecondMomentSum, Weighting
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.view import View
 from tailguard.rows.base import Rows
 

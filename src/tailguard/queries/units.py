@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["ReadingUnits", "Units"]
-
-FloatArray = NDArray[np.float64]
 
 
 class ReadingUnits(TypedDict):

@@ -9,13 +9,14 @@ Ramaswamy 2021, Section 2 (clip levels from private quantiles).
 import math
 from dataclasses import dataclass, field
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.bins import Bins
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.kernels.whitened_sums import Weighting
 from tailguard.kernels.whitened_sums import WhitenedHistogramCount as WhitenedHistogramKernel
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.view import View
 from tailguard.rows.base import Rows
 

@@ -20,9 +20,9 @@ from tailguard.gate import Gate
 from tailguard.means.base import MeanMethod, MeanPlan
 from tailguard.reproduce.cases import CASES
 from tailguard.reproduce.regimes import Axis, Regime, find_regime
-from tailguard.reproduce.slopes import Slope, slope_of
+from tailguard.reproduce.slopes import FittedSlope, slope_of
 
-__all__ = ["FULL", "QUICK", "TOLERANCE", "Effort", "Measured", "experiments", "measure"]
+__all__ = ["FULL", "QUICK", "TOLERANCE", "Effort", "Measured", "experiments", "measure_rates"]
 
 Law = StudentLaw | ParetoLaw
 Sample = tuple[Law, int, int]  # a law, rows, columns
@@ -61,13 +61,13 @@ class Measured:
     Examples
     --------
     >>> regime = find_regime(CASES["soft"], 2.0, "n", n_points=3)
-    >>> Measured(regime, StudentLaw(2.0), Slope(-0.45, -0.5, -0.4)).verdict
+    >>> Measured(regime, StudentLaw(2.0), FittedSlope(-0.45, -0.5, -0.4)).verdict
     'agrees'
     """
 
     regime: Regime
     law: Law
-    slope: Slope | None
+    slope: FittedSlope | None
 
     @property
     def verdict(self) -> str:
@@ -98,7 +98,7 @@ def experiments(effort: Effort, names: Iterable[str] = CASES) -> list[tuple[Regi
     ]
 
 
-def measure(
+def measure_rates(
     listed: Sequence[tuple[Regime, Law]],
     *,
     n_seeds: int,
@@ -112,7 +112,7 @@ def measure(
 
     Examples
     --------
-    >>> found = measure(experiments(QUICK, ["soft"])[:1], n_seeds=3)
+    >>> found = measure_rates(experiments(QUICK, ["soft"])[:1], n_seeds=3)
     >>> found[0].verdict
     'agrees'
     """

@@ -9,19 +9,19 @@ from scipy import stats
 
 from tailguard.checks import InputError
 
-__all__ = ["Slope", "fit_slope", "slope_of"]
+__all__ = ["FittedSlope", "fit_slope", "slope_of"]
 
 # The usual level of an interval, as docs/reproduce.md states it.
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Slope:
+class FittedSlope:
     """Mean of the seeds' slopes, and its 95 % confidence interval.
 
     Examples
     --------
-    >>> Slope(-0.51, -0.54, -0.48).near(-0.5, tolerance=0.1)
+    >>> FittedSlope(-0.51, -0.54, -0.48).near(-0.5, tolerance=0.1)
     True
     """
 
@@ -51,7 +51,7 @@ def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
     return float(slope)
 
 
-def slope_of(sizes: Sequence[float], errors: Sequence[Sequence[float]]) -> Slope:
+def slope_of(sizes: Sequence[float], errors: Sequence[Sequence[float]]) -> FittedSlope:
     """Fit a slope to each seed's errors; mean and Student's t interval over the seeds.
 
     *Reference.* Student 1908.
@@ -65,7 +65,7 @@ def slope_of(sizes: Sequence[float], errors: Sequence[Sequence[float]]) -> Slope
     slopes = [fit_slope(sizes, of_seed) for of_seed in errors]
     mean = float(np.mean(slopes))
     if len(slopes) < 2:
-        return Slope(mean, -math.inf, math.inf)
+        return FittedSlope(mean, -math.inf, math.inf)
     spread = float(np.std(slopes, ddof=1)) / math.sqrt(len(slopes))
     half = float(stats.t.ppf((1.0 + CONFIDENCE) / 2.0, len(slopes) - 1)) * spread
-    return Slope(mean, mean - half, mean + half)
+    return FittedSlope(mean, mean - half, mean + half)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.base import Kernel
-from tailguard.kernels.block import FloatArray, IntArray, RecordBlock
+from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.missing import Fill
 from tailguard.tables import column_names, encode_labels, to_matrix, to_vector

@@ -3,9 +3,9 @@
 import os
 from typing import Protocol
 
+from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_integer
 from tailguard.kernels.base import Kernel
-from tailguard.kernels.block import IntArray
 
 __all__ = ["Rows", "resolve_threads"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
-from tailguard.kernels.block import FloatArray
 from tailguard.quiet import SharedSetting
 from tailguard.schema.declared import check_columns
 from tailguard.tables.cells import cell_numbers
@@ -30,7 +30,7 @@ from .parquet import (
     parquet_rows,
 )
 
-__all__ = ["FileColumns", "column_names", "read_cells", "read_columns"]
+__all__ = ["FileColumns", "file_column_names", "read_cells", "read_columns"]
 
 
 # Text takes some ten times the memory of the numbers that are read from it.
@@ -50,7 +50,7 @@ class FileColumns:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.where = str(path)
-        self.names = column_names(path)
+        self.names = file_column_names(path)
 
     def check_types(self, numeric: Sequence[str]) -> None:
         """Refuse a Parquet file in which one of these columns has a type that is no number."""
@@ -84,14 +84,14 @@ class FileColumns:
         return self.numbers([name])[:, 0]
 
 
-def column_names(path: str | Path) -> tuple[str, ...]:
+def file_column_names(path: str | Path) -> tuple[str, ...]:
     r"""Return the names of the columns of a file.
 
     Examples
     --------
     >>> place = Path("ages.csv")
     >>> _ = place.write_text("age,cost\n41,7.5\n")
-    >>> column_names(place)
+    >>> file_column_names(place)
     ('age', 'cost')
     """
     path = _existing(path)
@@ -166,7 +166,7 @@ def _existing(path: str | Path) -> Path:
 
 def _with_columns(path: str | Path, names: Sequence[str]) -> Path:
     """Return the path of a file that has these columns."""
-    check_columns(names, column_names(path), str(path))
+    check_columns(names, file_column_names(path), str(path))
     return Path(path)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.design.columns import TableColumns
-from tailguard.kernels.block import FloatArray
 from tailguard.tables import to_matrix
 from tailguard.tables.columns import numbers_of
 

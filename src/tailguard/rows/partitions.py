@@ -11,11 +11,11 @@ from threading import Lock
 
 import numpy as np
 
+from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, InputError, shown
-from tailguard.kernels.block import IntArray
 from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source
-from tailguard.privacy.blocks import Block, Blocks
+from tailguard.privacy.books.blocks import Block, Blocks
 
 from .base import Rows
 

@@ -4,8 +4,8 @@ An error from before then speaks of public and released numbers only. One from a
 a record, and nobody may hear of it.
 """
 
+from tailguard.array_types import IntArray
 from tailguard.kernels.base import Kernel
-from tailguard.kernels.block import IntArray
 
 from .base import Rows
 

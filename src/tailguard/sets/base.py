@@ -3,14 +3,13 @@
 A set never sees a record: it moves weights that were already released.
 """
 
-from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["BoundedSet", "ConstraintSet"]
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 
 @runtime_checkable

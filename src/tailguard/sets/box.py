@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 
-from .base import FloatArray
 from .points import as_numbers, as_point, length
 
 __all__ = ["Box"]

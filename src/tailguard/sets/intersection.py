@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_integer, shown
 
-from .base import ConstraintSet, FloatArray
+from .base import ConstraintSet
 from .points import as_point
 
 __all__ = ["Intersection"]

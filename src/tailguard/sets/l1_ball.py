@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_positive
 
-from .base import FloatArray
 from .points import as_point
 from .simplex import nearest_shares
 
@@ -46,7 +46,7 @@ class L1Ball:
         """Shrink all entries alike towards zero until their sum fits."""
         inside = as_point(point)
         sizes = np.abs(inside)
-        if _total(sizes) <= self.radius:
+        if _sum_of_sizes(sizes) <= self.radius:
             return inside
         return np.copysign(nearest_shares(sizes, self.radius), inside)
 
@@ -56,7 +56,7 @@ class L1Ball:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the sum is at most ``radius * (1 + tolerance)``."""
-        return _total(np.abs(np.asarray(point))) <= self.radius * (1 + tolerance)
+        return _sum_of_sizes(np.abs(np.asarray(point))) <= self.radius * (1 + tolerance)
 
     def minimise_linear(self, direction: ArrayLike) -> FloatArray:
         """Return the corner against the largest entry of ``direction``."""
@@ -68,5 +68,5 @@ class L1Ball:
 
 
 @np.errstate(over="ignore")
-def _total(sizes: FloatArray) -> float:
+def _sum_of_sizes(sizes: FloatArray) -> float:
     return float(sizes.sum())

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_positive
 
-from .base import FloatArray
 from .points import as_point, as_vector, length, unit_vector
 
 __all__ = ["L2Ball"]

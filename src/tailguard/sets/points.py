@@ -1,15 +1,12 @@
 """Points and lengths that stay right at the ends of the float range."""
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 
 __all__ = ["as_numbers", "as_point", "as_vector", "length", "unit_vector"]
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 
 def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:

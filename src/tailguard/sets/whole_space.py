@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import FloatArray
+from tailguard.array_types import FloatArray
+
 from .points import as_point
 
 __all__ = ["WholeSpace"]

@@ -9,14 +9,13 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.gradient_facts import GradientFacts
 
 __all__ = ["accelerate", "best_step_count", "step_parameter"]
 
-FloatArray = NDArray[np.float64]
 
 STEPS_PER_OCTAVE = 4  # candidates for the number of steps
 

@@ -12,18 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tailguard.checks import InputError
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, four_digits
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.calibration import (
-    LARGEST_RECORDS_SHARE,
-    LARGEST_SHARE,
-    SMALLEST_SHARE,
-)
-from tailguard.privacy.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import (
     Composed,
     Event,
@@ -33,12 +26,16 @@ from tailguard.privacy.events import (
     Sampled,
     Shuffled,
 )
+from tailguard.privacy.events.calibration import (
+    LARGEST_RECORDS_SHARE,
+    LARGEST_SHARE,
+    SMALLEST_SHARE,
+)
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.sets.base import ConstraintSet
 
 __all__ = ["Plan", "Problem", "Solution", "Solver", "Stage", "usable_guarantee", "usable_mu"]
 
-FloatArray = NDArray[np.float64]
 
 # Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
 BUDGET_MARGIN = 1e-9
@@ -312,15 +309,13 @@ class Plan:
             # What samples make cheaper is no share of the squared total.
             share = "" if sampled else f"{stage.total_mu**2 / self.total_mu**2:6.1%}  "
             lines.append(f"  {share}{stage.name}: {stage.purpose} ({stage.releases})")
-        lines += [f"  {name.replace('_', ' ')} = {_plain(v)}" for name, v in self.settings.items()]
+        lines += [
+            f"  {name.replace('_', ' ')} = {four_digits(v)}" for name, v in self.settings.items()
+        ]
         lines += [f"  {remark}" for remark in self.remarks]
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
-
-
-def _plain(value: float | int | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,6 +344,7 @@ class Solution:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import tailguard as tg
     >>> solution = tg.minimize(
     ...     tg.losses.Squared(), np.eye(100)[:, :1], np.ones(100), guarantee=tg.GDP(1.0),

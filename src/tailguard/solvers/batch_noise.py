@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.grouped import grouped_shuffle
-from tailguard.privacy.distance import COORDINATE_DISTANCE
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.total_cost import epsilon_at_distance
 from tailguard.solvers.base import BUDGET_MARGIN, Plan
 
 __all__ = ["BatchNoise", "as_it_is_worth", "batch_noise", "printed_batch_noise"]

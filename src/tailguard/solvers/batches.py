@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_choice, check_integer
 from tailguard.gate import Gate
+from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.amplification.grouped import grouped_shuffle
-from tailguard.privacy.blocks import Block
+from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.privacy.solve import calibrate, satisfies
 from tailguard.solvers.base import BUDGET_MARGIN, Stage, require
 
 __all__ = ["SCHEDULES", "Batches"]

@@ -12,13 +12,12 @@ adaptive sequence of Gaussian counts costs ``mu * sqrt(steps)``).
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.solvers.float_keys import LARGEST_KEY, float_of
 
 __all__ = ["SIGNED_OCTAVE_STEPS", "UNSIGNED_OCTAVE_STEPS", "bisect_quantiles"]
 
-FloatArray = NDArray[np.float64]
 
 SIGNED_OCTAVE_STEPS = 12
 """Steps from the whole line to one octave."""

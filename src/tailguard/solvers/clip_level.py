@@ -8,8 +8,8 @@ Andrew, Thakkar, McMahan and Ramaswamy 2021 (a clip level from a private quantil
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.norm_counts import CountNormsBelow
@@ -19,7 +19,6 @@ from tailguard.solvers.bisection import UNSIGNED_OCTAVE_STEPS, bisect_quantiles
 
 __all__ = ["CLIP_RELEASES", "clip_level_stage", "release_clip_norm"]
 
-FloatArray = NDArray[np.float64]
 
 CLIP_SHARE = 0.1  # of mu**2
 CLIP_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave

@@ -8,8 +8,8 @@ Nemirovski and Yudin 1983 (methods whose steps follow from the diameter of the s
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
@@ -17,8 +17,6 @@ from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.base import Problem, require
 
 __all__ = ["check_constraint", "in_user_units", "set_of"]
-
-FloatArray = NDArray[np.float64]
 
 
 def set_of(problem: Problem) -> ConstraintSet:

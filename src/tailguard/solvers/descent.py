@@ -10,17 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.privacy.blocks import Block
+from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Event
 from tailguard.queries.base import AnyQuery
 from tailguard.sets.base import ConstraintSet
 
 __all__ = ["DECAYS", "ITERATES", "Schedule", "averaging_weights", "descend", "predicted_noise_std"]
 
-FloatArray = NDArray[np.float64]
 
 ITERATES = ("average", "tail", "weighted", "last")
 DECAYS = ("none", "root")

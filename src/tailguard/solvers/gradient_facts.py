@@ -54,7 +54,7 @@ class GradientFacts:
         """Fill in what the user left open: columns of unit scale, slopes of about 1."""
         typical = math.sqrt(problem.size)
         limit = row_limit or ROW_LIMIT_PER_COORDINATE * typical
-        steepest = _slope_bound(problem.scored)
+        steepest = _loss_slope_bound(problem.scored)
         return cls(
             size=problem.size,
             row_limit=limit,
@@ -81,5 +81,5 @@ class GradientFacts:
         return 2.0 * diameter / math.sqrt(n_rows * (2.0 * self.scale**2 / 3.0 + noise))
 
 
-def _slope_bound(loss: Loss | None) -> float:
+def _loss_slope_bound(loss: Loss | None) -> float:
     return math.inf if loss is None else loss.slope_bound()

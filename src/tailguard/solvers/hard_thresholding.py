@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -46,7 +46,6 @@ from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_lim
 
 __all__ = ["HardThresholding"]
 
-FloatArray = NDArray[np.float64]
 PerColumn = float | Sequence[float] | FloatArray
 
 ASSUMPTIONS = (
@@ -182,7 +181,7 @@ class HardThresholding:
         points = np.zeros((descent.n_blocks + 1, query.units.size))
         for step in range(descent.n_blocks):
             points[step + 1] = descent.ask(gate, query, points[step], blocks[step])
-        return _solution(plan, query, points[1:])
+        return _sparse_solution(plan, query, points[1:])
 
     def _check(self, problem: Problem) -> int:
         """Refuse what the method does not do; return how many features are kept."""
@@ -253,7 +252,7 @@ def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
     return unit_stages + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
-def _solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solution:
+def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solution:
     """Map the last weights and their predicted noise back to the user's units."""
     loss, units, problem = query.loss, query.units, plan.problem
     assert loss is not None

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -45,7 +45,6 @@ from tailguard.solvers.phases import (
 
 __all__ = ["Localised"]
 
-FloatArray = NDArray[np.float64]
 
 ASSUMPTIONS = (
     "the loss is convex, with gradients whose norm has a moment of the stated order and scale",
@@ -150,7 +149,7 @@ class Localised:
         self._check(problem)
         mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
         if self.calibration == "paper":
-            mu = min(mu, _printed_mu(guarantee))
+            mu = min(mu, _printed_phase_mu(guarantee))
         phases = self.phases(problem, mu)
         everywhere, start = set_of(problem), self._start(problem)
         queries = [
@@ -281,7 +280,7 @@ def _within(base: ConstraintSet, center: FloatArray, radius: float) -> Constrain
     return base if radius >= base.diameter() else IntersectionWithBall(base, center, radius)
 
 
-def _printed_mu(guarantee: Guarantee) -> float:
+def _printed_phase_mu(guarantee: Guarantee) -> float:
     """Return what a phase spends with the noise ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
 
     That is less than it may for epsilon up to 20.7 log(1/delta), and plans are refused far below.

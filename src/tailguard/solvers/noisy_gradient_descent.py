@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice, check_finite, check_positive
 from tailguard.gate import Gate
 from tailguard.privacy.events import ZeroConcentrated
@@ -39,7 +39,6 @@ from tailguard.solvers.smooth_stage import SmoothStage, concentrated_budget
 
 __all__ = ["NoisyGradientDescent"]
 
-FloatArray = NDArray[np.float64]
 
 # A round figure, which was not tuned.
 DEFAULT_STEPS = 100

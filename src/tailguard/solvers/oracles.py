@@ -78,7 +78,9 @@ class Oracle:
 
     def describe(self) -> str:
         """Say name and parameters in one phrase."""
-        stated = ", ".join(f"{name} = {_plain(value)}" for name, value in self.parameters.items())
+        stated = ", ".join(
+            f"{name} = {_shown_fact(value)}" for name, value in self.parameters.items()
+        )
         return f"{self.name} ({stated})" if stated else self.name
 
 
@@ -111,7 +113,7 @@ def make_oracle(name: str, **parameters: float | int | str) -> Oracle:
     return oracle
 
 
-def _plain(value: float | int | str) -> str:
+def _shown_fact(value: float | int | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 

@@ -10,15 +10,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.privacy.accountants.zcdp import ZcdpAccountant
-from tailguard.privacy.blocks import Block
+from tailguard.privacy.accounting.solve import calibrate
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Parallel
+from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-from tailguard.privacy.peeling import PEELINGS, peeling_event, share_factor
-from tailguard.privacy.solve import calibrate
-from tailguard.queries.base import FloatArray
 from tailguard.queries.peeling import PeeledStep
 from tailguard.solvers.base import Stage
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     check_boolean,
     check_choice,
@@ -24,7 +24,7 @@ from tailguard.checks import (
     check_positive,
 )
 from tailguard.gate import Gate
-from tailguard.privacy.blocks import Block
+from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
 from tailguard.queries.clipped_gradient import MeanClippedGradient
@@ -44,7 +44,6 @@ from tailguard.solvers.limits import step_curvature, typical_curvature
 
 __all__ = ["PermutedAccelerated"]
 
-FloatArray = NDArray[np.float64]
 
 ASSUMPTIONS = (
     "the mean loss is convex and smooth, with gradients whose norm has a moment of the stated "

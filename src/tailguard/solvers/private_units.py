@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
@@ -29,15 +29,14 @@ from tailguard.solvers.bisection import (
 from tailguard.solvers.limits import centre_fraction
 
 __all__ = [
-    "Columns",
+    "MeasuredColumns",
     "fewest_records",
     "release_units",
+    "scale_and_location_stages",
     "target_units",
-    "units_stages",
     "unmet_shift",
 ]
 
-FloatArray = NDArray[np.float64]
 
 SCALE_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave
 LOCATION_STEPS = SIGNED_OCTAVE_STEPS + 16  # to 2**-16 of the location itself
@@ -49,12 +48,12 @@ RELATIVE_RESOLUTION = 2.0**-14  # a scale finer than this share of the location 
 
 
 @dataclass(frozen=True)
-class Columns:
+class MeasuredColumns:
     """Which columns are measured: the features, then the target and the offset where they exist.
 
     Examples
     --------
-    >>> Columns(n_features=2, target=True, offset=False).indices
+    >>> MeasuredColumns(n_features=2, target=True, offset=False).indices
     (0, 1, 2)
     """
 
@@ -63,7 +62,7 @@ class Columns:
     offset: bool
 
     @classmethod
-    def of(cls, problem: Problem) -> "Columns":
+    def of(cls, problem: Problem) -> "MeasuredColumns":
         """Read from the public facts what is measured."""
         return cls(problem.n_features, target_units(problem) != "none", problem.has_offset)
 
@@ -106,17 +105,18 @@ def unmet_shift(problem: Problem, target_scale: float) -> float:
     return float(np.log(target_scale)) if alone else 0.0
 
 
-def units_stages(problem: Problem, total_mu: float) -> tuple[Stage, Stage]:
+def scale_and_location_stages(problem: Problem, total_mu: float) -> tuple[Stage, Stage]:
     """Plan the two searches at an equal share per release.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> scale_stage, location = units_stages(Problem(tg.losses.Squared(), 1000, 3), total_mu=0.5)
+    >>> problem = Problem(tg.losses.Squared(), 1000, 3)
+    >>> scale_stage, location = scale_and_location_stages(problem, total_mu=0.5)
     >>> round((scale_stage.total_mu**2 + location.total_mu**2) ** 0.5, 4)
     0.5
     """
-    columns = Columns.of(problem).indices
+    columns = MeasuredColumns.of(problem).indices
     scale, location = SCALE_STEPS + 2, LOCATION_STEPS + 1
     share = total_mu / math.sqrt(scale + location)
     # Counts live on a lattice of whole steps: what they really spend is at most the share.
@@ -137,7 +137,7 @@ def release_units(gate: Gate, problem: Problem, scale_stage: Stage, location: St
     >>> from tailguard.gate import Gate
     >>> from tailguard.privacy.events import Composed
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
-    >>> stages = units_stages(problem, total_mu=20.0)
+    >>> stages = scale_and_location_stages(problem, total_mu=20.0)
     >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
     >>> gate = Gate.over(x, x[:, 0], guarantee=tg.GDP(20.0), random_state=0)
     >>> gate.reserve(Composed(tuple(stage.event for stage in stages)))
@@ -145,7 +145,7 @@ def release_units(gate: Gate, problem: Problem, scale_stage: Stage, location: St
     >>> bool(abs(units.center[0] - 50.0) < 0.5)
     True
     """
-    columns = Columns.of(problem)
+    columns = MeasuredColumns.of(problem)
     scale = _scales(gate, columns, scale_stage)
     center = _locations(gate, columns, _fractions(columns, problem), location)
     scale = np.where(np.isnan(scale), np.maximum(1.0, np.abs(center)), scale)
@@ -163,16 +163,16 @@ def fewest_records(problem: Problem, scale_stage: Stage) -> int:
     --------
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=8)
-    >>> scale_stage, _ = units_stages(problem, total_mu=0.1)
+    >>> scale_stage, _ = scale_and_location_stages(problem, total_mu=0.1)
     >>> fewest_records(problem, scale_stage)
     3980
     """
-    noise_std = math.sqrt(len(Columns.of(problem).indices)) / scale_stage.mu
+    noise_std = math.sqrt(len(MeasuredColumns.of(problem).indices)) / scale_stage.mu
     # Half of the pairs, which are half of the records, must be seen.
     return math.ceil(4.0 * SIGNIFICANT * noise_std)
 
 
-def _scales(gate: Gate, columns: Columns, stage: Stage) -> FloatArray:
+def _scales(gate: Gate, columns: MeasuredColumns, stage: Stage) -> FloatArray:
     """Median of the non-zero pair differences per column; NaN where none can be told from zero."""
     below = _counter(gate, CountBelow(columns.indices, paired=True), stage)
     width = len(columns.indices)
@@ -184,7 +184,7 @@ def _scales(gate: Gate, columns: Columns, stage: Stage) -> FloatArray:
     return np.where(differing / 2.0 > SIGNIFICANT * noise_std, middle, np.nan)
 
 
-def _fractions(columns: Columns, problem: Problem) -> FloatArray:
+def _fractions(columns: MeasuredColumns, problem: Problem) -> FloatArray:
     """Which quantile is the centre of each column: the median, but for a target the loss's own."""
     fractions = np.full(len(columns.indices), 0.5)
     if problem.scored and target_units(problem) == "location-scale":
@@ -192,7 +192,9 @@ def _fractions(columns: Columns, problem: Problem) -> FloatArray:
     return fractions
 
 
-def _locations(gate: Gate, columns: Columns, fractions: FloatArray, stage: Stage) -> FloatArray:
+def _locations(
+    gate: Gate, columns: MeasuredColumns, fractions: FloatArray, stage: Stage
+) -> FloatArray:
     """Quantile per column; 0 where the number of valid records cannot be told from zero."""
     below = _counter(gate, CountBelow(columns.indices), stage)
     width = len(columns.indices)
@@ -210,7 +212,9 @@ def _counter(gate: Gate, query: CountBelow, stage: Stage) -> Callable[[FloatArra
     return counts_below
 
 
-def _assemble(columns: Columns, center: FloatArray, scale: FloatArray, problem: Problem) -> Units:
+def _assemble(
+    columns: MeasuredColumns, center: FloatArray, scale: FloatArray, problem: Problem
+) -> Units:
     """Put each measured column where it belongs; the target's meaning is the loss's to say."""
     d = columns.n_features
     target_center, target_scale = 0.0, 1.0

@@ -11,7 +11,7 @@ from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.limits import STEP_COUNTS
 from tailguard.solvers.private_units import LOCATION_STEPS, SCALE_STEPS, fewest_records
 
-__all__ = ["RAW_UNITS", "most_coordinates", "too_few_records"]
+__all__ = ["RAW_UNITS", "descent_scale_warnings", "most_coordinates"]
 
 RAW_UNITS = "accuracy holds only where these are near 1"
 """What it means that columns are read in their raw units."""
@@ -31,7 +31,9 @@ def most_coordinates(problem: Problem, n_steps: int | None) -> int:
     return unit_coordinates + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
-def too_few_records(problem: Problem, guarantee: Guarantee, scale_stage: Stage) -> tuple[str, ...]:
+def descent_scale_warnings(
+    problem: Problem, guarantee: Guarantee, scale_stage: Stage
+) -> tuple[str, ...]:
     """Say from public numbers alone that there are too few records for this budget, or refuse.
 
     Examples
@@ -39,7 +41,7 @@ def too_few_records(problem: Problem, guarantee: Guarantee, scale_stage: Stage) 
     >>> import tailguard as tg
     >>> scale_stage = Stage("scale", "scales", mu=0.1, times=15, size=2)
     >>> problems = [Problem(tg.losses.Squared(), n, 2) for n in (50, 10**5)]
-    >>> [len(too_few_records(problem, tg.GDP(1.0), scale_stage)) for problem in problems]
+    >>> [len(descent_scale_warnings(problem, tg.GDP(1.0), scale_stage)) for problem in problems]
     [1, 0]
     """
     return scale_warnings(

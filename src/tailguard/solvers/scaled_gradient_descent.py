@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_choice, check_integer, check_open_unit, check_positive
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
@@ -25,13 +25,12 @@ from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
 from tailguard.solvers.descent import Schedule, descend, predicted_noise_std
 from tailguard.solvers.limits import choose_limits, typical_curvature
-from tailguard.solvers.private_units import release_units, units_stages
-from tailguard.solvers.scale_facts import most_coordinates, too_few_records
+from tailguard.solvers.private_units import release_units, scale_and_location_stages
+from tailguard.solvers.scale_facts import descent_scale_warnings, most_coordinates
 from tailguard.solvers.unit_rate import RATE_PURPOSE, RATE_SHARE, at_unit_rate, needs_rate
 
 __all__ = ["ScaledGradientDescent"]
 
-FloatArray = NDArray[np.float64]
 
 ASSUMPTIONS = (
     "most columns take more than one value, so that a scale can be told from zero",
@@ -103,7 +102,7 @@ class ScaledGradientDescent:
             "units of its own; use solver='noisy-gradient-descent'.",
         )
         total_mu = usable_mu(guarantee, most_coordinates(problem, self.n_steps))
-        unit_stages = [*units_stages(problem, total_mu * math.sqrt(self.units_share))]
+        unit_stages = [*scale_and_location_stages(problem, total_mu * math.sqrt(self.units_share))]
         if needs_rate(problem):
             unit_stages.append(
                 Stage("rate", RATE_PURPOSE, total_mu * math.sqrt(RATE_SHARE), 1, problem.size)
@@ -134,7 +133,7 @@ class ScaledGradientDescent:
                 "iterate": self.iterate,
             },
             assumptions=ASSUMPTIONS,
-            warnings=too_few_records(problem, guarantee, unit_stages[0]),
+            warnings=descent_scale_warnings(problem, guarantee, unit_stages[0]),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -161,10 +160,10 @@ class ScaledGradientDescent:
             constraint=L2Ball(float(settings["radius"])),
             stage=descent.name,
         )
-        return _solution(plan, query, schedule, weights, points)
+        return _descent_solution(plan, query, schedule, weights, points)
 
 
-def _solution(
+def _descent_solution(
     plan: Plan,
     query: MeanClippedGradient,
     schedule: Schedule,

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
@@ -36,8 +36,6 @@ from tailguard.solvers.private_units import (
 from tailguard.solvers.scale_facts import RAW_UNITS, most_coordinates
 
 __all__ = ["SharedUnits"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -113,11 +111,13 @@ class SharedUnits:
         planned = {stage.name: stage for stage in stages}
         units = self.stated
         if "feature scale" in planned:
-            scale = _scale(gate, self._cells, planned["feature scale"], 0.0)
+            scale = _common_scale(gate, self._cells, planned["feature scale"], 0.0)
             units = replace(units, scale=np.full(units.center.size, scale))
         if "target scale" in planned:
             center = self._location(gate, planned["target location"])
-            target_scale = _scale(gate, self._target(paired=True), planned["target scale"], center)
+            target_scale = _common_scale(
+                gate, self._target(paired=True), planned["target scale"], center
+            )
             if not self.problem.intercept:  # nothing would take up what is moved
                 center, target_scale = 0.0, max(target_scale, abs(center))
             units = replace(units, target_center=center, target_scale=target_scale)
@@ -157,7 +157,7 @@ class _Counts:
         return self.query.sensitivity(self.gate.n_rows, self.gate.n_features).ideal / self.stage.mu
 
 
-def _scale(gate: Gate, query: Query, stage: Stage, center: float) -> float:
+def _common_scale(gate: Gate, query: Query, stage: Stage, center: float) -> float:
     """Return the median of the pair differences that are not zero, within the range of floats.
 
     Where they cannot be told from zero the scale is 1, or that of the centre.

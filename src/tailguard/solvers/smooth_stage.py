@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass
 
 from tailguard.checks import InputError
-from tailguard.privacy.concentrated import rho_of
+from tailguard.privacy.accounting.concentrated import rho_of
+from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Approximate, Event, Parallel, Repeated, ZeroConcentrated
-from tailguard.privacy.gaussian import mu_of
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, Unprotected
 from tailguard.queries.base import SmoothQuery
 from tailguard.solvers.base import BUDGET_MARGIN, Stage

@@ -3,14 +3,14 @@
 Reference
 ---------
 Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: the reserved event bounds whatever the
-run asks adaptively (``privacy/books.py`` has the proof).
+run asks adaptively (``privacy/books/books.py`` has the proof).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import warn_before_spending
 from tailguard.gate import Gate
 from tailguard.privacy.certificate import Certificate
@@ -20,8 +20,6 @@ from tailguard.solvers.registry import solver_for
 from tailguard.solvers.reproduction import promises_nothing
 
 __all__ = ["Solved", "solve"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

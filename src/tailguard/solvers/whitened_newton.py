@@ -155,7 +155,7 @@ class WhitenedNewton:
             # for less than a lattice carries; nothing else is known to lead here.
             return constant_solution(plan, units.target_center, BEYOND)
         try:
-            if not _rounds(fit):
+            if not _take_rounds(fit):
                 fit_constant_only(fit)
             else:
                 debias(fit)
@@ -164,7 +164,7 @@ class WhitenedNewton:
         return solution(fit, plan)
 
 
-def _rounds(fit: Fit) -> bool:
+def _take_rounds(fit: Fit) -> bool:
     """Take the planned rounds; stop early only where released histograms show nothing."""
     if not fit.curved and not release_row_norms(fit) and not keep_constant_only(fit):
         return False

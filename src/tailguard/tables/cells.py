@@ -11,13 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.quiet import quietly
 
 __all__ = ["cell_numbers", "cell_texts"]
 
-FloatArray = NDArray[np.float64]
 
 # Readers of CSV files take these for booleans, in any case of letters.
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -38,7 +37,7 @@ def cell_numbers(cells: Iterable[Any]) -> FloatArray:
     """
     listed = list(cells)
     with quietly():
-        return np.fromiter(map(_number, listed), np.float64, len(listed))
+        return np.fromiter(map(_cell_number, listed), np.float64, len(listed))
 
 
 def cell_texts(cells: Iterable[Any]) -> list[str | None]:
@@ -52,7 +51,7 @@ def cell_texts(cells: Iterable[Any]) -> list[str | None]:
     return [_text(_unpacked(cell)) for cell in cells]
 
 
-def _number(cell: Any) -> float:
+def _cell_number(cell: Any) -> float:
     """Return one cell as a number; a failure, as of text that is no number, concerns it alone."""
     if type(cell) is float:
         return cell

@@ -8,15 +8,14 @@ that somebody declared (categories, dates, lists) are refused by one sentence.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 from . import of_arrow, of_numpy, of_pandas, of_polars
 from .cells import cell_numbers
 from .kinds import NUMBERS, Kind, Levels, is_a, is_column, refused
 
-__all__ = ["cells_of", "kind_of", "levels_of", "numbers_of", "type_of"]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["cells_of", "kind_of", "kind_of_levels", "numbers_of", "type_of"]
 
 
 def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
@@ -64,16 +63,16 @@ def cells_of(column: Any) -> list[Any]:
     return column if isinstance(column, list) else list(_library(column).cells(column))
 
 
-def levels_of(column: Any) -> Levels:
+def kind_of_levels(column: Any) -> Levels:
     """Say by its type what the levels of a column of levels are.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> levels_of(pd.Series([1, 2, 1], dtype="category"))
+    >>> kind_of_levels(pd.Series([1, 2, 1], dtype="category"))
     'numbers'
     """
-    found: Levels = _library(column).levels(column)
+    found: Levels = _library(column).level_kind(column)
     return found
 
 

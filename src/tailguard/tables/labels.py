@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 
 from .cells import cell_numbers, cell_texts
-from .columns import cells_of, kind_of, levels_of, numbers_of, type_of
+from .columns import cells_of, kind_of, kind_of_levels, numbers_of, type_of
 from .kinds import Kind, type_word
 from .matrices import one_column
 
 __all__ = ["check_plain_labels", "encode_labels"]
 
-FloatArray = NDArray[np.float64]
 
 LABELS = "text, integers, real numbers or booleans"
 
@@ -37,8 +36,8 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     >>> encode_labels(["yes", "no", "perhaps", None], classes=("no", "yes"))
     array([ 1.,  0., nan, nan])
     """
-    declared = _declared(classes)
-    labels = _texts(y) if isinstance(declared[0], str) else _numbers(y).tolist()
+    declared = _declared_labels(classes)
+    labels = _texts(y) if isinstance(declared[0], str) else _label_numbers(y).tolist()
     places = {label: float(place) for place, label in enumerate(declared)}
     return np.array([places.get(label, np.nan) for label in labels], dtype=np.float64)
 
@@ -61,9 +60,9 @@ def check_plain_labels(y: Any) -> None:
         )
 
 
-def _declared(classes: Sequence[Any]) -> list[Any]:
+def _declared_labels(classes: Sequence[Any]) -> list[Any]:
     """Return declared labels: different, and all text or all finite numbers."""
-    given = _plain(classes)
+    given = _label_list(classes)
     texts, numbers = cell_texts(given), cell_numbers(given)
     labels: list[Any] = texts if None not in texts else numbers.tolist()
     if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
@@ -76,7 +75,7 @@ def _declared(classes: Sequence[Any]) -> list[Any]:
     return labels
 
 
-def _plain(labels: Any) -> list[Any]:
+def _label_list(labels: Any) -> list[Any]:
     """Return declared labels as a list of Python objects."""
     for method in ("to_pylist", "to_list"):
         if hasattr(labels, method):
@@ -94,16 +93,16 @@ def _labels(y: Any) -> tuple[Any, str, Kind]:
 
 def _texts(y: Any) -> list[str | None]:
     column, where, kind = _labels(y)
-    if kind == "numbers" or (kind == "levels" and levels_of(column) == "numbers"):
+    if kind == "numbers" or (kind == "levels" and kind_of_levels(column) == "numbers"):
         raise _other_type(where, column, "text", "numbers, such as classes=(0, 1)")
     return cell_texts(cells_of(column))
 
 
-def _numbers(y: Any) -> FloatArray:
+def _label_numbers(y: Any) -> FloatArray:
     column, where, kind = _labels(y)
     if kind != "levels":
         return numbers_of(column, where)
-    if levels_of(column) == "text":
+    if kind_of_levels(column) == "text":
         raise _other_type(where, column, "numbers", "text, such as classes=('no', 'yes')")
     return cell_numbers(cells_of(column))
 

@@ -5,11 +5,11 @@ were it read off the entries, one of them would decide how all others are read. 
 a list; a vector may be one, each entry being one cell.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError
 
 from .columns import numbers_of
@@ -17,8 +17,6 @@ from .kinds import is_column, table_columns
 
 __all__ = ["one_column", "to_matrix", "to_matrix_or_vector", "to_vector"]
 
-FloatArray: TypeAlias = NDArray[np.float64]
-Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 # These have a length but are no sequence of cells.
 NO_SEQUENCES = (str, bytes, bytearray, dict, set, frozenset)
@@ -38,7 +36,9 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     if columns is None:
         matrix = numbers_of(_typed(X, name), name)
     elif columns:
-        matrix = _stacked([numbers_of(values, _named(label, name)) for label, values in columns])
+        matrix = _stacked(
+            [numbers_of(values, _column_label(label, name)) for label, values in columns]
+        )
     else:
         matrix = np.empty((len(X), 0))
     _check_shape(matrix, name)
@@ -94,7 +94,7 @@ def one_column(y: Any, name: str) -> tuple[str, Any]:
         if len(columns) != 1:
             raise InputError(f"{name} must be one column; got {len(columns)}.")
         label, column = columns[0]
-        return _named(label, name), column
+        return _column_label(label, name), column
     if not _has_type(y, name):
         return name, _entries(y, name)
     column = _typed(y, name)
@@ -147,7 +147,7 @@ def _entries(values: Any, name: str) -> list[Any]:
         ) from None
 
 
-def _named(label: Any, name: str) -> str:
+def _column_label(label: Any, name: str) -> str:
     return f"Column {label!r} of {name}"
 
 

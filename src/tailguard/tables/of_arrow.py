@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from tailguard.array_types import FloatArray
 
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "kind_of_type", "levels", "levels_of_type", "numbers"]
+__all__ = ["cells", "kind", "kind_of_type", "level_kind", "levels_of_type", "numbers"]
 
-FloatArray = NDArray[np.float64]
 
 TEXT = {"string", "large_string", "string_view"}
 BYTES = {"binary", "large_binary", "binary_view"}
@@ -91,13 +89,13 @@ def cells(column: Any) -> list[Any]:
     return list(column.to_pylist())
 
 
-def levels(column: Any) -> Levels:
+def level_kind(column: Any) -> Levels:
     """Say what the levels of a dictionary are.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> levels(pa.array([1, 2]).dictionary_encode())
+    >>> level_kind(pa.array([1, 2]).dictionary_encode())
     'numbers'
     """
     return levels_of_type(column.type)

@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 from .kinds import Kind
 
 __all__ = ["cells", "kind", "kind_of_dtype", "numbers"]
-
-FloatArray = NDArray[np.float64]
 
 
 def kind(array: Any) -> Kind | None:

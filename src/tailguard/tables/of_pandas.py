@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 from . import of_arrow, of_numpy
 from .kinds import Kind, Levels, is_a
 
-__all__ = ["cells", "kind", "levels", "numbers"]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["cells", "kind", "level_kind", "numbers"]
 
 
 def kind(column: Any) -> Kind | None:
@@ -75,13 +74,14 @@ def cells(column: Any) -> list[Any]:
     return list(np.asarray(column, dtype=object).tolist())
 
 
-def levels(column: Any) -> Levels:
+def level_kind(column: Any) -> Levels:
     """Say what the levels of a categorical column are.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> levels(pd.Series([1, 2], dtype="category")), levels(pd.Series([1, "a"], dtype="category"))
+    >>> numbers, mixed = (pd.Series(x, dtype="category") for x in ([1, 2], [1, "a"]))
+    >>> level_kind(numbers), level_kind(mixed)
     ('numbers', 'objects')
     """
     dtype = column.dtype

@@ -3,15 +3,12 @@
 import sys
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from tailguard.array_types import FloatArray
 
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "levels", "numbers"]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["cells", "kind", "level_kind", "numbers"]
 
 
 def kind(column: Any) -> Kind | None:
@@ -61,13 +58,13 @@ def cells(column: Any) -> list[Any]:
     return list(column.to_list())
 
 
-def levels(column: Any) -> Levels:
+def level_kind(column: Any) -> Levels:
     """Say what levels are: polars' are text, whatever they spell.
 
     Examples
     --------
     >>> import polars as pl
-    >>> levels(pl.Series(["1", "2"], dtype=pl.Categorical))
+    >>> level_kind(pl.Series(["1", "2"], dtype=pl.Categorical))
     'text'
     """
     return "text"

@@ -1,7 +1,7 @@
 """The two scales that Wang, Xiao, Devadas and Xu 2020 print: upper bounds, but not smooth."""
 
 from tailguard.queries.means.trimmed import TrimmedMean
-from tailguard.queries.sample_aggregate import SampleAggregate, printed_scale
+from tailguard.queries.sample_aggregate import SampleAggregate, printed_smooth_scale
 
 
 class PrintedTrimmedScale(TrimmedMean):
@@ -19,4 +19,4 @@ class PrintedCentralScale(SampleAggregate):
     """
 
     def _scale(self, radii, calibration, overlap):
-        return printed_scale(radii, 0.0, calibration.decay, overlap)
+        return printed_smooth_scale(radii, 0.0, calibration.decay, overlap)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
+from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.amplification import grouped_shuffle, shuffled_mu, shuffled_profile
 from tailguard.privacy.events import Gaussian, Repeated, Shuffled
-from tailguard.privacy.gaussian import mu_of
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.privacy.solve import satisfies
 
 
 @pytest.mark.parametrize(

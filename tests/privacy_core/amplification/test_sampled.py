@@ -10,18 +10,18 @@ from dp_accounting.pld.privacy_loss_distribution import (
 )
 from scipy.special import ndtr
 
-from tailguard.privacy.accountants.pld import PldAccountant
-from tailguard.privacy.accountants.smallest import smallest_epsilon
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.pld import PldAccountant
+from tailguard.privacy.accounting.profiles import loss_distribution, profile_of
+from tailguard.privacy.accounting.smallest import smallest_epsilon
+from tailguard.privacy.accounting.solve import calibrate, satisfies, spent_share
 from tailguard.privacy.amplification import (
     fixed_size_profile,
     poisson_pair_profile,
     poisson_profile,
 )
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated, Sampled
-from tailguard.privacy.gaussian import epsilon_of
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP
-from tailguard.privacy.profiles import loss_distribution, profile_of
-from tailguard.privacy.solve import calibrate, satisfies, spent_share
 
 # Rate, clip norm over noise, steps; then epsilon at 1e-6 for each way of sampling.
 TABLE = [

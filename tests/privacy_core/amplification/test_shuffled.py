@@ -7,8 +7,10 @@ import pytest
 from scipy.optimize import brentq
 
 from tailguard.checks import InputError
-from tailguard.privacy.accountants.pld import PldAccountant
-from tailguard.privacy.accountants.smallest import smallest_epsilon
+from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
+from tailguard.privacy.accounting.pld import PldAccountant
+from tailguard.privacy.accounting.profiles import profile_of
+from tailguard.privacy.accounting.smallest import smallest_epsilon
 from tailguard.privacy.amplification import (
     repeated_clones_epsilon,
     shuffled_epsilon,
@@ -25,8 +27,6 @@ from tailguard.privacy.events import (
     Shuffled,
     ShuffledPure,
 )
-from tailguard.privacy.gaussian import epsilon_of, mu_of
-from tailguard.privacy.profiles import profile_of
 
 
 def accounted(event, delta=1e-6):

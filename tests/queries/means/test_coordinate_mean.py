@@ -13,8 +13,8 @@ from tailguard.gate import Gate
 from tailguard.kernels.soft_truncation import soft_limit, soft_truncation
 from tailguard.papers.parameters import kamath2022, tao2022, wang2020
 from tailguard.papers.parameters.groups import median_sensitivity
+from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Gaussian, Laplace
-from tailguard.privacy.gaussian import mu_of
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.means.coordinate_mean import CoordinateMean, median_of_groups
 from tailguard.queries.means.soft import SoftMean

@@ -37,15 +37,15 @@ def test_further_dimensions_against_many_random_starts(n_features, n_points):
     rng = np.random.default_rng(n_features)
     points = rng.standard_t(2.5, (n_points, n_features)) + 4.0 / math.sqrt(n_features)
     count = math.ceil(0.9 * n_points)
-    starts = directions._units(rng.standard_normal((20, n_features)))
-    searched = np.array([directions._search(points, start, count) for start in starts])
+    starts = directions._unit_vectors(rng.standard_normal((20, n_features)))
+    searched = np.array([directions._search_direction(points, start, count) for start in starts])
     assert furthest_direction(points, count)[0] >= 0.9 * reach(points, searched, count).max()
 
 
 def test_alternation_never_lowers_the_reach():
     rng = np.random.default_rng(3)
     points = rng.standard_t(2.5, (50, 8)) + 0.5
-    for start in directions._units(rng.standard_normal((20, 8))):
+    for start in directions._unit_vectors(rng.standard_normal((20, 8))):
         turned = directions._alternate(points, start, 45)
         before, after = reach(points, np.array([start, turned]), 45)
         assert after >= before

@@ -15,7 +15,7 @@ import math
 from tailguard.papers.facts import check_facts, check_order, moment_scale
 from tailguard.papers.parameters.groups import group_count, median_sensitivity
 from tailguard.papers.parameters.wang2020 import psi_limit
-from tailguard.privacy.concentrated import rho_of_laplace
+from tailguard.privacy.accounting.concentrated import rho_of_laplace
 
 __all__ = [
     "convex_steps",

@@ -13,7 +13,7 @@ import math
 
 from tailguard.papers.facts import check_facts, check_order, moment_scale
 from tailguard.papers.parameters.groups import group_count, median_sensitivity
-from tailguard.privacy.gaussian import mu_of
+from tailguard.privacy.accounting.gaussian import mu_of
 
 __all__ = [
     "classic_noise_over_sensitivity",

@@ -11,7 +11,7 @@ Giulini after smoothing by noise of variance ``1 / smoothing``.
 import math
 
 from tailguard.papers.facts import check_facts
-from tailguard.privacy.concentrated import rho_of_simple
+from tailguard.privacy.accounting.concentrated import rho_of_simple
 
 __all__ = [
     "convex_steps",

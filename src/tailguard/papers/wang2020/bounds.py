@@ -16,7 +16,7 @@ of order 2 apply.
 import math
 
 from tailguard.papers.facts import check_facts
-from tailguard.privacy.concentrated import rho_of_simple
+from tailguard.privacy.accounting.concentrated import rho_of_simple
 
 __all__ = [
     "convex_bound",

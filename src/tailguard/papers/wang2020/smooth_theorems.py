@@ -28,8 +28,8 @@ from tailguard.papers.theorem import Assumptions, Theorem
 from tailguard.papers.typical import ReleasedOnce
 from tailguard.papers.wang2020 import bounds
 from tailguard.privacy.events import Approximate, ZeroConcentrated
+from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import Guarantee, Unprotected
-from tailguard.privacy.smooth import SmoothCalibration
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
 from tailguard.solvers.base import usable_guarantee

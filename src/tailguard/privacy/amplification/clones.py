@@ -27,8 +27,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import betainc, expit
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer, check_open_unit, check_positive
-from tailguard.privacy.profiles import FloatArray
 from tailguard.privacy.ranges import check_cost, check_failure
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up
 

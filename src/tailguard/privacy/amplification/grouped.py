@@ -29,11 +29,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tailguard.checks import check_integer
+from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.amplification.shuffled import shuffled_mu
 from tailguard.privacy.events import Event, Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import step_until
-from tailguard.privacy.solve import calibrate, satisfies
 
 __all__ = ["GroupedShuffle", "grouped_shuffle"]
 
@@ -88,9 +88,9 @@ def grouped_shuffle(
     check_integer("n_groups", n_groups, minimum=1)
     spread = math.sqrt(group_size)
     events: dict[str, Callable[[float], Event]] = {
-        "parallel": lambda mu: _repeated(Gaussian(mu), times),
-        "groups": lambda mu: _repeated(Shuffled(mu, n_groups), times),
-        "records": lambda mu: _repeated(Shuffled(mu * spread, n_groups * group_size), times),
+        "parallel": lambda mu: _repeated_event(Gaussian(mu), times),
+        "groups": lambda mu: _repeated_event(Shuffled(mu, n_groups), times),
+        "records": lambda mu: _repeated_event(Shuffled(mu * spread, n_groups * group_size), times),
     }
     proof, mu = "parallel", calibrate(events["parallel"], guarantee)
     units = {"groups": (n_groups, 1.0), "records": (n_groups * group_size, spread)}
@@ -112,6 +112,6 @@ def _stepped(event_of: Callable[[float], Event], guarantee: ApproxDP, guess: flo
     return step_until(lambda mu: satisfies(event_of(mu), guarantee), guess, 1.0 - ACCURACY / 10.0)
 
 
-def _repeated(event: Event, times: int) -> Event:
+def _repeated_event(event: Event, times: int) -> Event:
     """Return the event so many times, and itself for one."""
     return event if times == 1 else Repeated(event, times)

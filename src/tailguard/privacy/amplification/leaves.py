@@ -7,10 +7,10 @@ Balle, Barthe and Gaboardi 2018 (samples); Feldman, McMillan and Talwar 2021 (sh
 
 from functools import lru_cache
 
+from tailguard.privacy.accounting.profiles import Profile, profile_of
 from tailguard.privacy.amplification.sampled import fixed_size_profile, poisson_profile
 from tailguard.privacy.amplification.shuffled import shuffled_profile, shuffled_pure_profile
 from tailguard.privacy.events import Event, Sampled, Shuffled, ShuffledPure
-from tailguard.privacy.profiles import Profile, profile_of
 
 __all__ = ["AMPLIFIED"]
 

@@ -10,12 +10,12 @@ Feldman, McMillan and Talwar 2021, Theorem 3.8; Zhu, Dong and Wang 2022, Theorem
 """
 
 from tailguard.checks import check_open_unit
-from tailguard.privacy.accountants.smallest import smallest_epsilon
+from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.smallest import smallest_epsilon
+from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.clones import failure_variation
-from tailguard.privacy.distance import Distance
 from tailguard.privacy.events import Approximate, Pure, Repeated, ShuffledPure
 from tailguard.privacy.ranges import check_failure
-from tailguard.privacy.total_cost import epsilon_at_distance
 
 __all__ = ["repeated_clones_epsilon"]
 

@@ -15,9 +15,10 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
+from tailguard.array_types import FloatArray
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.profiles import TAIL, Profile, convexified, profile_of
 from tailguard.privacy.events import Gaussian, Sampled
-from tailguard.privacy.gaussian import epsilon_of
-from tailguard.privacy.profiles import TAIL, FloatArray, Profile, convexified, profile_of
 
 __all__ = ["fixed_size_profile", "poisson_pair_profile", "poisson_profile"]
 

@@ -14,11 +14,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer, check_open_unit, check_positive
+from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
+from tailguard.privacy.accounting.profiles import Profile, convexified, profile_of
 from tailguard.privacy.amplification.clones import Clones, failure_variation
 from tailguard.privacy.events import Gaussian
-from tailguard.privacy.gaussian import epsilon_of, mu_of
-from tailguard.privacy.profiles import FloatArray, Profile, convexified, profile_of
 from tailguard.privacy.roots import crossing, step_until
 
 __all__ = [

@@ -30,13 +30,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.losses.base import Loss
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 

@@ -18,12 +18,12 @@ Zhao et al. 2024, program (27); Lawson and Hanson 1974, Chapter 23 (least distan
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["furthest_direction", "reach"]
 
-FloatArray = NDArray[np.float64]
 
 MOST_FOR_ALL_TIES = 50  # points in the plane whose ties are all tried: some 2500 directions
 TURNS = 10  # of alternation; it usually rests after three or four
@@ -62,17 +62,19 @@ def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArr
     k, d = offsets.shape
     scale = float(np.abs(offsets).max())
     if scale == 0.0 or d == 1:
-        return _best(offsets, np.array([[1.0], [-1.0]]) if d == 1 else np.eye(d), count)
+        return _best_direction(offsets, np.array([[1.0], [-1.0]]) if d == 1 else np.eye(d), count)
     scaled = offsets / scale
     if d == 2 and k <= MOST_FOR_ALL_TIES:
-        distance, found = _best(scaled, _ties(scaled), count)
+        distance, found = _best_direction(scaled, _ties(scaled), count)
         return distance * scale, found
-    searched = [_search(scaled, start, count) for start in _starts(scaled)]
-    distance, found = _best(scaled, np.array(searched), count)
+    searched = [_search_direction(scaled, start, count) for start in _starts(scaled)]
+    distance, found = _best_direction(scaled, np.array(searched), count)
     return distance * scale, found
 
 
-def _best(offsets: FloatArray, directions: FloatArray, count: int) -> tuple[float, FloatArray]:
+def _best_direction(
+    offsets: FloatArray, directions: FloatArray, count: int
+) -> tuple[float, FloatArray]:
     reached = reach(offsets, directions, count)
     best = int(np.argmax(reached))
     return float(reached[best]), directions[best]
@@ -83,7 +85,7 @@ def _ties(offsets: FloatArray) -> FloatArray:
     first, second = np.triu_indices(len(offsets), 1)
     gaps = offsets[first] - offsets[second]
     across = np.stack([-gaps[:, 1], gaps[:, 0]], axis=1)
-    return _units(np.concatenate([across, -across, offsets, -offsets]))
+    return _unit_vectors(np.concatenate([across, -across, offsets, -offsets]))
 
 
 def _starts(offsets: FloatArray) -> FloatArray:
@@ -92,17 +94,17 @@ def _starts(offsets: FloatArray) -> FloatArray:
     widest = np.linalg.svd(offsets, full_matrices=False)[2][0]
     mean, median = offsets.mean(axis=0), np.median(offsets, axis=0)
     heading = (offsets / np.maximum(sizes, np.finfo(float).tiny)).mean(axis=0)
-    return _units(np.array([mean, median, heading, widest, -widest]))
+    return _unit_vectors(np.array([mean, median, heading, widest, -widest]))
 
 
-def _units(vectors: FloatArray) -> FloatArray:
+def _unit_vectors(vectors: FloatArray) -> FloatArray:
     """Return the vectors at length 1, without those that have none."""
     sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
     kept: FloatArray = (vectors / np.where(sizes > 0.0, sizes, 1.0))[sizes[:, 0] > 0.0]
     return kept
 
 
-def _search(offsets: FloatArray, start: FloatArray, count: int) -> FloatArray:
+def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> FloatArray:
     """Alternate, ascend, alternate."""
     alternated = _alternate(offsets, start, count)
     return _alternate(offsets, _ascend(offsets, alternated, count), count)
@@ -153,4 +155,4 @@ def _ascend(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArra
         direction = direction + FIRST_STEP / np.sqrt(step) * uphill / size
         direction = direction / np.linalg.norm(direction)
         passed.append(direction)
-    return _best(offsets, np.array(passed), count)[1]
+    return _best_direction(offsets, np.array(passed), count)[1]

@@ -25,6 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -33,8 +34,8 @@ from tailguard.checks import (
     check_positive,
 )
 from tailguard.losses.base import Loss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import FloatArray, GaussianQuery, IntArray
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import MeanClippedGradient, clipped_sum_sensitivity
 from tailguard.queries.means.directions import furthest_direction
 from tailguard.queries.units import Units

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -44,10 +45,15 @@ from tailguard.checks import (
 from tailguard.kernels.gather import GatheredGradients
 from tailguard.losses.base import Loss
 from tailguard.noise.smooth import SmoothAnswer
-from tailguard.privacy.arsinh import ARSINH_BASIS, arsinh_rho, arsinh_shift, arsinh_smoothness
 from tailguard.privacy.events import Event, ZeroConcentrated
-from tailguard.privacy.smooth import FLOAT_MARGIN, SmoothCalibration
-from tailguard.queries.base import FloatArray, SmoothQuery
+from tailguard.privacy.events.arsinh import (
+    ARSINH_BASIS,
+    arsinh_rho,
+    arsinh_shift,
+    arsinh_smoothness,
+)
+from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
+from tailguard.queries.base import SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows

@@ -17,9 +17,9 @@ from typing import ClassVar
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.gate import Gate
+from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.privacy.solve import calibrate
 from tailguard.solvers.base import Plan, Problem, Solution, require
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 

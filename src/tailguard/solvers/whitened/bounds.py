@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from tailguard.queries.base import FloatArray
+from tailguard.array_types import FloatArray
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units

@@ -12,11 +12,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["ClipIncrements", "increment_shares", "levels_up_to"]
 
-FloatArray = NDArray[np.float64]
 
 # A bias counts as far as it exceeds its own error by so many standard deviations; residuals that
 # look symmetric are not biased by clipping.

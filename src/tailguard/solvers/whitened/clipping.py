@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
@@ -30,7 +30,6 @@ __all__ = [
     "top_level",
 ]
 
-FloatArray = NDArray[np.float64]
 
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 # What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.

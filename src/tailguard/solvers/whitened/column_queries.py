@@ -9,16 +9,12 @@ Dong, Roth and Su 2022, Theorem 2.7: one release of ``k`` columns costs what one
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import BoolArray, FloatArray, IndexArray
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.solvers.whitened.session import BudgetSession
 
 __all__ = ["ColumnQueries", "ColumnScales"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(eq=False)
@@ -112,7 +108,7 @@ class ColumnQueries:
 
     def histograms(
         self,
-        chosen: IntArray,
+        chosen: IndexArray,
         bins: Bins,
         mu: float,
         stage: str = "",

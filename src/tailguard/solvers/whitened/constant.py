@@ -8,7 +8,6 @@ McCullagh and Nelder 1989, Section 2.2 (the constant fit of a generalised linear
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
@@ -29,7 +28,6 @@ from tailguard.solvers.whitened.units import find_target
 
 __all__ = ["CONSTANT_ONLY", "constant_plan", "constant_solution", "fit_constant"]
 
-FloatArray = NDArray[np.float64]
 
 CONSTANT_ONLY = "fit_constant_only"
 """The plan's setting that says so."""

@@ -15,9 +15,9 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from tailguard.array_types import FloatArray
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
@@ -36,7 +36,6 @@ from tailguard.solvers.whitened.variance import clipped_variance, expected_share
 
 __all__ = ["debias"]
 
-FloatArray = NDArray[np.float64]
 
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
 # Corrections that nothing leads to expect count beyond this many times their variance: all together
@@ -98,7 +97,7 @@ def debias(fit: Fit) -> None:
     errors = basis.shape[1] * np.cumsum(variances) + biases
     best = int(np.argmin(errors))
     total, variance = scores[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
-    curvature = _curvature(fit, view, levels[best])
+    curvature = _released_curvature(fit, view, levels[best])
     inverse, along = np.linalg.inv(curvature), np.diag(curvature)
     expected = shares * (fit.slopes.lost(first) - fit.slopes.lost(levels[best])) / along
     factors = inverse @ inverse  # the score's noise is alike in all directions, that of ways not
@@ -146,7 +145,7 @@ def _log_density(point: FloatArray, covariance: FloatArray) -> float:
     return -(float(point @ np.linalg.solve(covariance, point)) + volume) / 2.0
 
 
-def _curvature(fit: Fit, view: View, level: float) -> FloatArray:
+def _released_curvature(fit: Fit, view: View, level: float) -> FloatArray:
     """Release the curvature in these directions; raise what noise leaves of it."""
     assert fit.clip is not None
     weights = replace(curvature_weighting(fit), slope_limit=level)

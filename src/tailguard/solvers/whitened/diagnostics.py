@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments, Weighting
@@ -43,7 +43,6 @@ __all__ = [
     "update_curvature",
 ]
 
-FloatArray = NDArray[np.float64]
 
 HALF_STEP = 0.5  # half the step of the slope's rise in a curvature weight, in scores
 RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges

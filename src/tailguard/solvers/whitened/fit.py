@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.balanced_logistic import ExpectedBalancedSlope
 from tailguard.losses.base import Loss
 from tailguard.queries.view import View
@@ -27,8 +27,6 @@ from tailguard.solvers.whitened.stages import DEBIASING_STAGES, ROUNDS, Shares, 
 
 __all__ = ["Fit", "NewtonIterate"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 # Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
 # come before the average, being too far off still.

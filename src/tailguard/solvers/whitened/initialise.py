@@ -10,8 +10,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.balanced_logistic import BalancedLogistic
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
@@ -32,8 +32,6 @@ from tailguard.solvers.whitened.units import UNITS
 
 __all__ = ["best_constant", "fit_constant_only", "initialise", "keep_constant_only"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 BULK_LEVEL, TAIL_LEVEL, LARGEST_RATIO = (
     0.4,

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from tailguard.array_types import FloatArray
 from tailguard.queries.column_histograms import Bins
 from tailguard.solvers.whitened.noisy_distribution import POINTS, NoisyDistribution
 
 __all__ = ["LocationScaleFit", "fit_location_scale"]
 
-FloatArray = NDArray[np.float64]
 
 LOCATIONS_A_BIN = 2
 # Spreads in bins: the least one, and over how many octaves and in which steps they widen.

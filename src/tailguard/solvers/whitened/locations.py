@@ -10,8 +10,8 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import BoolArray, FloatArray, IndexArray
 from tailguard.queries.column_histograms import Bins
 from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
 from tailguard.solvers.whitened.location_scale_fit import LocationScaleFit, fit_location_scale
@@ -19,9 +19,6 @@ from tailguard.solvers.whitened.noisy_distribution import detection_threshold
 
 __all__ = ["FINE_BINS", "LOCATION_BINS", "REFINEMENTS", "find_locations"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
@@ -95,7 +92,7 @@ def find_locations(
 def _detected_fits(
     queries: ColumnQueries,
     found: ColumnScales,
-    chosen: IntArray,
+    chosen: IndexArray,
     units: FloatArray,
     bins: Bins,
     mu: float,

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
-FloatArray = NDArray[np.float64]
 
 RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
 WIDEST_SPREAD = 0.24  # squared, of whitened noise: at 1 / 4 an inverse has no mean

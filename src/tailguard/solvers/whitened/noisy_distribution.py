@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.queries.column_histograms import Bins
 
 __all__ = ["POINTS", "NoisyDistribution", "detection_threshold", "most_significant_window"]
 
-FloatArray = NDArray[np.float64]
 
 BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
 WIDEST_GAP = 3  # bins below that inside the bulk

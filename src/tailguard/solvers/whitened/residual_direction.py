@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
 
 __all__ = ["ResidualDirection"]
 
-FloatArray = NDArray[np.float64]
 
 # How long the residual direction is expected to be beside the constant and the fitted score before
 # it is seen; how clearly it is seen where it becomes a direction of its own.

@@ -15,13 +15,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.solvers.whitened.clipping import Clip
 
 __all__ = ["Score", "Secants"]
 
-FloatArray = NDArray[np.float64]
 
 # Noise standard deviations by which a rise has to exceed what a step allows for: there are up to 64
 # rounds, and what looks like a rise by noise would slow all that follow.

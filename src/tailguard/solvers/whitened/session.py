@@ -6,8 +6,8 @@ the first of them asks. What such a stage costs is charged in full, as if it rea
 Reference
 ---------
 Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: shares may move between releases on
-released evidence as long as the sum of squares stays within what was reserved (``privacy/books.py``
-has the proof). McSherry 2009, Theorem 4: blocks of records.
+released evidence as long as the sum of squares stays within what was reserved
+(``privacy/books/books.py`` has the proof). McSherry 2009, Theorem 4: blocks of records.
 """
 
 import math
@@ -16,18 +16,16 @@ from itertools import chain, count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.privacy.blocks import Block
+from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.view import LARGEST_ENTRY, View
 from tailguard.solvers.base import Plan
 
 __all__ = ["BEYOND_FLOATS", "SAMPLE", "SAMPLED", "BudgetSession", "usable"]
-
-FloatArray = NDArray[np.float64]
 
 
 SAMPLE = "sample"  # the partition whose only block is the sample

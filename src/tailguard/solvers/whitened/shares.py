@@ -183,7 +183,7 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
     skip_if_symmetric = problem.n_rows * mu < SKIP_BELOW * (problem.n_features + 2) ** 1.5
     shares = replace(
         shares,
-        rounds=_rounds(problem, mu, ROUNDS_UNIT, MOST_ROUNDS),
+        rounds=_rounds_of_phases(problem, mu, ROUNDS_UNIT, MOST_ROUNDS),
         skip_if_symmetric=skip_if_symmetric,
     )
     if problem.n_rows * mu < (NO_VARIANCE_BELOW if bounded else FEWER_HISTOGRAMS_BELOW):
@@ -207,7 +207,8 @@ def _with_fewer_histograms(shares: Shares, problem: Problem, mu: float, *, once:
 def _of_likelihood(problem: Problem, mu: float) -> Shares:
     """Shares of losses whose curvature has to be released."""
     shares = replace(
-        LOGISTIC, rounds=_rounds(problem, mu, ROUNDS_UNIT_OF_LIKELIHOOD, MOST_CURVED_ROUNDS)
+        LOGISTIC,
+        rounds=_rounds_of_phases(problem, mu, ROUNDS_UNIT_OF_LIKELIHOOD, MOST_CURVED_ROUNDS),
     )
     if problem.n_rows * mu > MORE_ROUNDS_ABOVE * problem.size**1.5:
         shares = replace(shares, **MORE_ROUNDS)
@@ -223,7 +224,7 @@ def _of_likelihood(problem: Problem, mu: float) -> Shares:
     return replace(shares, constant=min(max(below, shares.constant), LARGEST_CONSTANT))
 
 
-def _rounds(problem: Problem, mu: float, unit: float, most: int) -> tuple[int, ...]:
+def _rounds_of_phases(problem: Problem, mu: float, unit: float, most: int) -> tuple[int, ...]:
     """Return the rounds of each phase."""
     eights = (problem.n_rows * mu / (unit * problem.size)) ** 2
     return tuple(int(min(max(eights, 1.0), most / 8)) * eighth for eighth in EIGHTHS)

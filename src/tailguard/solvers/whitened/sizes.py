@@ -14,16 +14,14 @@ all units follows Karwa and Vadhan 2018, Section 3.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray, IndexArray
 from tailguard.queries.column_histograms import Bins
 from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
 from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution, detection_threshold
 
 __all__ = ["SIZE_BINS", "find_scales", "find_sizes", "read_sizes", "sizes_at"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 """Octaves of absolute values; the first holds zeros and what is too small to tell."""
@@ -179,8 +177,8 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
 
 
 def _worth_retrying(
-    hidden: IntArray, mu: float, at_most: FloatArray, noise: FloatArray
-) -> IntArray:
+    hidden: IndexArray, mu: float, at_most: FloatArray, noise: FloatArray
+) -> IndexArray:
     """Return which of the hidden columns may be seen at one more release: as many as can be.
 
     They have ``at_most`` so many records that are not zero; ``noise`` is that of a column by now.

@@ -9,8 +9,8 @@ Juditsky 1992 (damped steps whose average is as good as the best single one).
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
 from tailguard.solvers.whitened.secants import Score, Secants
@@ -19,7 +19,6 @@ from tailguard.solvers.whitened.stages import rounds_of
 
 __all__ = ["step"]
 
-FloatArray = NDArray[np.float64]
 
 LONGEST = 4.0  # no step changes scores by more standard deviations than this
 # The largest part of a Newton step that is gone; by noise of that squared length it is gone in full
@@ -57,7 +56,7 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
         fit.view.whitening, fit.clip, fit.inverse @ fit.weights, score / curvature, noise_std
     )
     fit.secants = Secants.of(found) if fit.secants is None else fit.secants.after(found)
-    newton = bounded(fit, scaled_along_fit(fit, fit.secants.step()))
+    newton = bounded_displacement(fit, scaled_along_fit(fit, fit.secants.step()))
     displacement = fit.view.whitening @ newton
     start, end = fit.weights, usable(fit.weights + displacement)
     fit.iterates.append(NewtonIterate(start, end, noise_std, n_rows))
@@ -91,7 +90,7 @@ def _left(fit: Fit) -> float:
     )
 
 
-def bounded(fit: Fit, displacement: FloatArray) -> FloatArray:
+def bounded_displacement(fit: Fit, displacement: FloatArray) -> FloatArray:
     """Bound a step where curvature varies, since Newton's map is only local there."""
     if not fit.curved:
         return displacement

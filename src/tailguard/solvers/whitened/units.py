@@ -14,11 +14,11 @@ all units follows Karwa and Vadhan 2018, Section 3.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import BoolArray
 from tailguard.queries.units import Units
 from tailguard.solvers.base import Problem, Stage
-from tailguard.solvers.private_units import Columns, target_units, unmet_shift
+from tailguard.solvers.private_units import MeasuredColumns, target_units, unmet_shift
 from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
 from tailguard.solvers.whitened.locations import (
     FINE_BINS,
@@ -31,7 +31,6 @@ from tailguard.solvers.whitened.sizes import SIZE_BINS, find_scales, find_sizes,
 
 __all__ = ["UNITS", "find_target", "find_units", "units_stages"]
 
-BoolArray = NDArray[np.bool_]
 
 TARGET = "target "  # what the names of the target's own stages begin with
 PURPOSES = {
@@ -73,7 +72,7 @@ def units_stages(
     >>> [stage.name for stage in units_stages(problem, 1.0, size=0.03, location=0.03)][:4]
     ['target typical size', 'target location', 'target scale', 'typical size']
     """
-    columns = Columns.of(problem)
+    columns = MeasuredColumns.of(problem)
     others = len(columns.indices) - columns.target
     stages = []
     if columns.target and _shifted(problem, target=True):
@@ -120,7 +119,7 @@ def find_units(
     >>> bool(abs(find_units(BudgetSession(plan, gate), problem)[0].center[0] - 50.0) < 1.0)
     True
     """
-    columns = Columns.of(problem)
+    columns = MeasuredColumns.of(problem)
     indices = np.array(columns.indices)
     is_target = indices == problem.n_features
     whole, alone = ColumnScales.unknown(len(indices)), False
@@ -154,7 +153,7 @@ def find_target(session: BudgetSession, problem: Problem) -> tuple[Units, bool]:
     >>> bool(abs(find_target(BudgetSession(plan, gate), problem)[0].target_center - 50.0) < 1.0)
     True
     """
-    columns = Columns.of(problem)
+    columns = MeasuredColumns.of(problem)
     whole = ColumnScales.unknown(len(columns.indices))
     if not columns.target:
         return _units(columns, problem, whole), True
@@ -227,7 +226,7 @@ def _constant(queries: ColumnQueries) -> ColumnScales:
     return found
 
 
-def _units(columns: Columns, problem: Problem, found: ColumnScales) -> Units:
+def _units(columns: MeasuredColumns, problem: Problem, found: ColumnScales) -> Units:
     """Put each measured column where it belongs; the target's meaning is the loss's to say."""
     scale = np.where(found.detected, found.scale, 1.0)
     scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)

@@ -19,8 +19,8 @@ noised sandwich); Armstrong and Kolesar 2020 (intervals that count the bias).
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.whitened.clipping import HIDDEN_BINS, HIDDEN_DECAY, SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit
@@ -36,7 +36,6 @@ __all__ = [
     "squared_bias",
 ]
 
-FloatArray = NDArray[np.float64]
 
 # What clipping takes from the constant, as a share of what the histogram leaves beyond the level
 # (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen

@@ -1,0 +1,15 @@
+"""Types of arrays, by what a cell is."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BoolArray", "Features", "FloatArray", "IndexArray", "IntArray"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+IndexArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+"""A matrix of records, in either precision."""

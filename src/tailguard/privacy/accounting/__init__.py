@@ -1,0 +1,1 @@
+"""What events add up to: one accountant a file, and the closed forms below them."""

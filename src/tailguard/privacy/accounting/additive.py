@@ -1,0 +1,86 @@
+"""Accountants whose currency simply adds up: pure epsilon, zCDP's rho, the square of GDP's mu.
+
+Sums are exact rational numbers, so that a total is compared with a promise without rounding. An
+(epsilon, delta) release is an epsilon-DP release that fails with probability delta: it is priced by
+its epsilon, and its delta is kept apart.
+
+Reference
+---------
+Murtagh and Vadhan 2016, Lemma 3.2 (an (epsilon, delta) release as a pure one that may fail).
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from tailguard.privacy.accounting.base import FlatAccountant
+from tailguard.privacy.events import Event
+from tailguard.privacy.ranges import check_cost, check_failure
+
+__all__ = ["AdditiveAccountant", "Prices", "ceiling"]
+
+Prices = Mapping[type[Event], Callable[[Any], Fraction]]
+
+
+class AdditiveAccountant(FlatAccountant, ABC):
+    """Adds up prices, and sets the failure probabilities of (epsilon, delta) events aside.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.accounting.pure import PureAccountant
+    >>> from tailguard.privacy.events import Approximate
+    >>> accountant = PureAccountant().compose(Approximate(0.5, 2.0**-30), times=10)
+    >>> accountant.total, accountant.failure
+    (Fraction(5, 1), Fraction(5, 536870912))
+    """
+
+    prices: ClassVar[Prices]
+
+    def __init_subclass__(cls) -> None:
+        cls.known = frozenset(cls.prices)
+
+    @cached_property
+    def total(self) -> Fraction:
+        """The exact total in the accountant's own currency."""
+        return self.flat_events.add_up(lambda leaf: self.prices[type(leaf)](leaf))
+
+    @cached_property
+    def failure(self) -> Fraction:
+        """The probability that is kept apart for events that may fail."""
+        return self.flat_events.add_up(lambda leaf: Fraction(getattr(leaf, "delta", 0)))
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on epsilon at ``delta``."""
+        left = Fraction(check_failure("delta", delta)) - self.failure
+        return math.inf if left < 0 else self._epsilon(-ceiling(-left))
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on delta at ``epsilon``."""
+        likely = Fraction(self._delta(check_cost("epsilon", epsilon)))
+        return min(1.0, ceiling(likely + self.failure))
+
+    @abstractmethod
+    def _epsilon(self, delta: float) -> float:
+        """Convert the total, failures apart, at a delta of at least 0."""
+
+    @abstractmethod
+    def _delta(self, epsilon: float) -> float:
+        """Convert the total, failures apart, at an epsilon."""
+
+
+def ceiling(exact: Fraction) -> float:
+    """Return the smallest float that is not below an exact number.
+
+    Examples
+    --------
+    >>> ceiling(Fraction(1, 2)), ceiling(Fraction(1, 10)) >= Fraction(1, 10)
+    (0.5, True)
+    """
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)

@@ -1,0 +1,259 @@
+"""Zero-concentrated differential privacy: its (epsilon, delta), and what costs how much of it.
+
+A mechanism is rho-zCDP if its Renyi divergence of every order a > 1 is at most a * rho, for both
+orders of every pair of neighbours. zCDP follows from Gaussian differential privacy with
+rho = mu^2 / 2; the converse is false. Costs are rounded up and budgets down.
+
+Reference
+---------
+Bun and Steinke 2016 (zCDP); Canonne, Kamath and Steinke 2020 (tight conversion).
+"""
+
+import math
+from collections.abc import Callable
+
+from scipy.optimize import minimize_scalar
+from scipy.special import erfinv, log_expit, ndtri_exp
+
+from tailguard.checks import check_open_unit
+from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.ranges import check_cost
+from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
+
+__all__ = [
+    "delta_of_zcdp",
+    "epsilon_of_zcdp",
+    "epsilon_of_zcdp_simple",
+    "mu_of_bounded_range",
+    "mu_of_pure",
+    "rho_of",
+    "rho_of_bounded_range",
+    "rho_of_laplace",
+    "rho_of_pure",
+    "rho_of_pure_simple",
+    "rho_of_simple",
+]
+
+# Where log(order - 1) is searched: orders from 1 + 4e-18 to 1e26. Every order gives a valid bound,
+# so a missed minimum costs tightness and never privacy.
+LOG_ORDERS = (-40.0, 60.0)
+
+
+def epsilon_of_zcdp(rho: float, delta: float) -> float:
+    """Smallest epsilon that the best known conversion gives a rho-zCDP mechanism.
+
+    *Guarantee.* Valid for every rho-zCDP mechanism.
+
+    *Reference.* Canonne, Kamath and Steinke 2020, Proposition 12.
+
+    Examples
+    --------
+    >>> round(epsilon_of_zcdp(rho=0.5, delta=1e-6), 8)
+    5.22153444
+    """
+    rho, log_delta = check_cost("rho", rho), math.log(check_open_unit("delta", delta))
+    if rho == 0.0 or math.isinf(rho):
+        return rho
+
+    def bound(log_excess: float) -> float:
+        """Return the bound of the order 1 + exp(log_excess)."""
+        excess = math.exp(log_excess)
+        spent = (1.0 + excess) * rho
+        return spent - math.log1p(1.0 / excess) - (log_delta + math.log1p(excess)) / excess
+
+    return up(max(0.0, _minimum(bound)))
+
+
+def delta_of_zcdp(rho: float, epsilon: float) -> float:
+    """Smallest delta that the best known conversion gives a rho-zCDP mechanism.
+
+    *Guarantee.* Valid for every rho-zCDP mechanism.
+
+    *Reference.* Canonne, Kamath and Steinke 2020, Proposition 12.
+
+    Examples
+    --------
+    >>> round(delta_of_zcdp(rho=0.5, epsilon=5.22153444), 9)
+    1e-06
+    """
+    rho, epsilon = check_cost("rho", rho), check_cost("epsilon", epsilon)
+    if rho == 0.0 or math.isinf(epsilon):
+        return 0.0
+    if math.isinf(rho):
+        return 1.0
+
+    def log_bound(log_excess: float) -> float:
+        """Return the bound of the order 1 + exp(log_excess)."""
+        excess = math.exp(log_excess)
+        divergence = excess * ((1.0 + excess) * rho - epsilon)
+        return divergence - (1.0 + excess) * math.log1p(1.0 / excess) - log_excess
+
+    lowest = min(0.0, _minimum(log_bound))
+    return min(1.0, math.exp(lowest + ROUNDING * (1.0 + abs(lowest))))
+
+
+def epsilon_of_zcdp_simple(rho: float, delta: float) -> float:
+    """Convert by the textbook's rho + 2 sqrt(rho log(1/delta)), for comparison with papers.
+
+    *Guarantee.* Valid for every rho-zCDP mechanism, and looser than ``epsilon_of_zcdp``.
+
+    *Reference.* Bun and Steinke 2016, Proposition 1.3.
+
+    Examples
+    --------
+    >>> round(epsilon_of_zcdp_simple(rho=0.5, delta=1e-6), 8)
+    5.75652177
+    """
+    rho = check_cost("rho", rho)
+    return up(rho + 2.0 * math.sqrt(-rho * math.log(check_open_unit("delta", delta))))
+
+
+def rho_of(epsilon: float, delta: float) -> float:
+    """Largest rho whose zCDP mechanisms are (epsilon, delta) differentially private.
+
+    *Guarantee.* Never above what ``epsilon_of_zcdp`` supports.
+
+    *Reference.* Canonne, Kamath and Steinke 2020, Proposition 12, inverted.
+
+    Examples
+    --------
+    >>> round(rho_of(epsilon=1.0, delta=1e-5), 10)
+    0.0305565952
+    """
+    # The Gaussian mechanism's own rho is too large for zCDP at large, and close to the answer.
+    guess = mu_of(epsilon, delta) ** 2 / 2.0
+    if guess == 0.0 or math.isinf(guess):
+        return guess
+    root = crossing(lambda rho: epsilon_of_zcdp(rho, delta) - epsilon, guess)
+    return step_until(
+        lambda rho: epsilon_of_zcdp(rho, delta) <= epsilon, down(root), 1.0 - ROUNDING
+    )
+
+
+def rho_of_simple(epsilon: float, delta: float) -> float:
+    """Invert the textbook's conversion, for comparison with papers.
+
+    *Guarantee.* Never above ``rho_of``.
+
+    *Reference.* Bun and Steinke 2016, Proposition 1.3, inverted.
+
+    Examples
+    --------
+    >>> round(rho_of_simple(epsilon=1.0, delta=1e-5), 10)
+    0.0208199383
+    """
+    epsilon, nats = check_cost("epsilon", epsilon), -math.log(check_open_unit("delta", delta))
+    return down((epsilon / (math.sqrt(nats + epsilon) + math.sqrt(nats))) ** 2)
+
+
+def rho_of_pure(epsilon: float) -> float:
+    """Price an epsilon-DP mechanism in zCDP: epsilon tanh(epsilon / 2).
+
+    Randomised response is the worst case; with w = (a - 1/2)^2 its Renyi divergence over the order
+    is the slope of log cosh(epsilon sqrt(w)) between w = 1/4 and w. That function is concave in w,
+    so the slope is largest as the order tends to 1.
+
+    *Guarantee.* Never below the truth, and attained by randomised response.
+
+    *Reference.* Steinke 2024, "Tight RDP and zCDP Bounds from Pure DP".
+
+    Examples
+    --------
+    >>> round(rho_of_pure(1.0), 9)
+    0.462117157
+    """
+    epsilon = check_cost("epsilon", epsilon)
+    return up(epsilon * math.tanh(epsilon / 2.0))
+
+
+def rho_of_pure_simple(epsilon: float) -> float:
+    """Price an epsilon-DP mechanism by the textbook's epsilon^2 / 2, for comparison with papers.
+
+    *Guarantee.* Never below ``rho_of_pure``.
+
+    *Reference.* Bun and Steinke 2016, Proposition 1.4.
+
+    Examples
+    --------
+    >>> round(rho_of_pure_simple(1.0), 9)
+    0.5
+    """
+    return up(check_cost("epsilon", epsilon) ** 2 / 2.0)
+
+
+def rho_of_laplace(epsilon: float) -> float:
+    """Price Laplace noise in zCDP, for a shift of epsilon scales in l1.
+
+    The Renyi divergence over its order is largest as the order tends to 1, where it is the
+    Kullback-Leibler divergence x - 1 + exp(-x); that is convex in x, so that a shift which is
+    split over coordinates costs less than the whole shift in one.
+
+    *Guarantee.* Never below the truth.
+
+    *Reference.* Mironov 2017, Proposition 6 (the divergence of every order); Wang 2022 (the limit).
+
+    Examples
+    --------
+    >>> round(rho_of_laplace(1.0), 9)
+    0.367879441
+    """
+    epsilon = check_cost("epsilon", epsilon)
+    if math.isinf(epsilon):
+        return math.inf
+    if epsilon < 1e-3:  # the alternating series; its next term is negative
+        return up(epsilon**2 / 2.0 * (1.0 - epsilon / 3.0 + epsilon**2 / 12.0))
+    return up(epsilon + math.expm1(-epsilon))
+
+
+def rho_of_bounded_range(eta: float) -> float:
+    """Price an eta-bounded-range mechanism in zCDP: eta^2 / 8.
+
+    *Guarantee.* For the exponential mechanism and its Gumbel form; not for Laplace noisy max.
+
+    *Reference.* Cesar and Rogers 2021, Lemma 3.
+
+    Examples
+    --------
+    >>> round(rho_of_bounded_range(1.0), 9)
+    0.125
+    """
+    return up(check_cost("eta", eta) ** 2 / 8.0)
+
+
+def mu_of_pure(epsilon: float) -> float:
+    """Price an epsilon-DP mechanism in Gaussian differential privacy.
+
+    *Guarantee.* Never below the truth: the two trade-off curves touch.
+
+    *Reference.* Dong, Roth and Su 2022, Proposition 2.10 and Section 2.3.
+
+    Examples
+    --------
+    >>> round(mu_of_pure(1.0), 10)
+    1.2320353853
+    """
+    epsilon = check_cost("epsilon", epsilon)
+    if epsilon > 1.0:
+        return up(-2.0 * float(ndtri_exp(log_expit(-epsilon))))
+    return up(2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(epsilon / 2.0))))
+
+
+def mu_of_bounded_range(eta: float) -> float:
+    """Price an eta-bounded-range mechanism in Gaussian differential privacy.
+
+    *Guarantee.* For the exponential mechanism and its Gumbel form; not for Laplace noisy max.
+
+    *Reference.* Dong, Durfee and Rogers 2020, Section 3, as the mu that covers their worst pair.
+
+    Examples
+    --------
+    >>> round(mu_of_bounded_range(1.0), 10)
+    0.6238925921
+    """
+    return mu_of_pure(check_cost("eta", eta) / 2.0)
+
+
+def _minimum(bound: Callable[[float], float]) -> float:
+    """Return the smallest value of a bound over the searched orders."""
+    found = minimize_scalar(bound, bounds=LOG_ORDERS, method="bounded", options={"xatol": 1e-9})
+    return float(found.fun)

@@ -1,0 +1,213 @@
+"""Privacy loss distributions through ``dp_accounting``: the sharpest bound for mixtures.
+
+Every leaf becomes a discrete loss distribution that dominates it; composition is convolution. The
+package is used within the limits that measurements against closed forms found to be sound:
+
+* its neighbour relations are not used at all (``REPLACE_ONE`` doubles the sensitivity again);
+* Gaussian leaves are merged before discretising, and so are leaves known only by their rho;
+* composed deltas below 1e-10 are not trusted, and every delta read is raised by 1e-15 plus 1e-16
+  for each step, which is more than the convolutions' rounding.
+
+Reference
+---------
+Zhu, Dong and Wang 2022, Theorem 10 (adaptive composition of dominating pairs); Doroshenko, Ghazi,
+Kamath, Kumar and Manurangsi 2022 (discretisation); McSherry 2009, Theorem 4 (disjoint blocks).
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache, reduce
+from typing import ClassVar
+
+import numpy as np
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+from tailguard.array_types import FloatArray
+from tailguard.privacy.accounting.base import FlatAccountant
+from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.amplification.leaves import AMPLIFIED
+from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
+from tailguard.privacy.events.flat_events import FlatEvents
+from tailguard.privacy.ranges import check_cost, check_failure
+from tailguard.privacy.roots import up
+
+__all__ = ["PldAccountant"]
+
+# What rounding may do to a composed delta: see the head of this file.
+SMALLEST_DELTA = 1e-10
+SLACK, SLACK_PER_STEP = 1e-15, 1e-16
+
+# Beyond these a bound is still valid but useless or slow; the closed forms answer instead.
+LARGEST_LOSS, MOST_STEPS, MOST_CELLS = 500.0, 10**6, 400_000
+
+# Width of a cell of losses: a thousandth of the total mu within these limits, and a hundredth of
+# the smallest loss of a non-Gaussian leaf (a twentieth costs 1e-4 of epsilon at 1000 steps).
+FINEST, COARSEST = 1e-5, 1e-3
+
+# Leaves of these types are merged with their like before they are discretised.
+MERGED = (Gaussian, ZeroConcentrated)
+
+
+@dataclass(frozen=True)
+class PldAccountant(FlatAccountant):
+    """Convolves loss distributions; knows every leaf that has a privacy profile.
+
+    *Guarantee.* Replace-one neighbours, adaptive composition.
+
+    *Edge cases.* No bound (infinity) below delta = 1e-10, beyond a million steps, or where losses
+    of several hundred are likely.
+
+    *Reference.* Zhu, Dong and Wang 2022, Theorem 10.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Laplace
+    >>> mixture = PldAccountant().compose(Gaussian(mu=1.0)).compose(Laplace(epsilon=0.1), times=10)
+    >>> round(mixture.epsilon(delta=1e-6), 4)
+    5.1423
+    """
+
+    known: ClassVar[frozenset[type[Event]]] = frozenset(profile_of.registry) - {object}
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on epsilon at ``delta``; infinity below 1e-10."""
+        left = check_failure("delta", delta) - self._slack
+        if not self.flat_events.kinds:
+            return 0.0
+        if delta < SMALLEST_DELTA or left <= 0.0 or not self._feasible:
+            return math.inf
+        return up(float(self._losses.get_epsilon_for_delta(left)))
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on delta at ``epsilon``, which is never below 1e-10."""
+        check_cost("epsilon", epsilon)
+        if not self.flat_events.kinds:
+            return 0.0
+        if not self._feasible:
+            return 1.0
+        read = float(self._losses.get_delta_for_epsilon(epsilon)) + self._slack
+        return min(1.0, max(read, SMALLEST_DELTA))
+
+    @cached_property
+    def _rho(self) -> float:
+        return float(self.flat_events.add_up(_rho_of))
+
+    @cached_property
+    def _end(self) -> float:
+        """A loss that is hardly ever exceeded, by the simple zCDP bound and by amplified leaves."""
+        return max(self._rho + 2.0 * math.sqrt(46.0 * self._rho), _longest(self.flat_events))
+
+    @cached_property
+    def _n_steps(self) -> int:
+        """How many convolutions one record's losses go through, at most."""
+        repeated = self.flat_events.add_up(lambda leaf: Fraction(not isinstance(leaf, MERGED)))
+        return int(repeated) + 2 * (1 + len(self.flat_events.blocks))
+
+    @property
+    def _feasible(self) -> bool:
+        return self._end <= LARGEST_LOSS and self._n_steps <= MOST_STEPS
+
+    @property
+    def _slack(self) -> float:
+        return SLACK + self._n_steps * SLACK_PER_STEP
+
+    @cached_property
+    def _losses(self) -> PrivacyLossDistribution:
+        step = min(max(math.sqrt(2.0 * self._rho) / 1000.0, FINEST), COARSEST)
+        step = min(step, _smallest_loss(self.flat_events) / 100.0)
+        return _composed(self.flat_events, max(step, 2.0 * self._end / MOST_CELLS))
+
+
+@lru_cache(maxsize=256)
+def _rho_of(leaf: Event) -> Fraction:
+    """Return the leaf's rho; for an amplified one, half its Renyi divergence of order two.
+
+    It sets the width of cells and the reach of the convolution, and enters no bound. The square is
+    an integral over the profile: of delta(e) (exp(e) + exp(-2 e)), twice.
+    """
+    if type(leaf) not in AMPLIFIED:
+        return ZcdpAccountant.prices[type(leaf)](leaf)
+    profile = profile_of(leaf)
+    if profile.end > LARGEST_LOSS:
+        return Fraction(LARGEST_LOSS)
+    e = np.linspace(0.0, profile.end, 4000)
+    excess = np.trapezoid(profile.delta(e) * (np.exp(e) + np.exp(-2.0 * e)), e)
+    return Fraction(math.log1p(2.0 * float(excess)) / 2.0)
+
+
+def _longest(flat_events: FlatEvents) -> float:
+    """Return the largest loss of an amplified leaf, which may be far beyond the usual ones."""
+    ends = [profile_of(leaf).end for leaf in flat_events.leaves if type(leaf) in AMPLIFIED]
+    inner = [_longest(part) for parts in flat_events.blocks.values() for part in parts.values()]
+    return max((*ends, *inner), default=0.0)
+
+
+def _largest_loss(leaf: Event) -> float:
+    """Return the largest loss of a leaf; of an amplified one, five standard deviations at most."""
+    end = profile_of(leaf).end
+    return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in AMPLIFIED else end
+
+
+def _smallest_loss(flat_events: FlatEvents) -> float:
+    """Return the smallest loss that a leaf may cause which is not merged with its like."""
+    sizes = [_largest_loss(leaf) for leaf in flat_events.leaves if not isinstance(leaf, MERGED)]
+    inner = [
+        _smallest_loss(part) for parts in flat_events.blocks.values() for part in parts.values()
+    ]
+    return min((*sizes, *inner), default=math.inf)
+
+
+def _composed(flat_events: FlatEvents, step: float) -> PrivacyLossDistribution:
+    """Convolve all leaves and, for each block map, the worst that its blocks may meet."""
+    worst = [_maximal(parts.values()) for parts in flat_events.blocks.values()]
+    flat = [parts[0] for parts in worst if len(parts) == 1 and not parts[0].blocks]
+    leaves = _merged(FlatEvents.total((FlatEvents(flat_events.leaves), *flat)).leaves)
+    losses = [_convolved(leaf, times, step) for leaf, times in leaves.items()]
+    losses += [_envelope(parts, step) for parts in worst if len(parts) > 1 or parts[0].blocks]
+    return reduce(PrivacyLossDistribution.compose, losses)
+
+
+def _merged(leaves: Mapping[Event, int]) -> dict[Event, int]:
+    """Merge Gaussian leaves into one, and leaves known only by their rho into another."""
+    mu = math.sqrt(sum(n * leaf.mu**2 for leaf, n in leaves.items() if isinstance(leaf, Gaussian)))
+    rho = sum(n * leaf.rho for leaf, n in leaves.items() if isinstance(leaf, ZeroConcentrated))
+    merged = {leaf: times for leaf, times in leaves.items() if not isinstance(leaf, MERGED)}
+    return merged | ({Gaussian(mu): 1} if mu else {}) | ({ZeroConcentrated(rho): 1} if rho else {})
+
+
+def _convolved(leaf: Event, times: int, step: float) -> PrivacyLossDistribution:
+    """Discretise a leaf and convolve it with itself."""
+    once = loss_distribution(profile_of(leaf), step)
+    return once if times == 1 else once.self_compose(times)
+
+
+def _maximal(parts: Iterable[FlatEvents]) -> list[FlatEvents]:
+    """Keep the blocks that no other block covers."""
+    kept: list[FlatEvents] = []
+    for part in parts:
+        if not any(other.covers(part) for other in kept):
+            kept = [other for other in kept if not part.covers(other)] + [part]
+    return kept
+
+
+def _envelope(parts: list[FlatEvents], step: float) -> PrivacyLossDistribution:
+    """Return a distribution whose profile is the maximum of the blocks' profiles."""
+    losses = [_composed(part, step) for part in parts]
+    if len(losses) == 1:
+        return losses[0]
+
+    def delta(e: FloatArray) -> FloatArray:
+        """Read all profiles and take the largest."""
+        values = [each.get_delta_for_epsilon(e) for each in losses]
+        return np.asarray(np.max(values, axis=0), dtype=np.float64)
+
+    return loss_distribution(Profile(delta, max(map(_end_of, losses))), step)
+
+
+def _end_of(losses: PrivacyLossDistribution) -> float:
+    """Return where a profile has fallen as far as its truncated tail lets it."""
+    ends = (losses.get_epsilon_for_delta(10.0**power) for power in range(-16, 0))
+    return next(float(end) for end in ends if end < math.inf)

@@ -1,0 +1,200 @@
+"""Privacy profiles: delta as a function of epsilon, and the loss distribution made from one.
+
+A profile is a bound delta(e), e >= 0, that holds for both orders of every pair of neighbours. It
+extends to negative e, and the piecewise curve through its values on a grid, linear in exp(e), is
+the profile of a discrete pair of distributions that dominates the mechanism. Dominating pairs may
+be composed adaptively.
+
+Reference
+---------
+Zhu, Dong and Wang 2022, Theorem 10 (composition of dominating pairs); Doroshenko, Ghazi, Kamath,
+Kumar and Manurangsi 2022, Algorithm 1 (connecting the dots).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+from dp_accounting.pld import pld_pmf
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+from scipy.special import erfcx, log_ndtr
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, shown
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    ZeroConcentrated,
+)
+
+__all__ = ["Profile", "convexified", "loss_distribution", "profile_of"]
+
+
+# What a profile may leave beyond its end; it is charged as an infinite loss.
+TAIL = 1e-20
+
+
+@dataclass(frozen=True)
+class Profile:
+    """delta(e) for e >= 0, and the end beyond which hardly any loss lies.
+
+    Attributes
+    ----------
+    delta
+        The bound, on an increasing array of epsilons.
+    end
+        An epsilon at which the bound is below 1e-20, or has stopped falling.
+    straight
+        Whether the curve is straight in exp(e) up to its end, so that no grid is needed below.
+
+    Examples
+    --------
+    >>> profile_of(Pure(epsilon=1.0)).delta(np.array([0.0, 0.5])).round(4)
+    array([0.4621, 0.2876])
+    """
+
+    delta: Callable[[FloatArray], FloatArray]
+    end: float
+    straight: bool = False
+
+
+@singledispatch
+def profile_of(event: Event) -> Profile:
+    """Return the profile of a leaf.
+
+    Examples
+    --------
+    >>> profile_of(Laplace(epsilon=0.5)).end
+    0.5
+    """
+    raise InputError(f"event must be a leaf with a known privacy profile; got {shown(event)}.")
+
+
+@profile_of.register
+def _(event: Gaussian) -> Profile:
+    mu = event.mu
+
+    def delta(e: FloatArray) -> FloatArray:
+        """Evaluate Balle and Wang 2018, Theorem 8, with exp(e) phi(b) replaced by phi(a)."""
+        a, b = mu / 2.0 - e / mu, -mu / 2.0 - e / mu
+        second = np.exp(-a * a / 2.0) * erfcx(-b / math.sqrt(2.0)) / 2.0
+        return np.maximum(np.exp(log_ndtr(a)) - second, 0.0)
+
+    return Profile(delta, epsilon_of(mu, TAIL))
+
+
+@profile_of.register
+def _(event: Laplace) -> Profile:
+    return Profile(lambda e: -np.expm1(np.minimum(e - event.epsilon, 0.0) / 2.0), event.epsilon)
+
+
+@profile_of.register
+def _(event: Pure) -> Profile:
+    return Profile(_pure(event.epsilon), event.epsilon, straight=True)
+
+
+@profile_of.register
+def _(event: Approximate) -> Profile:
+    # Kairouz, Oh and Viswanath 2015, Theorem 3.4: fails with delta, and is pure otherwise.
+    pure = _pure(event.epsilon)
+    return Profile(
+        lambda e: event.delta + (1.0 - event.delta) * pure(e), event.epsilon, straight=True
+    )
+
+
+@profile_of.register
+def _(event: BoundedRange) -> Profile:
+    eta = event.eta
+
+    def delta(e: FloatArray) -> FloatArray:
+        """Evaluate (exp(eta/2) - exp(e/2))^2 / (exp(eta) - 1), from Dong et al. 2020."""
+        missing = -np.expm1(np.minimum(e - eta, 0.0) / 2.0)
+        return missing**2 / -math.expm1(-eta)
+
+    return Profile(delta, eta)
+
+
+@profile_of.register
+def _(event: ZeroConcentrated) -> Profile:
+    # TAIL is reached no later than rho + 2 sqrt(rho log(1 / TAIL)).
+    end = event.rho + 2.0 * math.sqrt(-event.rho * math.log(TAIL))
+    return Profile(lambda e: convexified(e, _zcdp(event.rho, e)), end)
+
+
+def loss_distribution(profile: Profile, step: float) -> PrivacyLossDistribution:
+    """Return a discrete loss distribution on multiples of ``step`` that dominates a profile.
+
+    *Guarantee.* Its delta is at least the profile's at every epsilon, and equal on the grid.
+
+    *Reference.* Doroshenko et al. 2022, Algorithm 1.
+
+    Examples
+    --------
+    >>> ten = loss_distribution(profile_of(Laplace(epsilon=0.1)), step=1e-4).self_compose(10)
+    >>> round(ten.get_epsilon_for_delta(1e-6), 6)
+    0.998978
+    """
+    last = math.ceil(profile.end / step)
+    cells = np.arange(max(last - 1, 0) if profile.straight else 0, last + 1)
+    e: FloatArray = step * cells.astype(np.float64)
+    delta = np.clip(profile.delta(e), 0.0, 1.0)
+    # The other order of the pair: delta(-e) = 1 - exp(-e) + exp(-e) delta(e).
+    mirrored = cells > 0
+    negative = -np.expm1(-e[mirrored]) + np.exp(-e[mirrored]) * delta[mirrored]
+    values = np.concatenate((negative[::-1], delta))
+    # Rounding must not make the curve rise; raising what is left of a rise keeps it on top.
+    values = np.maximum.accumulate(values[::-1])[::-1]
+    if profile.straight:
+        grid = np.concatenate((-cells[mirrored][::-1], cells))
+        losses = pld_pmf.create_pmf_pessimistic_connect_dots(step, grid, values)
+    else:
+        losses = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -last, last, values)
+    return PrivacyLossDistribution(losses)
+
+
+def _pure(epsilon: float) -> Callable[[FloatArray], FloatArray]:
+    """Return the profile of randomised response, (exp(epsilon) - exp(e)) / (exp(epsilon) + 1)."""
+    return lambda e: -np.expm1(np.minimum(e - epsilon, 0.0)) / (1.0 + math.exp(-epsilon))
+
+
+def _zcdp(rho: float, e: FloatArray) -> FloatArray:
+    """Bound delta by the best of 400 orders (Canonne, Kamath and Steinke 2020, Proposition 12)."""
+    # The best order is near e / (2 rho) + 1/2, so this span of (order - 1) holds it for every e.
+    widest = max(2.0, 2.0 * math.sqrt(-math.log(TAIL) / rho))
+    best = np.zeros_like(e)
+    for excess in np.geomspace(1e-3, widest, 400):
+        constant = -(1.0 + excess) * math.log1p(1.0 / excess) - math.log(excess)
+        np.minimum(best, excess * ((1.0 + excess) * rho - e) + constant, out=best)
+    return np.exp(best)
+
+
+def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
+    """Return the greatest convex function of exp(e) that is nowhere above the given values.
+
+    The true profile is convex in exp(e), so it stays below.
+
+    Examples
+    --------
+    >>> convexified(np.log([1.0, 2.0, 3.0]), np.array([0.5, 0.5, 0.1])).round(3)
+    array([0.5, 0.3, 0.1])
+    """
+    corners: list[int] = []
+    for i in range(e.size):
+        while len(corners) > 1 and not _turns_up(e, delta, corners[-2], corners[-1], i):
+            corners.pop()
+        corners.append(i)
+    x = np.exp(e - e[-1])
+    return np.asarray(np.interp(x, x[corners], delta[corners]), dtype=np.float64)
+
+
+def _turns_up(e: FloatArray, delta: FloatArray, i: int, j: int, k: int) -> bool:
+    """Tell whether the middle one of three points lies below the line through the others."""
+    rise, run = delta[j] - delta[i], math.expm1(e[j] - e[i])
+    return bool(rise * math.expm1(e[k] - e[i]) < (delta[k] - delta[i]) * run)

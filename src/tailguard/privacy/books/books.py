@@ -1,0 +1,190 @@
+"""The books: what is reserved before any record is read, and what was released against it.
+
+What is asked next, and at which price, may depend on all earlier answers; the books refuse a
+release that, with the earlier ones, is not covered by what was reserved (``FlatEvents.covers``).
+That suffices: whoever asks, all answers together cost at most the reserved event, in the sense of
+dominating pairs and hence by every accountant.
+
+Proof, by induction on the number of releases, of which there are at most as many as coordinates
+were reserved. Let the Gaussian part of what is left be worth ``m``, and let the other leaves that
+are left be ``l_1 >= l_2 >= ...`` of each family. If the next release is Gaussian at ``a``, whatever
+its answer is, what follows is dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By
+adaptive composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are
+dominated by the product of the two, and the product of Gaussians at ``a`` and
+``sqrt(m**2 - a**2)`` is one at ``m``. If it is another leaf, let it stand for the smallest of its
+family that is as large: whatever the leaves covered with it, those left cover without it. Of
+blocks, a record meets those releases alone that read its own, and the costliest block is counted.
+So nothing has to be Gaussian: plans that mix Gaussian, pure and smooth releases keep the same rule.
+Where a leaf is known by its Renyi divergences alone, as zCDP is, these take the place of dominating
+pairs, order by order (Feldman and Zrnic 2021).
+
+Reference
+---------
+Rogers, Roth, Ullman and Vadhan 2016 (privacy filters); Smith and Thakurta 2022, and Koskela,
+Tobaben and Honkela 2023 (fully adaptive composition of Gaussian differential privacy); Zhu, Dong
+and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergences).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from threading import Lock
+from typing import Protocol
+
+from tailguard.checks import BudgetError
+from tailguard.privacy.books.composed_releases import ComposedReleases
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.events import Composed, Event, check_event, event_from_dict
+from tailguard.privacy.events.flat_events import FlatEvents, flatten
+
+__all__ = ["Books", "MemoryBooks", "ReadOnlyBooks", "Release", "own_copy"]
+
+
+class Books(Protocol):
+    """Where a gate writes before it draws.
+
+    Examples
+    --------
+    >>> books: Books = MemoryBooks()
+    """
+
+    @property
+    def reserved(self) -> Event:
+        """Everything that was reserved; it counts as spent for ever."""
+        ...
+
+    @property
+    def releases(self) -> Sequence[Release]:
+        """Everything that was released, in order."""
+        ...
+
+    def reserve(self, event: Event) -> None:
+        """Reserve a planned event."""
+        ...
+
+    def check(self, release: Release) -> None:
+        """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
+        ...
+
+    def record(self, release: Release) -> None:
+        """Check a release and write it down; call this before drawing its noise."""
+        ...
+
+
+class MemoryBooks:
+    """Books that last as long as the object; a ledger keeps them for ever.
+
+    *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
+
+    *Edge cases.* A refused release is not written down. Equal releases in a row share one line.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian, Repeated
+    >>> books = MemoryBooks()
+    >>> books.reserve(Repeated(Gaussian(mu=0.25), times=2))
+    >>> slope = Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0)
+    >>> books.record(slope)
+    >>> books.record(slope)
+    >>> [release.times for release in books.releases]
+    [2]
+    >>> books.record(slope)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tailguard.checks.BudgetError: release 'slope' must be covered by the reserved budget; ...
+    """
+
+    def __init__(self) -> None:
+        self._reserved: tuple[Event, ...] = ()
+        self._planned = FlatEvents()
+        self._spent = ComposedReleases()
+        self._releases: list[Release] = []
+        self._lock = Lock()
+
+    def __sklearn_clone__(self) -> "MemoryBooks":
+        """Return the books themselves: a copied model is charged to the same budget."""
+        return self
+
+    @property
+    def reserved(self) -> Event:
+        """Everything that was reserved, as a copy: who holds an event may change it."""
+        return own_copy(Composed(self._reserved))
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Everything that was released, in order."""
+        return tuple(self._releases)
+
+    def reserve(self, event: Event) -> None:
+        """Reserve a planned event, on top of earlier ones."""
+        with self._lock:
+            self._planned = FlatEvents.total((self._planned, flatten(event)))
+            self._reserved = (*self._reserved, event)
+
+    def check(self, release: Release) -> None:
+        """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
+        self._spent_with(release)
+
+    def record(self, release: Release) -> None:
+        """Check a release and write it down, in one step for all threads."""
+        with self._lock:
+            self._spent = self._spent_with(release)
+            last = self._releases[-1] if self._releases else None
+            if last is not None and replace(last, times=release.times) == release:
+                self._releases[-1] = replace(last, times=last.times + release.times)
+            else:
+                self._releases.append(release)
+
+    def _spent_with(self, release: Release) -> ComposedReleases:
+        """Return what is spent with the release on top, or refuse."""
+        spent = self._spent.plus(release)
+        if not self._planned.covers(spent.flat_events):
+            raise BudgetError(
+                f"release {release.name!r} must be covered by the reserved budget; with what was "
+                "spent before, it is not, and nothing was drawn."
+            )
+        return spent
+
+
+class ReadOnlyBooks:
+    """What somebody else keeps, to be read and not to be written.
+
+    Examples
+    --------
+    >>> books = MemoryBooks()
+    >>> ReadOnlyBooks(books).reserved == books.reserved
+    True
+    """
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+
+    @property
+    def reserved(self) -> Event:
+        """Everything that was reserved."""
+        return self._books.reserved
+
+    @property
+    def releases(self) -> Sequence[Release]:
+        """Everything that was released, in order."""
+        return self._books.releases
+
+
+def own_copy(event: Event) -> Event:
+    """Return the same event with nothing in it that anybody else holds, by way of its text.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> given = Gaussian(mu=0.5)
+    >>> own_copy(given) == given, own_copy(given) is given
+    (True, False)
+    """
+    plain = check_event("event", event).to_dict()
+    return event_from_dict(json.loads(json.dumps(plain, default=_plain_number)))
+
+
+def _plain_number(number: Real) -> int | float:
+    """Return a number of NumPy's, or of any class, as one of Python's."""
+    return int(number) if isinstance(number, Integral) else float(number)

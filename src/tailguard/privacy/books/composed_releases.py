@@ -1,0 +1,151 @@
+"""What releases cost together, with the shuffle of a secret partition counted where it may be.
+
+By itself a release on a block costs what its own noise says, and of the blocks of one map the
+largest cost counts: that holds for every partition that does not depend on values. Where the
+partition was uniformly random, secret, fresh, and of blocks of equal size, the releases of one pass
+over the blocks are also a shuffle: given all other records, the record that differs and its rivals
+were sent to the blocks by a uniform bijection. So together they cost one ``Shuffled`` event of as
+many units as there are blocks, which is never more.
+
+A pass asks every block at most once. It may choose the next block and question in the light of
+earlier answers: what a block holds that was not asked yet is still uniform among what is left.
+Between its answers there may be other releases: to interleave costs no more than to make one after
+the other. A list in which a block was asked twice is priced without the shuffle.
+
+Reference
+---------
+Feldman, McMillan and Talwar 2021 (shuffles of randomisers chosen in the light of earlier answers);
+McSherry 2009, Theorem 4 (disjoint blocks); Vadhan and Zhang 2023 (interleaved mechanisms).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.events import Composed, Event, Shuffled
+from tailguard.privacy.events.flat_events import FlatEvents, flatten
+
+__all__ = ["ComposedReleases", "ShuffledPass", "spent_event"]
+
+
+@dataclass(frozen=True)
+class ShuffledPass:
+    """The releases on the blocks of one secret partition, in any order.
+
+    Examples
+    --------
+    >>> mean = Release(
+    ...     *("mean", "Mean", "gaussian", "l2"), sensitivity=1.0, noise_std=4.0,
+    ...     block_map="groups", block=3,
+    ...     parameters={"map_blocks": 1000, "map_order": "shuffled"},
+    ... )
+    >>> ShuffledPass((mean,)).event
+    Shuffled(mu=0.25, n_units=1000)
+    >>> ShuffledPass((mean, mean)).event.events[0]
+    Parallel(block_map='groups', block=3, event=Gaussian(mu=0.25))
+    """
+
+    releases: tuple[Release, ...]
+
+    @cached_property
+    def event(self) -> Event:
+        """One shuffle where every block was asked at most once, else what each costs by itself."""
+        scope = self.releases[0].read_scope
+        if scope is None or not self._asks_once:
+            return Composed(tuple(release.event() for release in self.releases))
+        return scope.within(
+            Shuffled(max(release.ratio for release in self.releases), scope.n_blocks)
+        )
+
+    @cached_property
+    def flat_events(self) -> FlatEvents:
+        """The event laid out flat."""
+        return flatten(self.event)
+
+    @property
+    def _asks_once(self) -> bool:
+        """Whether this is one pass of Gaussian releases over one map."""
+        scopes = [release.read_scope for release in self.releases]
+        maps = {(p.block_map, p.n_blocks, p.shuffled, p.outer) for p in scopes if p is not None}
+        asked = [block for scope in scopes if scope is not None for block in scope.blocks]
+        ((_, n_blocks, shuffled, _), *others) = maps
+        return (
+            not others
+            and shuffled
+            and len(set(asked)) == len(asked)
+            and set(asked) <= set(range(n_blocks))
+            and all(r.times == 1 and r.mechanism == "gaussian" for r in self.releases)
+        )
+
+
+@dataclass(frozen=True)
+class ComposedReleases:
+    """Everything that was released: what stands by itself, and the passes over secret partitions.
+
+    Attributes
+    ----------
+    alone
+        What stands by itself.
+    passes
+        The pass over each secret partition.
+    hidden
+        What all passes cost.
+
+    Examples
+    --------
+    >>> mean = Release("mean", "Mean", "gaussian", "l2", sensitivity=1.0, noise_std=4.0)
+    >>> ComposedReleases().plus(mean).plus(mean).flat_events.leaves
+    {Gaussian(mu=0.25): 2}
+    """
+
+    alone: FlatEvents = field(default_factory=FlatEvents)
+    passes: Mapping[str, ShuffledPass] = field(default_factory=dict)
+    hidden: FlatEvents = field(default_factory=FlatEvents)
+
+    def plus(self, release: Release) -> "ComposedReleases":
+        """Return the spending with one more release."""
+        scope = release.read_scope
+        if scope is None or not scope.shuffled:
+            alone = FlatEvents.total((self.alone, flatten(release.event())))
+            return replace(self, alone=alone)
+        before = self.passes.get(scope.block_map)
+        after = ShuffledPass((*(before.releases if before else ()), release))
+        passes = {**self.passes, scope.block_map: after}
+        # Most releases begin a pass, or leave the price of theirs as it is.
+        if before is None:
+            hidden = FlatEvents.total((self.hidden, after.flat_events))
+        elif before.event == after.event:
+            hidden = self.hidden
+        else:
+            hidden = FlatEvents.total(each.flat_events for each in passes.values())
+        return ComposedReleases(self.alone, passes, hidden)
+
+    @property
+    def flat_events(self) -> FlatEvents:
+        """All of it laid out flat."""
+        return FlatEvents.total((self.alone, self.hidden))
+
+
+def spent_event(releases: Iterable[Release]) -> Event:
+    """Return what the releases cost together, as one event.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> mean = Release(
+    ...     *("mean", "Mean", "gaussian", "l2"), sensitivity=1.0, noise_std=4.0,
+    ...     block_map="groups", block=0, parameters={"map_blocks": 2, "map_order": "shuffled"},
+    ... )
+    >>> spent_event([mean, replace(mean, block=1)])
+    Composed(events=(Shuffled(mu=0.25, n_units=2),))
+    """
+    alone: list[Event] = []
+    passes: dict[str, tuple[Release, ...]] = {}
+    for release in releases:
+        scope = release.read_scope
+        if scope is None or not scope.shuffled:
+            alone.append(release.event())
+        else:
+            passes[scope.block_map] = (*passes.get(scope.block_map, ()), release)
+    return Composed((*alone, *(ShuffledPass(each).event for each in passes.values())))

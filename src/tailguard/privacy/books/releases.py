@@ -1,0 +1,165 @@
+"""One line in the books: what was released, and the numbers that its privacy cost follows from."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tailguard.checks import check_choice, check_integer, check_positive
+from tailguard.privacy.books.read_scope import ReadScope, read_scope
+from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated, Sampled
+from tailguard.privacy.events.arsinh import ARSINH_BASIS, arsinh_event
+from tailguard.privacy.events.peeling import peeling_event
+from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_event
+
+__all__ = ["Release"]
+
+# How the cost follows from sensitivity and noise. A Laplace variable of scale b has the standard
+# deviation b sqrt(2).
+EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
+    "gaussian": lambda r: Gaussian(_noise_ratio(r)),
+    "laplace": lambda r: Laplace(_noise_ratio(r) * math.sqrt(2.0)),
+    "sampled-gaussian": lambda r: Sampled(_noise_ratio(r), _sample_rate(r)),
+    "peeled-gaussian": lambda r: _peeling_cost(r, _noise_ratio(r)),
+    "peeled-laplace": lambda r: _peeling_cost(r, _noise_ratio(r) * math.sqrt(2.0)),
+    "arsinh-normal": lambda r: arsinh_event(r.parameters),
+    "smooth-gaussian": lambda r: smooth_gaussian_event(r.parameters),
+}
+NORM_OF = {
+    **{"gaussian": "l2", "laplace": "l1", "sampled-gaussian": "l2"},
+    **{"peeled-gaussian": "linf", "peeled-laplace": "linf"},
+    **{"arsinh-normal": "linf", "smooth-gaussian": "l2"},
+}
+# These scale their noise by the records, so that sensitivity and noise have no public numbers.
+SMOOTH = ("arsinh-normal", "smooth-gaussian")
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was released, with every number that its cost follows from.
+
+    Attributes
+    ----------
+    name
+        What was released, in the reader's words.
+    kind
+        The query that made it.
+    mechanism
+        ``"gaussian"``, ``"laplace"``, ``"sampled-gaussian"`` on a fresh secret sample of the
+        records, a form of peeling, or noise on a smooth scale: ``"arsinh-normal"`` or
+        ``"smooth-gaussian"``.
+    norm
+        The norm of the sensitivity: ``"l2"`` for Gaussian, ``"l1"`` for Laplace noise, ``"linf"``
+        entry by entry, for peeling and arsinh-normal noise.
+    sensitivity
+        The charged sensitivity, rounding and summation error included; None where the noise
+        follows a smooth scale, which is never released.
+    noise_std
+        Standard deviation of the noise on each coordinate, in the same units; None likewise. The
+        parameters then hold what the cost follows from.
+    times
+        How many such releases were made in a row.
+    block_map, block
+        The block of records that was read, or None for all of them. A map without a block says
+        that every block was read, each with noise of its own.
+    parameters
+        Plain numbers and words from which the sensitivity can be recomputed; for a block also
+        ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
+        secret partition, whose pass :mod:`tailguard.privacy.books.composed_releases` prices as a
+        whole. For a sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
+    stage
+        What it was for: the name of a stage of the plan, or nothing.
+
+    Examples
+    --------
+    >>> Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0).event()
+    Gaussian(mu=0.25)
+    """
+
+    name: str
+    kind: str
+    mechanism: str
+    norm: str
+    sensitivity: float | None
+    noise_std: float | None
+    times: int = 1
+    block_map: str | None = None
+    block: int | None = None
+    parameters: Mapping[str, float | int | str] = field(default_factory=dict)
+    stage: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice("mechanism", self.mechanism, EVENT_OF)
+        check_choice("norm", self.norm, (NORM_OF[self.mechanism],))
+        if self.mechanism in SMOOTH:
+            check_choice(
+                "sensitivity, noise_std", (self.sensitivity, self.noise_std), ((None, None),)
+            )
+        else:
+            check_positive("sensitivity", self.sensitivity)
+            check_positive("noise_std", self.noise_std)
+        check_integer("times", self.times, minimum=1)
+        object.__setattr__(self, "parameters", dict(self.parameters))
+        read_scope(self.block_map, self.block, self.parameters)
+
+    @cached_property
+    def read_scope(self) -> ReadScope | None:
+        """The blocks that were read, or None for all records."""
+        return read_scope(self.block_map, self.block, self.parameters)
+
+    @property
+    def ratio(self) -> float:
+        """The sensitivity over the standard deviation of the noise, where both are public."""
+        return _noise_ratio(self)
+
+    def event(self) -> Event:
+        """Recompute the privacy event from the numbers, of this release by itself."""
+        event = EVENT_OF[self.mechanism](self)
+        event = event if self.read_scope is None else self.read_scope.around(event)
+        return event if self.times == 1 else Repeated(event, self.times)
+
+    def remark(self) -> str | None:
+        """Say what a reader must know beyond the numbers, if anything."""
+        if self.mechanism not in SMOOTH:
+            return None
+        numbers = {name: self.parameters.get(name) for name in ("smoothness", "shift")}
+        calibration = str(self.parameters.get("calibration"))
+        scale = "scale" if calibration == "paper" else "smooth scale"  # the printed ones are not
+        return (
+            f"{self.name}{self._blocks()}: the noise follows a {scale} of the records, which is "
+            f"never shown (smoothness {numbers['smoothness']:.6g}, shift {numbers['shift']:.6g}); "
+            f"its cost is {ARSINH_BASIS[calibration]}"
+        )
+
+    def _blocks(self) -> str:
+        """Say on which blocks of records the query worked by itself, if it tells."""
+        if "layout" not in self.parameters:
+            return ""
+        told = {name: self.parameters.get(name) for name in ("n_blocks", "layout", "overlap")}
+        return " (on {n_blocks} {layout} blocks, a record in at most {overlap})".format(**told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; ``Release(**data)`` reads it back."""
+        return asdict(self)
+
+
+def _noise_ratio(release: Release) -> float:
+    """Return the sensitivity over the standard deviation of the noise."""
+    return check_positive("sensitivity", release.sensitivity) / check_positive(
+        "noise_std", release.noise_std
+    )
+
+
+def _sample_rate(release: Release) -> float:
+    """Return the share of the records that the sample has."""
+    of_rows = check_integer("of_rows", release.parameters.get("of_rows"), minimum=1)
+    sample_rows = release.parameters.get("sample_rows")
+    return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
+
+
+def _peeling_cost(release: Release, ratio: float) -> Event:
+    """Return what a peeling costs; its parameters say how many entries it released."""
+    counts = [release.parameters.get(name) for name in ("n_selected", "n_free")]
+    n_selected, n_free = (check_integer("n_selected, n_free", n, minimum=0) for n in counts)
+    return peeling_event(release.mechanism, ratio, n_selected, n_free)

@@ -1,0 +1,297 @@
+"""The certificate: what was promised, reserved, released and assumed, for a privacy officer.
+
+It holds facts only. Every total is worked out from the listed events when it is asked for, so that
+no stored total can disagree with what was released.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from tailguard.checks import InputError, check_choice, check_integer, check_version
+from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
+from tailguard.privacy.books import Books
+from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.certificate.html import certificate_html
+from tailguard.privacy.certificate.text import COMPOSITION, certificate_text
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Sampled,
+    Shuffled,
+    event_from_dict,
+)
+from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.guarantees import GDP, Guarantee, Unprotected, guarantee_from_dict
+from tailguard.version import __version__
+
+__all__ = ["Certificate", "Mode"]
+
+Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
+PRIVATE: Mode = "private"
+SIMULATION: Mode = "simulation: NOT PRIVATE"
+REPRODUCTION: Mode = "reproduction: NOT PRIVATE"
+MODES = (PRIVATE, SIMULATION, REPRODUCTION)
+
+KEY = "tailguard_certificate"
+"""The key that says what the record is; its value is the version of the format."""
+VERSION = 1
+
+# Totals are rounded by less than this share of them; a smaller difference is no unused budget.
+ROUNDING_MARGIN = 1e-9
+
+OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the maximum counts"
+OVER_SECRET_BLOCKS = (
+    "one pass over the blocks of a secret partition counts as a shuffle of them (Feldman, McMillan "
+    "and Talwar 2021)"
+)
+OVER_SAMPLES = (
+    "a release on a fresh secret sample of fixed size counts as sampling without replacement "
+    "(Balle, Barthe and Gaboardi 2018)"
+)
+BOUNDED_AS_GAUSSIAN = (
+    "a choice of bounded range counts as the Gaussian release that covers its worst pair (Dong, "
+    "Durfee and Rogers 2020, Section 3)"
+)
+PURE_AS_GAUSSIAN = (
+    "a pure release counts as the Gaussian one that covers it (Dong, Roth and Su 2022, Proposition "
+    "2.10 and Section 2.3)"
+)
+NEIGHBOURS = (
+    "replace-one, n public: two data sets of the same public size that differ in one record, "
+    "which may be replaced by any other, missing and infinite values included"
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was promised, reserved, released and assumed.
+
+    *Guarantee.* Speaks of replace-one neighbours with public ``n_rows``. ``total`` and ``spent``
+    are recomputed from ``planned`` and ``releases`` by the smallest valid accountant, rounded up.
+
+    *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
+    cost; the run itself promises nothing. Nor does one in mode ``"reproduction: NOT PRIVATE"``,
+    whose noise is a paper's and keeps no promise.
+
+    Attributes
+    ----------
+    guarantee
+        The promise.
+    n_rows
+        The public number of records.
+    planned
+        The event that was reserved before any record was read; it counts as spent.
+    releases
+        What was released, in order.
+    assumptions_for_accuracy
+        What the accuracy rests on, and privacy does not.
+    unused_stages
+        Planned stages that were skipped, in plain words.
+    mode
+        ``"private"``, ``"simulation: NOT PRIVATE"`` or ``"reproduction: NOT PRIVATE"``.
+    sampler_distance
+        How far the sampled noise is from the one that is accounted for, over all releases.
+    version
+        The version of tailguard that made the releases.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import ApproxDP
+    >>> certificate = Certificate(ApproxDP(5.0, 1e-6), n_rows=1000, planned=Gaussian(mu=1.0))
+    >>> round(certificate.total.epsilon, 8), certificate.spent.epsilon
+    (4.88655412, 0.0)
+    """
+
+    guarantee: Guarantee
+    n_rows: int
+    planned: Event
+    releases: tuple[Release, ...] = ()
+    assumptions_for_accuracy: tuple[str, ...] = ()
+    unused_stages: tuple[str, ...] = ()
+    mode: Mode = "private"
+    sampler_distance: Distance = EXACT
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        check_integer("n_rows", self.n_rows, minimum=1)
+        check_choice("mode", self.mode, MODES)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        guarantee: Guarantee,
+        books: Books,
+        n_rows: int,
+        private: bool,
+        assumptions_for_accuracy: tuple[str, ...] = (),
+        unused_stages: tuple[str, ...] = (),
+        sampler_distance: Distance = EXACT,
+    ) -> "Certificate":
+        """Certify what the books say."""
+        return cls(
+            guarantee,
+            n_rows,
+            planned=books.reserved,
+            releases=tuple(books.releases),
+            assumptions_for_accuracy=tuple(assumptions_for_accuracy),
+            unused_stages=tuple(unused_stages),
+            mode=_mode(guarantee, private=private),
+            sampler_distance=sampler_distance,
+        )
+
+    @cached_property
+    def total(self) -> TotalCost:
+        """What was reserved, which counts as spent."""
+        return self._total(self.planned)
+
+    @cached_property
+    def spent(self) -> TotalCost:
+        """What the releases cost, recomputed from their sensitivities and noise."""
+        return self._total(spent_event(self.releases))
+
+    @property
+    def unused(self) -> dict[str, float]:
+        """How much lower the released total is, in each currency that expresses both."""
+        pairs = {
+            name: (getattr(self.total, name), getattr(self.spent, name))
+            for name in ("epsilon", "mu", "rho")
+        }
+        return {
+            name: max(0.0, planned - spent)
+            for name, (planned, spent) in pairs.items()
+            if planned is not None
+            and spent is not None
+            # Less than the margin is rounding, not budget.
+            and planned < math.inf
+            and planned - spent > ROUNDING_MARGIN * planned
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return facts and totals as plain data."""
+        return {
+            KEY: VERSION,
+            "mode": self.mode,
+            "promise": self.guarantee.describe(),
+            "guarantee": self.guarantee.to_dict(),
+            "neighbours": NEIGHBOURS,
+            "n_rows": self.n_rows,
+            "total": self.total.to_dict(),
+            "spent": self.spent.to_dict(),
+            "unused": self.unused,
+            "unused_stages": list(self.unused_stages),
+            "composition": self._composition(),
+            "sampler_log_ratio": self.sampler_distance.log_ratio,
+            "sampler_total_variation": self.sampler_distance.variation,
+            "sampler": self._sampler(),
+            "planned": self.planned.to_dict(),
+            "releases": [release.to_dict() for release in self.releases],
+            "remarks": list(dict.fromkeys(filter(None, (r.remark() for r in self.releases)))),
+            "assumptions_for_accuracy": list(self.assumptions_for_accuracy),
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
+        """Read the facts back; totals are recomputed, never read.
+
+        What cannot be written again is refused.
+        """
+        try:
+            # Certificates of before versions were written are of version 1.
+            check_version("certificate", data.get(KEY, VERSION), newest=VERSION)
+            found = cls(
+                guarantee_from_dict(data["guarantee"]),
+                data["n_rows"],
+                planned=event_from_dict(data["planned"]),
+                releases=tuple(Release(**release) for release in data["releases"]),
+                assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
+                unused_stages=tuple(data["unused_stages"]),
+                mode=data["mode"],
+                sampler_distance=Distance(
+                    data.get("sampler_log_ratio", 0.0), data["sampler_total_variation"]
+                ),
+                version=data["version"],
+            )
+            found.to_json()
+            found.to_text()
+            return found
+        except InputError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            raise InputError("certificate must hold what to_dict wrote; it does not.") from None
+
+    def to_json(self) -> str:
+        """Return it as JSON, which ``from_json`` reads back."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Certificate":
+        """Read what ``to_json`` returns."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            raise InputError("certificate must be JSON, as to_json writes it.") from None
+        return cls.from_dict(data)
+
+    def to_text(self) -> str:
+        """Return it as a page of plain text."""
+        return certificate_text(self.to_dict())
+
+    def to_html(self) -> str:
+        """Return it as one page of HTML that needs no other file."""
+        return certificate_html(self.to_dict())
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _composition(self) -> str:
+        """Say by which rules the events were added up."""
+        kinds, accountant = flatten(self.planned).kinds, self.total.accountant
+        counted = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES}
+        if accountant == "gdp" and not kinds <= {Gaussian}:
+            accountant = "gdp bound"
+            pure = dict.fromkeys((Laplace, Pure, Approximate), PURE_AS_GAUSSIAN)
+            counted |= {BoundedRange: BOUNDED_AS_GAUSSIAN, **pure}
+        rules = dict.fromkeys(text for kind, text in counted.items() if kind in kinds)
+        return "; ".join([COMPOSITION[accountant], OVER_BLOCKS, *rules])
+
+    def _sampler(self) -> str:
+        """Say how far the noise is from the ideal, and where that is charged."""
+        charged = "both are charged inside epsilon and delta"
+        if isinstance(self.guarantee, Unprotected):
+            charged = "nothing is promised"
+        elif self.guarantee.delta is None:
+            charged = "the promise holds up to these"
+        distance = self.sampler_distance
+        return (
+            f"probabilities of noise within a factor exp({distance.log_ratio:.3g}) of ideal, but "
+            f"for an event of probability {distance.variation:.3g}; {charged}"
+        )
+
+    def _total(self, event: Event) -> TotalCost:
+        """Add an event up at the promised delta."""
+        return total_cost(
+            event,
+            self.guarantee.delta,
+            distance=self.sampler_distance,
+            bound_mu=isinstance(self.guarantee, GDP),
+        )
+
+
+def _mode(guarantee: Guarantee, *, private: bool) -> Mode:
+    """Say whether anything is promised; noise that a reader can predict comes first."""
+    if not private:
+        return SIMULATION
+    return REPRODUCTION if isinstance(guarantee, Unprotected) else PRIVATE

@@ -1,0 +1,234 @@
+"""The certificate as a page of plain text, made from the same dictionary as its JSON."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+from operator import itemgetter
+from textwrap import wrap
+from typing import Any
+
+__all__ = [
+    "ASSUMED",
+    "COMPOSITION",
+    "RELEASED",
+    "REMARKS",
+    "TITLE",
+    "WIDTH",
+    "PrintedRelease",
+    "certificate_facts",
+    "certificate_text",
+    "printed_releases",
+]
+
+COMPOSITION = {
+    "gdp": "Gaussian differential privacy: the squares of mu add up, exactly (Dong, Roth and Su "
+    "2022, Corollary 3.3), converted by Balle and Wang 2018, Theorem 8",
+    "gdp bound": "Gaussian differential privacy: the squares of mu add up to an upper bound (Dong, "
+    "Roth and Su 2022, Corollary 3.3), converted by Balle and Wang 2018, Theorem 8",
+    "zcdp": "zero-concentrated differential privacy: the rhos add up (Bun and Steinke 2016, Lemma "
+    "2.3), converted by Canonne, Kamath and Steinke 2020, Proposition 12",
+    "pure": "basic composition: the pure epsilons add up (Dwork and Lei 2009, Theorem 16)",
+    "pld": "privacy loss distributions, discretised from above (Zhu, Dong and Wang 2022, Theorem "
+    "10; Doroshenko et al. 2022)",
+    "none": "no accountant proves a finite epsilon",
+}
+
+TITLE, RELEASED, REMARKS = "Privacy certificate", "Released, in this order", "Remarks"
+ASSUMED = "Assumed for accuracy only; privacy does not rest on it"
+
+# A terminal shows 80 columns, and some leave out the last.
+WIDTH = 79
+LABEL = 13
+
+
+def certificate_text(data: Mapping[str, Any]) -> str:
+    """Render a certificate's dictionary for a reader who is no statistician.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.certificate import Certificate
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> page = certificate_text(Certificate(GDP(1.0), 1000, planned=Gaussian(1.0)).to_dict())
+    >>> print(page.splitlines()[0])
+    Privacy certificate
+    """
+    parts = (_head(data), _releases_lines(data["releases"]), _remarks(data["remarks"]))
+    return "\n".join([*chain(*parts), *_assumptions(data)])
+
+
+@dataclass(frozen=True)
+class PrintedRelease:
+    """A release as a page shows it: numbers rounded, what and how in words.
+
+    Examples
+    --------
+    >>> PrintedRelease("2", "0.25", "place: histograms of values", "(gaussian, Mean)").times
+    1
+    """
+
+    sensitivity: str
+    noise_std: str
+    what: str
+    how: str
+    times: int = 1
+
+
+def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
+    """Return what a page lists: releases in a row that look alike, once rounded, share a line.
+
+    Only the page rounds: what they cost follows from their own numbers, which the JSON has.
+
+    Examples
+    --------
+    >>> mean = {"name": "mean", "kind": "Mean", "mechanism": "gaussian", "block_map": None}
+    >>> lines = [
+    ...     mean | {"stage": "", "sensitivity": 2.0, "noise_std": std, "times": 1}
+    ...     for std in (8.0, 8.0 + 1e-12, 9.0)
+    ... ]
+    >>> [(line.times, line.noise_std) for line in printed_releases(lines)]
+    [(2, '8'), (1, '9')]
+    """
+    shown = [
+        PrintedRelease(
+            _shown_or_hidden(r["sensitivity"]),
+            _shown_or_hidden(r["noise_std"]),
+            _release_name(r),
+            _how(r),
+        )
+        for r in releases
+    ]
+    # Where numbers are hidden the parameters say what was released.
+    hidden = [r["parameters"] if r["sensitivity"] is None else None for r in releases]
+    lines = groupby(zip(shown, hidden, releases, strict=True), key=itemgetter(0, 1))
+    return [replace(line, times=sum(r["times"] for *_, r in rest)) for (line, _), rest in lines]
+
+
+def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return promise and totals, each in words.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.certificate import Certificate
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> certificate_facts(Certificate(GDP(1.0), 1000, planned=Gaussian(1.0)).to_dict())["records"]
+    'n = 1000, public'
+    """
+    return {
+        "mode": data["mode"],
+        "promise": data["promise"],
+        "neighbours": data["neighbours"],
+        "records": f"n = {data['n_rows']}, public",
+        "reserved": f"{_total_words(data['total'])}; all of it counts as spent",
+        "released": _total_words(data["spent"]),
+        "unused": _unused(data),
+        "composition": data["composition"],
+        "sampler": data["sampler"],
+        "software": f"tailguard {data['version']}",
+    }
+
+
+def _head(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield title, promise and totals."""
+    yield TITLE
+    yield "=" * len(TITLE)
+    for label, text in certificate_facts(data).items():
+        first, *rest = _lines(text, WIDTH - LABEL)
+        yield f"{label:{LABEL}}{first}"
+        yield from (" " * LABEL + line for line in rest)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """Wrap a text, but never between a name and its value."""
+    return [line.replace("\0", " ") for line in wrap(text.replace(" = ", "\0=\0"), width)]
+
+
+def _total_words(total: Mapping[str, Any]) -> str:
+    """Say a total in every currency that expresses it."""
+    parts = []
+    if total["epsilon"] is not None:
+        parts.append(f"epsilon = {_shown_number(total['epsilon'])} at delta = {total['delta']:g}")
+    parts += [
+        f"{name} = {_shown_number(total[name])}"
+        for name in ("mu", "rho")
+        if total[name] is not None
+    ]
+    return ", ".join(parts) if parts else "no bound is known"
+
+
+def _unused(data: Mapping[str, Any]) -> str:
+    """Say what was reserved and not released."""
+    left = ", ".join(
+        f"{name} {_shown_number(value)} lower" for name, value in data["unused"].items()
+    )
+    stages = "; ".join(data["unused_stages"])
+    return "; ".join(filter(None, (f"the released total has {left}" if left else "", stages))) or (
+        "nothing"
+    )
+
+
+def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the table of releases."""
+    yield ""
+    yield RELEASED
+    head = f"  {'times':>5}  {'sensitivity':>11}  {'noise std':>11}  "
+    yield f"{head}what"
+    for line in printed_releases(releases):
+        numbers = f"  {line.times:>5}  {line.sensitivity:>11}  {line.noise_std:>11}  "
+        first, *rest = _what(line, WIDTH - len(numbers))
+        yield f"{numbers}{first}"
+        yield from (" " * len(head) + line for line in rest)
+    if not releases:
+        yield "  nothing"
+
+
+def _shown_or_hidden(value: float | None) -> str:
+    """Round a number for the page; what follows the records is not shown."""
+    return "hidden" if value is None else f"{value:.6g}"
+
+
+def _remarks(remarks: list[str]) -> Iterator[str]:
+    """Yield what a reader must know beyond the numbers, if anything."""
+    if remarks:
+        yield ""
+        yield REMARKS
+    for remark in remarks:
+        yield from wrap(remark, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+
+
+def _what(line: PrintedRelease, width: int) -> list[str]:
+    """Say what a release was, by which mechanism and query; on one line where that fits."""
+    whole = f"{line.what} {line.how}"
+    return [whole] if len(whole) <= width else [*wrap(line.what, width), *wrap(line.how, width)]
+
+
+def _release_name(release: Mapping[str, Any]) -> str:
+    """Say what a release was, and for which stage of the plan if that is known."""
+    stage = release["stage"]
+    return f"{stage}: {release['name']}" if stage else str(release["name"])
+
+
+def _how(release: Mapping[str, Any]) -> str:
+    """Say by which mechanism and query a release was made, and of which records."""
+    details = [release["mechanism"], release["kind"]]
+    if release["block_map"] is not None:
+        block = release["block"]
+        which = "every block" if block is None else f"block {block}"
+        details.append(f"{which} of {release['block_map']!r}")
+    if release["mechanism"] == "sampled-gaussian":
+        drawn = release["parameters"]
+        details.append(f"{drawn['sample_rows']} of {drawn['of_rows']} records, drawn afresh")
+    return f"({', '.join(details)})"
+
+
+def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what accuracy rests on, and privacy does not."""
+    yield ""
+    yield ASSUMED
+    for assumption in data["assumptions_for_accuracy"] or ("nothing",):
+        yield from wrap(assumption, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+
+
+def _shown_number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"

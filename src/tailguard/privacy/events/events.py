@@ -1,0 +1,391 @@
+"""What a release cost, as a tree of plain records that can be written down and read again.
+
+Constitution. The meaning of an event never changes, and no event is ever taken away: books that
+were written years ago must still add up. A new field must be optional. An accountant that does not
+know an event refuses it, at any depth, and never guesses.
+
+Every leaf speaks of replace-one neighbours with public ``n_rows``, and of the whole release: its
+parameter is the sensitivity over the noise scale, never a clip norm.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeAlias
+
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_open_unit,
+    check_positive,
+    shown,
+)
+
+__all__ = [
+    "Approximate",
+    "BoundedRange",
+    "Composed",
+    "Event",
+    "Gaussian",
+    "Laplace",
+    "Nothing",
+    "Parallel",
+    "Plain",
+    "Pure",
+    "Repeated",
+    "Sampled",
+    "Shuffled",
+    "ShuffledPure",
+    "Unbounded",
+    "ZeroConcentrated",
+    "event_from_dict",
+]
+
+Plain: TypeAlias = "float | int | str | dict[str, Plain] | list[Plain]"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Base of all events.
+
+    Examples
+    --------
+    >>> Gaussian(mu=0.5).to_dict()
+    {'kind': 'gaussian', 'mu': 0.5}
+    """
+
+    kind: ClassVar[str] = ""
+
+    def to_dict(self) -> dict[str, Plain]:
+        """Return the canonical dictionary: the kind first, then the fields in their order."""
+        values = {field.name: _to_plain(getattr(self, field.name)) for field in fields(self)}
+        return {"kind": self.kind, **values}
+
+
+@dataclass(frozen=True)
+class Nothing(Event):
+    """An event that reads no record and costs nothing.
+
+    Examples
+    --------
+    >>> Nothing().to_dict()
+    {'kind': 'nothing'}
+    """
+
+    kind: ClassVar[str] = "nothing"
+
+
+@dataclass(frozen=True)
+class Gaussian(Event):
+    """A release that is exactly ``mu``-GDP: l2 sensitivity over the noise's standard deviation.
+
+    Examples
+    --------
+    >>> Gaussian(mu=1.0)
+    Gaussian(mu=1.0)
+    """
+
+    mu: float
+    kind: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+
+
+@dataclass(frozen=True)
+class Laplace(Event):
+    """A release with Laplace noise: l1 sensitivity over the noise's scale.
+
+    Examples
+    --------
+    >>> Laplace(epsilon=0.1)
+    Laplace(epsilon=0.1)
+    """
+
+    epsilon: float
+    kind: ClassVar[str] = "laplace"
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True)
+class Pure(Event):
+    """A release of which nothing is known but that it is ``epsilon``-DP.
+
+    Examples
+    --------
+    >>> Pure(epsilon=0.1)
+    Pure(epsilon=0.1)
+    """
+
+    epsilon: float
+    kind: ClassVar[str] = "pure"
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True)
+class BoundedRange(Event):
+    """The exponential mechanism or Gumbel noisy max, whose losses span a range of ``eta``.
+
+    Not for Laplace noisy max nor permute-and-flip: those are ``Pure``.
+
+    Examples
+    --------
+    >>> BoundedRange(eta=0.3)
+    BoundedRange(eta=0.3)
+    """
+
+    eta: float
+    kind: ClassVar[str] = "bounded_range"
+
+    def __post_init__(self) -> None:
+        check_positive("eta", self.eta)
+
+
+@dataclass(frozen=True)
+class ZeroConcentrated(Event):
+    """A release of which nothing is known but that it is ``rho``-zCDP.
+
+    Examples
+    --------
+    >>> ZeroConcentrated(rho=0.5)
+    ZeroConcentrated(rho=0.5)
+    """
+
+    rho: float
+    kind: ClassVar[str] = "zcdp"
+
+    def __post_init__(self) -> None:
+        check_positive("rho", self.rho)
+
+
+@dataclass(frozen=True)
+class Approximate(Event):
+    """A release of which nothing is known but that it is (``epsilon``, ``delta``)-DP.
+
+    Examples
+    --------
+    >>> Approximate(epsilon=0.1, delta=1e-9)
+    Approximate(epsilon=0.1, delta=1e-09)
+    """
+
+    epsilon: float
+    delta: float
+    kind: ClassVar[str] = "approx"
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_open_unit("delta", self.delta)
+
+
+@dataclass(frozen=True)
+class Unbounded(Event):
+    """A release for which no finite cost holds, in any currency.
+
+    Made on purpose only, to reproduce a publication whose noise gives no privacy.
+
+    Examples
+    --------
+    >>> Unbounded().to_dict()
+    {'kind': 'unbounded'}
+    """
+
+    kind: ClassVar[str] = "unbounded"
+
+
+@dataclass(frozen=True)
+class Sampled(Event):
+    """A Gaussian release on a secret, fresh, uniform sample of the records.
+
+    ``mu`` is the replace-one sensitivity over the noise's standard deviation as if every record
+    were drawn, ``rate`` the share that is. ``"fixed-size"`` draws so many, without replacement;
+    ``"poisson"`` tosses a coin for each, keeps the sample's size secret, and needs that no record's
+    presence moves the answer by more than half of what a replacement does (as clipping at 0 does).
+
+    Examples
+    --------
+    >>> Sampled(mu=0.5, rate=0.01)
+    Sampled(mu=0.5, rate=0.01, scheme='fixed-size')
+    """
+
+    mu: float
+    rate: float
+    scheme: str = "fixed-size"
+    kind: ClassVar[str] = "sampled"
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+        if check_positive("rate", self.rate) > 1.0:
+            raise InputError(
+                f"rate must be a number above 0 and at most 1; got {shown(self.rate)}."
+            )
+        check_choice("scheme", self.scheme, ("fixed-size", "poisson"))
+
+
+@dataclass(frozen=True)
+class Shuffled(Event):
+    """``n_units`` Gaussian releases, one a unit, after a secret, fresh, uniform shuffle of units.
+
+    Each is ``mu``-GDP for every two values of its unit's record, given all else.
+
+    Examples
+    --------
+    >>> Shuffled(mu=0.5, n_units=1000)
+    Shuffled(mu=0.5, n_units=1000)
+    """
+
+    mu: float
+    n_units: int
+    kind: ClassVar[str] = "shuffled"
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu)
+        check_integer("n_units", self.n_units, minimum=1)
+
+
+@dataclass(frozen=True)
+class ShuffledPure(Event):
+    """Like ``Shuffled``, of releases of which nothing is known but that each is ``epsilon``-DP.
+
+    Examples
+    --------
+    >>> ShuffledPure(epsilon=0.5, n_units=1000)
+    ShuffledPure(epsilon=0.5, n_units=1000)
+    """
+
+    epsilon: float
+    n_units: int
+    kind: ClassVar[str] = "shuffled_pure"
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_integer("n_units", self.n_units, minimum=1)
+
+
+@dataclass(frozen=True)
+class Repeated(Event):
+    """The same event, ``times`` times; later ones may be chosen in the light of earlier ones.
+
+    Examples
+    --------
+    >>> Repeated(Gaussian(mu=0.1), times=100).times
+    100
+    """
+
+    event: Event
+    times: int
+    kind: ClassVar[str] = "repeated"
+
+    def __post_init__(self) -> None:
+        check_event("event", self.event)
+        check_integer("times", self.times, minimum=1)
+
+
+@dataclass(frozen=True)
+class Composed(Event):
+    """Events one after the other; later ones may be chosen in the light of earlier ones.
+
+    Examples
+    --------
+    >>> len(Composed((Gaussian(mu=1.0), Laplace(epsilon=0.1))).events)
+    2
+    """
+
+    events: tuple[Event, ...]
+    kind: ClassVar[str] = "composed"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        for event in self.events:
+            check_event("events", event)
+
+
+@dataclass(frozen=True)
+class Parallel(Event):
+    """An event that reads the records of one block of a block map only.
+
+    A block map cuts the slots 1 to n by a rule that does not read the records; a replaced record
+    stays in its slot. So one record meets one block of a map, and the accountant takes the maximum
+    over the blocks of one map. Events under different maps are added.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.accounting.smallest import total_mu
+    >>> halves = [Parallel("halves", block, Gaussian(mu=1.0)) for block in (0, 1)]
+    >>> total_mu(Composed(tuple(halves)))
+    1.0
+    """
+
+    block_map: str
+    block: int
+    event: Event
+    kind: ClassVar[str] = "parallel"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.block_map, str) or not self.block_map:
+            raise InputError(f"block_map must be a non-empty name; got {shown(self.block_map)}.")
+        check_integer("block", self.block, minimum=0)
+        check_event("event", self.event)
+
+
+KINDS: dict[str, type[Event]] = {
+    event.kind: event
+    for event in (
+        *(Nothing, Gaussian, Laplace, Pure, BoundedRange, ZeroConcentrated, Approximate),
+        *(Unbounded, Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel),
+    )
+}
+
+
+def check_event(name: str, value: object) -> Event:
+    """Return ``value`` if it is an event.
+
+    Examples
+    --------
+    >>> check_event("event", Nothing())
+    Nothing()
+    """
+    if not isinstance(value, Event):
+        raise InputError(f"{name} must hold privacy events; got {shown(value)}.")
+    return value
+
+
+def event_from_dict(data: Mapping[str, Any]) -> Event:
+    """Read an event back from its canonical dictionary; refuse what is not one.
+
+    Examples
+    --------
+    >>> event_from_dict({"kind": "repeated", "event": {"kind": "gaussian", "mu": 0.5}, "times": 4})
+    Repeated(event=Gaussian(mu=0.5), times=4)
+    """
+    if not isinstance(data, Mapping):
+        raise InputError(f"an event must be a dictionary; got {shown(data)}.")
+    event = KINDS[check_choice("kind", str(data.get("kind")), KINDS)]
+    expected = {"kind", *(field.name for field in fields(event))}
+    if set(data) != expected:
+        raise InputError(
+            f"an event of kind {event.kind!r} must have exactly the fields "
+            f"{sorted(expected)}; got {sorted(data)}."
+        )
+    return event(**{name: _from_plain(value) for name, value in data.items() if name != "kind"})
+
+
+def _to_plain(value: Any) -> Plain:
+    """Write a field as plain data."""
+    if isinstance(value, Event):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_to_plain(item) for item in value]
+    return value  # type: ignore[no-any-return]
+
+
+def _from_plain(value: Any) -> Any:
+    """Read a field from plain data."""
+    if isinstance(value, Mapping):
+        return event_from_dict(value)
+    if isinstance(value, list):
+        return tuple(event_from_dict(item) for item in value)
+    return value

@@ -1,0 +1,181 @@
+"""An event tree laid out flat: which leaves happen how often, and to which records.
+
+Composition does not depend on the order of events, so this is all that an accountant needs. It is
+also what the books compare before a release: does what was planned cover what would be spent?
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, field
+from fractions import Fraction
+from functools import cached_property, singledispatch
+from typing import Any
+
+from tailguard.privacy.events import (
+    Composed,
+    Event,
+    Gaussian,
+    Nothing,
+    Parallel,
+    Repeated,
+    check_event,
+)
+from tailguard.privacy.roots import ROUNDING
+
+__all__ = ["FlatEvents", "flatten"]
+
+
+@dataclass(frozen=True)
+class FlatEvents:
+    """How often each leaf happens: to all records, and to the records of one block only.
+
+    Attributes
+    ----------
+    leaves
+        How often each leaf happens to all records.
+    blocks
+        For each block map, and each of its blocks: what happens to that block's records on top.
+
+    Examples
+    --------
+    >>> flatten(Repeated(Gaussian(mu=0.5), times=4)).leaves
+    {Gaussian(mu=0.5): 4}
+    """
+
+    leaves: Mapping[Event, int] = field(default_factory=dict)
+    blocks: Mapping[str, Mapping[int, "FlatEvents"]] = field(default_factory=dict)
+
+    @classmethod
+    def total(cls, many: Iterable["FlatEvents"]) -> "FlatEvents":
+        """Return the flat events of all of them, one after the other."""
+        leaves: Counter[Event] = Counter()
+        blocks: dict[str, dict[int, list[FlatEvents]]] = defaultdict(lambda: defaultdict(list))
+        for flat_events in many:
+            leaves.update(flat_events.leaves)
+            for block_map, inner in flat_events.blocks.items():
+                for block, part in inner.items():
+                    blocks[block_map][block].append(part)
+        return cls(
+            dict(leaves),
+            {
+                block_map: {b: t[0] if len(t) == 1 else cls.total(t) for b, t in parts.items()}
+                for block_map, parts in blocks.items()
+            },
+        )
+
+    def times(self, times: int) -> "FlatEvents":
+        """Return the flat events of so many repetitions."""
+        return FlatEvents(
+            {leaf: times * count for leaf, count in self.leaves.items()},
+            {
+                block_map: {block: part.times(times) for block, part in inner.items()}
+                for block_map, inner in self.blocks.items()
+            },
+        )
+
+    @cached_property
+    def kinds(self) -> frozenset[type[Event]]:
+        """The types of all leaves, at any depth."""
+        inner = (part.kinds for parts in self.blocks.values() for part in parts.values())
+        return frozenset(type(leaf) for leaf in self.leaves).union(*inner)
+
+    def add_up(self, price: Callable[[Any], Fraction]) -> Fraction:
+        """Add up an additive price exactly, with the maximum over the blocks of each block map.
+
+        A replaced record stays in its slot, so it meets the events of one block of a map; later
+        blocks see it only through earlier outputs (McSherry 2009, Theorem 4, made adaptive).
+        """
+        everywhere = (times * price(leaf) for leaf, times in self.leaves.items())
+        worst = (max(part.add_up(price) for part in b.values()) for b in self.blocks.values())
+        return sum((*everywhere, *worst), start=Fraction(0))
+
+    def covers(self, other: "FlatEvents") -> bool:
+        """Tell whether ``other`` costs at most as much as this, whatever the accountant.
+
+        Everything Gaussian is compared by its total mu, wherever it happens, since whatever a block
+        was to be asked may be asked of all records for the same mu. All other leaves are compared
+        one by one, from the largest down, and maps that hold such leaves block by block: a block
+        may be covered by any block of the same map, because only the maximum counts.
+        """
+        mixed = self._mixed | other._mixed
+        return (
+            other._squared_mu(mixed) <= self._squared_mu(mixed) * (1.0 + ROUNDING)
+            and _others_cover(self.leaves, other.leaves)
+            and all(
+                any(planned.covers(part) for planned in self.blocks.get(block_map, {}).values())
+                for block_map in mixed
+                for part in other.blocks.get(block_map, {}).values()
+            )
+        )
+
+    @cached_property
+    def _mixed(self) -> frozenset[str]:
+        """The maps in which not everything is Gaussian."""
+        return frozenset(
+            block_map
+            for block_map, parts in self.blocks.items()
+            if any(part.kinds - {Gaussian} for part in parts.values())
+        )
+
+    def _squared_mu(self, mixed: frozenset[str] = frozenset()) -> float:
+        """Add up the squares of mu of everything Gaussian, but for what happens in mixed maps."""
+        alone = (n * leaf.mu**2 for leaf, n in self.leaves.items() if isinstance(leaf, Gaussian))
+        plain = (parts for block_map, parts in self.blocks.items() if block_map not in mixed)
+        return sum(alone) + sum(max(part._squared_mu() for part in p.values()) for p in plain)
+
+
+@singledispatch
+def flatten(event: Event) -> FlatEvents:
+    """Lay an event out flat; an event that is no composition is a leaf.
+
+    Examples
+    --------
+    >>> flatten(Composed((Gaussian(mu=0.5), Nothing(), Gaussian(mu=0.5)))).leaves
+    {Gaussian(mu=0.5): 2}
+    """
+    return FlatEvents({check_event("event", event): 1})
+
+
+@flatten.register
+def _(event: Nothing) -> FlatEvents:
+    return FlatEvents()
+
+
+@flatten.register
+def _(event: Repeated) -> FlatEvents:
+    return flatten(event.event).times(event.times)
+
+
+@flatten.register
+def _(event: Composed) -> FlatEvents:
+    return FlatEvents.total(map(flatten, event.events))
+
+
+@flatten.register
+def _(event: Parallel) -> FlatEvents:
+    return FlatEvents(blocks={event.block_map: {event.block: flatten(event.event)}})
+
+
+def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:
+    """Compare leaves that are not Gaussian.
+
+    The tolerance, here as for mu, is half of what rounding budgets down gave away.
+    """
+    others = [_family_and_size(leaf) for leaf in spent if not isinstance(leaf, Gaussian)]
+    return all(
+        _count_as_large(planned, family, size * (1.0 - ROUNDING))
+        >= _count_as_large(spent, family, size)
+        for family, size in others
+    )
+
+
+def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
+    """Split a leaf into what must be equal and what must not be larger, its first field if any."""
+    size, *rest = astuple(leaf) or (0.0,)
+    return (type(leaf), *rest), size
+
+
+def _count_as_large(leaves: Mapping[Event, int], family: tuple[Any, ...], size: float) -> int:
+    """Count the leaves of a family that are at least as large."""
+    ranked = ((_family_and_size(leaf), times) for leaf, times in leaves.items())
+    return sum(times for (kin, own), times in ranked if kin == family and own >= size)

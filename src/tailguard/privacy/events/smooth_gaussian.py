@@ -1,0 +1,205 @@
+"""What Gaussian noise costs on a scale that follows the records: (epsilon, delta), nothing else.
+
+The scale S is smooth as :mod:`tailguard.privacy.events.arsinh` says, and the answer a vector that
+moves by at most S in l2 norm. Released is the answer plus ``S / shift`` times standard normal
+noise. Normal laws of two variances are infinitely far apart in Renyi divergences of high
+order, so there is no zCDP and no Gaussian DP.
+
+Delta is bounded by way of a third law, with the centre of one neighbour and the scale of the
+other: ``delta(e1 + e2) <= delta1(e1) + exp(e1) delta2(e2)``. Both halves have closed forms. The
+shift is by at most ``shift`` standard deviations of either. A change of scale is told best by the
+length of the noise, whose square is chi-square. In both, the likelihood ratio is monotone, so that
+the largest change is the worst one. ``"tight"`` and ``"published"`` rest on this.
+
+``"numerical"`` rests on the exact delta of pairs of laws, which is smaller; that the worst pair is
+among those that are evaluated is not proved
+(:mod:`tailguard.privacy.events.smooth_gaussian_exact`).
+``"paper"`` is noise on a scale that is not smooth: no finite cost holds.
+
+Reference
+---------
+Nissim, Raskhodnikova and Smith 2007, whose constants ``smoothness = epsilon / (4 (d + L))`` and
+``shift = epsilon / (5 sqrt(2 L))``, with ``L = log(2 / delta)``, Wang, Xiao, Devadas and Xu 2020
+print in Algorithm 1; Balle and Wang 2018, Theorem 8 (the shift).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import chi2
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_open_unit,
+    check_positive,
+)
+from tailguard.privacy.events import Approximate, Event, Unbounded
+from tailguard.privacy.events.arsinh import ARSINH_BASIS
+from tailguard.privacy.events.smooth_gaussian_exact import (
+    LARGEST_EPSILON,
+    LARGEST_SIZE,
+    exact_delta_of_smooth_gaussian,
+)
+from tailguard.privacy.roots import crossing, down, step_until, up
+
+__all__ = ["delta_of_smooth_gaussian", "smooth_gaussian_constants", "smooth_gaussian_event"]
+
+
+# Where on the way the third law may lie, in parts of epsilon. Every point gives a valid bound.
+STOPS = np.linspace(0.0, 1.0, 401)
+# Relative room for the cancellation of two closed forms, which agree with 50 digits to 1e-13.
+CANCELLATION = 1e-12
+# What a calibration gives away so that recomputing its cost stays below what was asked.
+GIVEN_AWAY = 1e-6
+
+
+def delta_of_smooth_gaussian(smoothness: float, shift: float, size: int, epsilon: float) -> float:
+    """Bound delta of ``size`` numbers with Gaussian noise on a smooth scale.
+
+    *Guarantee.* Never below the truth, for every epsilon.
+
+    *Reference.* The proof in the module's head.
+
+    Examples
+    --------
+    >>> delta_of_smooth_gaussian(0.0176, 0.0405, size=2, epsilon=1.0) < 1e-10
+    True
+    """
+    first, second = epsilon * STOPS, epsilon * STOPS[::-1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        ways = (
+            _shift_delta(shift, first) + np.exp(first) * _widened(smoothness, size, second),
+            _widened(smoothness, size, first) + np.exp(first) * _shift_delta(shift, second),
+        )
+    # Where exp(epsilon) overflows nothing is proved.
+    return min(1.0, up(float(np.nan_to_num(ways, nan=1.0).min())))
+
+
+def _shift_delta(mu: float, epsilon: FloatArray) -> FloatArray:
+    """Delta of a shift by ``mu`` standard deviations."""
+    first = ndtr(mu / 2.0 - epsilon / mu)
+    return _difference(first, np.exp(epsilon + log_ndtr(-mu / 2.0 - epsilon / mu)))
+
+
+def _widened(smoothness: float, size: int, epsilon: FloatArray) -> FloatArray:
+    """Delta of a change of the scale by ``exp(smoothness)``, the larger one of the two orders."""
+    lost, narrow = -math.expm1(-2.0 * smoothness), math.exp(-2.0 * smoothness)
+    far = 2.0 * (epsilon + size * smoothness) / lost
+    near = np.maximum(2.0 * (size * smoothness - epsilon) / lost, 0.0)
+    growth = np.exp(epsilon)
+    return np.maximum(
+        _difference(chi2.sf(far * narrow, size), growth * chi2.sf(far, size)),
+        _difference(chi2.cdf(near, size), growth * chi2.cdf(near * narrow, size)),
+    )
+
+
+def _difference(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Subtract, rounding up."""
+    return np.maximum(first - second, 0.0) + CANCELLATION * first
+
+
+@lru_cache
+def smooth_gaussian_constants(
+    epsilon: float, delta: float, size: int, calibration: str = "tight"
+) -> tuple[float, float]:
+    """Smoothness and shift of a vector of ``size`` numbers that is (epsilon, delta)-DP.
+
+    ``"published"`` and ``"paper"`` are the printed constants, ``"tight"`` the same two times the
+    largest factor that the bound allows, and ``"numerical"`` the largest that exact pairs do.
+
+    *Guarantee.* ``delta_of_smooth_gaussian(*constants, size, epsilon) <= delta`` for ``"tight"``;
+    the exact delta is certified, and not proved, for ``"numerical"``; what ``"published"`` costs is
+    recomputed, and is less than epsilon; ``"paper"`` promises nothing.
+
+    *Edge cases.* ``"numerical"`` is refused beyond the range in which it is certified.
+
+    *Reference.* Nissim, Raskhodnikova and Smith 2007.
+
+    Examples
+    --------
+    >>> printed = smooth_gaussian_constants(1.0, 1e-5, 2, "published")
+    >>> [round(x, 7) for x in printed]
+    [0.0175981, 0.0404787]
+    >>> round(smooth_gaussian_constants(1.0, 1e-5, 2)[0] / printed[0], 3)
+    2.184
+    >>> round(smooth_gaussian_constants(1.0, 1e-5, 2, "numerical")[0] / printed[0], 3)
+    2.421
+    """
+    check_choice("calibration", calibration, (*ARSINH_BASIS,))
+    nats = math.log(2.0 / check_open_unit("delta", delta))
+    smoothness = check_positive("epsilon", epsilon) / (4.0 * (size + nats))
+    shift = epsilon / (5.0 * math.sqrt(2.0 * nats))
+    if calibration in {"published", "paper"}:
+        return smoothness, shift
+    if calibration == "numerical" and not (epsilon <= LARGEST_EPSILON and size <= LARGEST_SIZE):
+        raise InputError(
+            f"calibration='numerical' must have an epsilon of at most {LARGEST_EPSILON:g} and at "
+            f"most {LARGEST_SIZE} numbers, where it is certified; got {epsilon:g} and {size}."
+        )
+    bound, epsilon = _bound(calibration), epsilon * (1.0 - GIVEN_AWAY)
+
+    def delta_at(factor: float) -> float:
+        return bound(factor * smoothness, factor * shift, size, epsilon)
+
+    root = crossing(lambda c: math.log(max(delta_at(c), 1e-300) / delta), 1.0, rtol=1e-10)
+    factor = step_until(lambda c: delta_at(c) <= delta, down(root), 1.0 - 1e-9)
+    return factor * smoothness, factor * shift
+
+
+def _bound(calibration: str) -> Callable[[float, float, int, float], float]:
+    """Return what delta is bounded by."""
+    exact = calibration == "numerical"
+    return exact_delta_of_smooth_gaussian if exact else delta_of_smooth_gaussian
+
+
+def smooth_gaussian_event(parameters: Mapping[str, Any]) -> Event:
+    """Recompute the cost of a release from its public parameters: the smallest known epsilon.
+
+    Examples
+    --------
+    >>> public = {"smoothness": 0.0384, "shift": 0.0884, "coordinates": 2, "delta": 1e-5}
+    >>> round(smooth_gaussian_event({**public, "calibration": "tight"}).epsilon, 3)
+    0.999
+    >>> round(smooth_gaussian_event({**public, "calibration": "numerical"}).epsilon, 3)
+    0.887
+    """
+    calibration = check_choice("calibration", str(parameters.get("calibration")), ARSINH_BASIS)
+    smoothness = check_positive("smoothness", parameters.get("smoothness"))
+    shift = check_positive("shift", parameters.get("shift"))
+    size = check_integer("coordinates", parameters.get("coordinates"), minimum=1)
+    delta = check_open_unit("delta", parameters.get("delta"))
+    if calibration == "paper":
+        return Unbounded()
+    bound = _bound(calibration)
+    return Approximate(_smallest_epsilon(bound, smoothness, shift, size, delta), delta)
+
+
+@lru_cache
+def _smallest_epsilon(
+    bound: Callable[[float, float, int, float], float],
+    smoothness: float,
+    shift: float,
+    size: int,
+    delta: float,
+) -> float:
+    """Search for the reciprocal, in which delta increases."""
+
+    def delta_at(inverse: float) -> float:
+        return bound(smoothness, shift, size, 1.0 / inverse)
+
+    # From the largest epsilon that is certified, which the bracket must not pass.
+    guess = 1.0 / LARGEST_EPSILON
+    root = crossing(lambda x: math.log(max(delta_at(x), 1e-300) / delta), guess, rtol=1e-10)
+    if root == 0.0:
+        raise InputError(
+            "smoothness, shift and coordinates must be in the range in which their calibration is "
+            f"certified; got {smoothness:g}, {shift:g} and {size}."
+        )
+    return 1.0 / step_until(lambda x: delta_at(x) <= delta, down(root), 1.0 - 1e-9)

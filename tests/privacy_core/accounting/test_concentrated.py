@@ -1,0 +1,165 @@
+"""zCDP conversions against tables, definitions and 50-digit arithmetic."""
+
+import math
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailguard.privacy.accounting import concentrated
+from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
+
+CONVERSIONS = [  # rho, delta, tight, simple, exact for a Gaussian
+    (0.0005, 1e-6, 0.126558410989, 0.166725813627, 0.115928412142),
+    (0.005, 1e-6, 0.429941468837, 0.530652176976, 0.396857377644),
+    (0.125, 1e-6, 2.41909317687, 2.75326088488, 2.25408465022),
+    (0.5, 1e-6, 5.22153444453, 5.75652176976, 4.88655411746),
+    (0.5, 1e-9, 6.47407002073, 6.93789807887, 6.17393504667),
+    (2, 1e-9, 14.1501475539, 14.8757961577, 13.5347722192),
+]
+COARSE_CONVERSIONS = [  # rho, tight and simple epsilon at delta = 1e-5
+    (0.005, 0.37526124, 0.48485259),
+    (0.02, 0.79431477, 0.97970518),
+    (0.1, 1.91423883, 2.24596603),
+    (0.5, 4.72838698, 5.29852591),
+    (1, 7.07719670, 7.78614042),
+]
+RHOS = [(0.1, 0.0004329937), (0.5, 0.0085055306), (1, 0.0305565952), (2, 0.1082563638),
+        (4, 0.3731439828)]  # epsilon, rho at delta = 1e-5  # fmt: skip
+SIMPLE_RHOS = [  # epsilon, delta, rho, noise over sensitivity
+    (0.1, 1e-5, 0.0002162093, 48.08923250),
+    (0.1, 1e-6, 0.0001803041, 52.66016613),
+    (0.5, 1e-5, 0.0053139042, 9.70014309),
+    (0.5, 1e-6, 0.0044438442, 10.60731808),
+    (1, 1e-5, 0.0208199383, 4.90055517),
+    (1, 1e-6, 0.0174689048, 5.34998006),
+    (2, 1e-5, 0.0800453753, 2.49929131),
+    (2, 1e-6, 0.0675738817, 2.72016701),
+    (4, 1e-5, 0.2976519916, 1.29607641),
+    (4, 1e-6, 0.2539355783, 1.40321179),
+]
+TO_GDP = [  # parameter, mu of pure, mu of bounded range
+    (0.01, 0.01253311895965, 0.006266567884878),
+    (0.1, 0.12530901221161, 0.062662905541003),
+    (0.3, 0.37539199924452, 0.18792156646329),
+    (0.5, 0.62389259209851, 0.31297949948163),
+    (1, 1.2320353853449, 0.62389259209851),
+    (2, 2.3579614856472, 1.2320353853449),
+    (5, 4.9466784455957, 2.8669904674765),
+]
+ORDERS = [1.0001, 1.5, 2, 5, 30, 1000]
+SIZES = st.floats(-4, 2).map(lambda power: 10.0**power)
+DELTAS = st.floats(-15, -0.3).map(lambda power: 10.0**power)
+
+
+@pytest.mark.parametrize(("rho", "delta", "tight", "simple", "gaussian"), CONVERSIONS)
+def test_conversion_table(rho, delta, tight, simple, gaussian):
+    assert concentrated.epsilon_of_zcdp(rho, delta) == pytest.approx(tight, rel=6e-12)
+    assert concentrated.epsilon_of_zcdp_simple(rho, delta) == pytest.approx(simple, rel=6e-12)
+    assert epsilon_of(math.sqrt(2 * rho), delta) == pytest.approx(gaussian, rel=6e-12)
+
+
+@pytest.mark.parametrize(("rho", "tight", "simple"), COARSE_CONVERSIONS)
+def test_coarse_conversion_table(rho, tight, simple):
+    assert concentrated.epsilon_of_zcdp(rho, 1e-5) == pytest.approx(tight, abs=6e-9)
+    assert concentrated.epsilon_of_zcdp_simple(rho, 1e-5) == pytest.approx(simple, abs=6e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "rho"), RHOS)
+def test_rho_table(epsilon, rho):
+    assert concentrated.rho_of(epsilon, 1e-5) == pytest.approx(rho, abs=6e-11)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "rho", "noise"), SIMPLE_RHOS)
+def test_simple_rho_table(epsilon, delta, rho, noise):
+    got = concentrated.rho_of_simple(epsilon, delta)
+    assert got == pytest.approx(rho, abs=6e-11)
+    assert 1 / math.sqrt(2 * got) == pytest.approx(noise, abs=6e-9)
+
+
+@pytest.mark.parametrize(("size", "pure", "bounded_range"), TO_GDP)
+def test_gdp_table(size, pure, bounded_range):
+    assert concentrated.mu_of_pure(size) == pytest.approx(pure, rel=5e-12)
+    assert concentrated.mu_of_bounded_range(size) == pytest.approx(bounded_range, rel=5e-12)
+
+
+@given(rho=SIZES, delta=DELTAS)
+def test_epsilon_and_delta_invert_each_other(rho, delta):
+    epsilon = concentrated.epsilon_of_zcdp(rho, delta)
+    assert 0 <= epsilon <= concentrated.epsilon_of_zcdp_simple(rho, delta)
+    # A Gaussian release is rho-zCDP, so no bound may fall below its exact value.
+    assert epsilon >= epsilon_of(math.sqrt(2 * rho), delta) * (1 - 1e-11)
+    assert concentrated.delta_of_zcdp(rho, epsilon) <= delta * (1 + 1e-9)
+    assert concentrated.delta_of_zcdp(rho, epsilon) >= delta_of(math.sqrt(2 * rho), epsilon) * (
+        1 - 1e-9
+    )
+    if epsilon > 0.01:
+        assert concentrated.delta_of_zcdp(rho, epsilon * 0.99) > delta
+
+
+@given(epsilon=SIZES, delta=DELTAS)
+def test_rho_never_overspends(epsilon, delta):
+    rho = concentrated.rho_of(epsilon, delta)
+    assert concentrated.epsilon_of_zcdp(rho, delta) <= epsilon
+    assert concentrated.epsilon_of_zcdp(rho * (1 + 1e-6), delta) > epsilon
+    assert concentrated.rho_of_simple(epsilon, delta) <= rho
+
+
+def divergence_of_response(order, epsilon):
+    """Renyi divergence of randomised response, the worst pure mechanism."""
+    with mpmath.workdps(50):
+        a, e = mpmath.mpf(order), mpmath.mpf(epsilon)
+        return mpmath.log(
+            (mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (mpmath.exp(e) + 1)
+        ) / (a - 1)  # fmt: skip
+
+
+def divergence_of_laplace(order, epsilon):
+    """Mironov 2017, Proposition 6."""
+    with mpmath.workdps(50):
+        a, e = mpmath.mpf(order), mpmath.mpf(epsilon)
+        first = a / (2 * a - 1) * mpmath.exp((a - 1) * e)
+        return mpmath.log(first + (a - 1) / (2 * a - 1) * mpmath.exp(-a * e)) / (a - 1)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 0.999, 1.001, 3.0, 20.0])
+@pytest.mark.parametrize(
+    ("divergence", "rho_of_event"),
+    [
+        (divergence_of_response, concentrated.rho_of_pure),
+        (divergence_of_laplace, concentrated.rho_of_laplace),
+    ],
+)
+def test_rho_bounds_every_order_and_is_attained_near_one(divergence, rho_of_event, epsilon):
+    rho = rho_of_event(epsilon)
+    assert all(divergence(order, epsilon) / order <= rho for order in ORDERS)
+    assert divergence(1 + 1e-9, epsilon) / (1 + 1e-9) >= rho * (1 - 1e-7)
+
+
+@given(size=SIZES)
+def test_each_refinement_is_one(size):
+    assert concentrated.rho_of_laplace(size) <= concentrated.rho_of_pure(size)
+    assert concentrated.rho_of_pure(size) <= concentrated.rho_of_pure_simple(size) * (1 + 1e-11)
+    assert concentrated.rho_of_bounded_range(size) == pytest.approx(size**2 / 8, rel=1e-11)
+
+
+@given(size=st.floats(0.01, 20), place=st.floats(0, 1))
+def test_gdp_covers_the_pure_and_the_bounded_range_profile(size, place):
+    e = place * size
+    pure = -math.expm1(e - size) / (1 + math.exp(-size))
+    bounded = math.expm1((e - size) / 2) ** 2 / -math.expm1(-size)
+    assert delta_of(concentrated.mu_of_pure(size), e) >= pure * (1 - 1e-12)
+    assert delta_of(concentrated.mu_of_bounded_range(size), e) >= bounded * (1 - 1e-12)
+
+
+def test_limits():
+    assert concentrated.epsilon_of_zcdp(0, 1e-6) == 0
+    assert concentrated.epsilon_of_zcdp(math.inf, 1e-6) == math.inf
+    assert concentrated.delta_of_zcdp(0, 0) == 0
+    assert concentrated.delta_of_zcdp(math.inf, 1) == 1
+    assert concentrated.delta_of_zcdp(1, math.inf) == 0
+    assert concentrated.rho_of(0, 1e-6) == pytest.approx(0, abs=1e-11)
+    assert concentrated.rho_of(math.inf, 1e-6) == math.inf
+    assert concentrated.mu_of_pure(math.inf) == math.inf
+    assert concentrated.rho_of_laplace(math.inf) == math.inf

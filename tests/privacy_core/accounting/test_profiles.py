@@ -1,0 +1,151 @@
+"""Profiles against exact values, and the loss distributions made from them."""
+
+import math
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as package
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tailguard.checks import InputError
+from tailguard.privacy.accounting.concentrated import delta_of_zcdp, epsilon_of_zcdp
+from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
+from tailguard.privacy.accounting.profiles import loss_distribution, profile_of
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Gaussian,
+    Laplace,
+    Nothing,
+    Pure,
+    ZeroConcentrated,
+)
+
+LEAVES = [
+    Gaussian(1.0),
+    Gaussian(0.1),
+    Laplace(0.5),
+    Pure(0.5),
+    BoundedRange(0.5),
+    Approximate(0.5, 1e-4),
+    ZeroConcentrated(0.125),
+]
+PEELING = [  # k, eta, generic pure, bounded range
+    (10, 0.1, 0.99937091, 0.68612897),
+    (10, 0.3, 2.99974438, 2.20229297),
+    (50, 0.05, 1.48904262, 0.83734909),
+    (100, 0.1, 4.77456760, 2.61177397),
+]
+
+
+def epsilon_of_repeated(leaf, times, delta, step=1e-4):
+    losses = loss_distribution(profile_of(leaf), step)
+    return losses.self_compose(times).get_epsilon_for_delta(delta)
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_the_distribution_dominates_its_profile(leaf):
+    profile = profile_of(leaf)
+    losses = loss_distribution(profile, step=1e-3)
+    e = 1e-4 * np.arange(int(1.1 * profile.end / 1e-4))
+    assert np.all(losses.get_delta_for_epsilon(e) >= profile.delta(e) - 1e-15)
+    e = 1e-3 * np.arange(int(profile.end / 1e-3))
+    assert losses.get_delta_for_epsilon(e) == pytest.approx(profile.delta(e), abs=1e-11)
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_profiles_fall_and_are_convex(leaf):
+    profile = profile_of(leaf)
+    e = np.linspace(0.0, profile.end, 2000)
+    values = profile.delta(e)
+    slopes = np.diff(values) / np.diff(np.exp(e))
+    assert np.all(np.diff(values) <= 1e-16)
+    assert np.all(np.diff(slopes) >= -1e-11)
+
+
+@given(mu=st.floats(0.01, 20), place=st.floats(-0.5, 8))
+def test_the_gaussian_profile_is_the_closed_form(mu, place):
+    e = max(0.0, mu * mu / 2 + place * mu)
+    got = profile_of(Gaussian(mu)).delta(np.array([e]))[0]
+    assert got == pytest.approx(delta_of(mu, e), rel=1e-8, abs=2e-16)
+
+
+@given(epsilon=st.floats(0.01, 3), place=st.floats(0, 1))
+def test_the_laplace_profile_is_the_integral(epsilon, place):
+    # Hockey stick of two Laplace distributions at distance epsilon: the loss is epsilon below 0,
+    # falls linearly to -epsilon, and exceeds e left of (epsilon - e) / 2.
+    e = place * epsilon
+    edge = (epsilon - e) / 2
+    exact = (1 - math.exp(-edge) / 2) - math.exp(e) * math.exp(edge - epsilon) / 2
+    assert profile_of(Laplace(epsilon)).delta(np.array([e]))[0] == pytest.approx(exact, abs=1e-15)
+
+
+@settings(max_examples=20)
+@given(rho=st.floats(0.001, 5), place=st.floats(0, 0.8))
+def test_the_zcdp_profile_is_at_most_the_conversion_and_above_a_gaussian(rho, place):
+    profile = profile_of(ZeroConcentrated(rho))
+    e = np.linspace(0.0, profile.end, 400)
+    i = int(place * 400)
+    got = profile.delta(e)[i]
+    assert got <= delta_of_zcdp(rho, e[i]) * 1.02
+    assert got >= delta_of(math.sqrt(2 * rho), e[i]) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("rho", "delta"), [(0.5, 1e-6), (0.005, 1e-3), (2.0, 1e-9)])
+def test_the_zcdp_distribution_keeps_the_conversion(rho, delta):
+    got = epsilon_of_repeated(ZeroConcentrated(rho), 1, delta)
+    assert got == pytest.approx(epsilon_of_zcdp(rho, delta), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("mu", "step"), [(1.0, 1e-3), (0.1, 1e-4), (0.01, 1e-5), (3.0, 1e-3), (8.0, 1e-3)]
+)
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
+def test_gaussian_epsilon_from_above(mu, step, delta):
+    got = loss_distribution(profile_of(Gaussian(mu)), step).get_epsilon_for_delta(delta)
+    exact = epsilon_of(mu, delta)
+    assert exact * (1 - 1e-9) <= got <= exact * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "times", "epsilon"),
+    [
+        (Gaussian(0.1), 100, 4.88655459),  # published: one step and self-composition
+        (Gaussian(0.01), 100, 0.39686093),
+        (Laplace(0.1), 10, 0.99897809),
+    ],
+)
+def test_self_composition(leaf, times, epsilon):
+    assert epsilon_of_repeated(leaf, times, 1e-6) == pytest.approx(epsilon, abs=2e-7)
+
+
+@pytest.mark.parametrize(("times", "eta", "pure", "bounded_range"), PEELING)
+def test_peeling_table(times, eta, pure, bounded_range):
+    assert epsilon_of_repeated(Pure(eta), times, 1e-6) == pytest.approx(pure, abs=2e-8)
+    assert epsilon_of_repeated(BoundedRange(eta), times, 1e-6) == pytest.approx(
+        bounded_range, abs=1e-7
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "epsilon"),
+    [(1, 0.499998), (10, 1.58011695), (100, 2.19328090), (1000, 2.24362197), (10**4, 2.25162609)],
+)
+def test_repeated_laplace_tends_to_a_gaussian(times, epsilon):
+    got = epsilon_of_repeated(Laplace(1 / (2 * math.sqrt(times))), times, 1e-6)
+    assert got == pytest.approx(epsilon, abs=6e-8)
+
+
+def test_the_package_builds_the_same_laplace_distribution():
+    ours = loss_distribution(profile_of(Laplace(0.3)), 1e-4)
+    theirs = package.from_laplace_mechanism(1 / 0.3, value_discretization_interval=1e-4)
+    e = np.linspace(0, 0.3, 50)
+    assert ours.get_delta_for_epsilon(e) == pytest.approx(
+        theirs.get_delta_for_epsilon(e), abs=1e-14
+    )
+
+
+def test_what_is_no_leaf_has_no_profile():
+    with pytest.raises(InputError, match="known privacy profile"):
+        profile_of(Nothing())

@@ -1,0 +1,110 @@
+"""Does an event keep a promise; calibration never overspends and wastes little."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tailguard.checks import InputError
+from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.accounting.solve import calibrate, satisfies, spent_share
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    Gaussian,
+    Laplace,
+    Nothing,
+    Parallel,
+    Repeated,
+    ZeroConcentrated,
+)
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+
+SIZES = st.floats(0.01, 10)
+GUARANTEES = st.one_of(
+    st.builds(ApproxDP, SIZES, st.sampled_from([1e-3, 1e-6, 1e-9, 1e-13])),
+    st.builds(ZCDP, SIZES),
+    st.builds(GDP, SIZES),
+)
+
+
+@pytest.mark.parametrize(
+    ("event", "guarantee", "kept"),
+    [
+        (Gaussian(1.0), GDP(1.0), True),
+        (Repeated(Gaussian(0.5), 4), GDP(1.0), True),
+        (Composed((Gaussian(1.0), Gaussian(1e-7))), GDP(1.0), False),
+        (Laplace(0.1), GDP(0.1253091), True),
+        (Laplace(0.1), GDP(0.1253090), False),
+        (ZeroConcentrated(0.01), GDP(1.0), False),  # zCDP does not imply GDP
+        (Gaussian(1.0), ZCDP(0.5), True),
+        (Composed((ZeroConcentrated(0.25), Repeated(ZeroConcentrated(0.125), 2))), ZCDP(0.5), True),
+        (Composed((Gaussian(1.0), ZeroConcentrated(1e-9))), ZCDP(0.5), False),
+        (Approximate(0.1, 1e-9), ZCDP(0.5), False),
+        (Approximate(0.1, 1e-9), GDP(1.0), False),
+        (Repeated(Laplace(0.25), 4), PureDP(1.0), True),
+        (Repeated(Laplace(0.1), 10), PureDP(1.0), False),  # ten times the float 0.1 exceeds 1
+        (Repeated(Laplace(0.1), 10), PureDP(1.0 + 2**-52), True),
+        (BoundedRange(1.0), PureDP(1.0), True),
+        (Gaussian(0.001), PureDP(1.0), False),
+        (ZeroConcentrated(0.001), PureDP(1.0), False),
+        (Gaussian(1.0), ApproxDP(4.886554118, 1e-6), True),
+        (Gaussian(1.0), ApproxDP(4.886554117, 1e-6), False),
+        (Nothing(), PureDP(1e-9), True),
+    ],
+)
+def test_promises(event, guarantee, kept):
+    assert satisfies(event, guarantee) is kept
+    assert (spent_share(guarantee, event) <= 1.0) is kept
+
+
+def test_what_is_no_guarantee_is_refused():
+    with pytest.raises(InputError, match="guarantee must be"):
+        satisfies(Gaussian(1.0), 1.0)
+
+
+@given(guarantee=GUARANTEES, times=st.integers(1, 1000))
+def test_gaussian_calibration_is_one_sided_and_sharp(guarantee, times):
+    mu = calibrate(lambda mu: Repeated(Gaussian(mu), times), guarantee)
+    assert satisfies(Repeated(Gaussian(mu), times), guarantee)
+    assert mu * math.sqrt(times) == pytest.approx(guarantee.gaussian_mu(), rel=1e-9)
+
+
+@given(epsilon=SIZES, times=st.integers(1, 1000))
+def test_pure_calibration_is_one_sided_and_sharp(epsilon, times):
+    share = calibrate(lambda share: Repeated(Laplace(share), times), PureDP(epsilon))
+    assert satisfies(Repeated(Laplace(share), times), PureDP(epsilon))
+    assert share * times == pytest.approx(epsilon, rel=1e-9)
+
+
+@settings(max_examples=8)
+@given(
+    epsilon=st.floats(0.1, 5),
+    delta=st.sampled_from([1e-4, 1e-6, 1e-9]),
+    times=st.integers(1, 20),
+    ratio=st.floats(0.1, 2.0),
+)
+def test_mixture_calibration_is_one_sided_and_sharp(epsilon, delta, times, ratio):
+    def event_of(size):
+        return Composed((Gaussian(size), Repeated(Laplace(ratio * size), times)))
+
+    guarantee = ApproxDP(epsilon, delta)
+    size = calibrate(event_of, guarantee)
+    assert satisfies(event_of(size), guarantee)
+    assert not satisfies(event_of(size * (1 + 1e-4)), guarantee)
+
+
+def test_blocks_share_a_budget():
+    mu = calibrate(
+        lambda mu: Composed([Parallel("batches", b, Gaussian(mu)) for b in range(5)]),
+        ApproxDP(1.0, 1e-6),
+    )
+    assert mu == pytest.approx(mu_of(1.0, 1e-6), rel=1e-9)
+
+
+@pytest.mark.parametrize("event_of", [lambda size: Nothing(), lambda size: Gaussian(1.0)])
+def test_a_cost_that_never_meets_the_promise_is_refused(event_of):
+    with pytest.raises(InputError, match="event_of must meet"):
+        calibrate(event_of, GDP(0.5))

@@ -1,0 +1,151 @@
+"""Releases and the books in memory: refusal before spending, merging, immutability."""
+
+import json
+import math
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailguard.checks import BudgetError, InputError
+from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated
+
+
+def slope(**changes):
+    facts = {"sensitivity": 2.0, "noise_std": 8.0, **changes}
+    return Release("slope", "Mean", "gaussian", "l2", **facts)
+
+
+def test_the_event_follows_from_the_numbers():
+    assert slope().event() == Gaussian(0.25)
+    assert slope(times=3).event() == Repeated(Gaussian(0.25), 3)
+    assert slope(block_map="m", block=2).event() == Parallel("m", 2, Gaussian(0.25))
+    assert slope(block_map="m", block=0, times=2).event() == Repeated(
+        Parallel("m", 0, Gaussian(0.25)), 2
+    )
+    count = Release("count", "Count", "laplace", "l1", sensitivity=1.0, noise_std=4.0)
+    assert count.event() == Laplace(math.sqrt(2) / 4)
+
+
+@given(sensitivity=st.floats(1e-9, 1e9), scale=st.floats(1e-9, 1e9))
+def test_laplace_noise_std_is_its_scale_times_root_two(sensitivity, scale):
+    count = Release("count", "Count", "laplace", "l1", sensitivity, noise_std=scale * math.sqrt(2))
+    assert count.event().epsilon == pytest.approx(sensitivity / scale, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sensitivity": 0.0},
+        {"sensitivity": math.inf},
+        {"noise_std": 0.0},
+        {"noise_std": math.nan},
+        {"times": 0},
+        {"block_map": "m"},
+        {"block": 1},
+    ],
+)
+def test_bad_numbers_are_refused(changes):
+    with pytest.raises(InputError):
+        slope(**changes)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "norm"), [("gaussian", "l1"), ("laplace", "l2"), ("uniform", "l2"), ("", "")]
+)
+def test_a_norm_that_does_not_fit_the_noise_is_refused(mechanism, norm):
+    with pytest.raises(InputError):
+        Release("slope", "Mean", mechanism, norm, 1.0, 1.0)
+
+
+def test_a_release_is_a_plain_value():
+    parameters = {"clip_norm": 1.0, "columns": "x"}
+    release = slope(parameters=parameters, block_map="m", block=3, times=2)
+    parameters["clip_norm"] = 9.0
+    assert release.parameters["clip_norm"] == 1.0
+    assert Release(**json.loads(json.dumps(release.to_dict()))) == release
+    assert pickle.loads(pickle.dumps(release)) == release
+    assert list(release.to_dict()) == [
+        *("name", "kind", "mechanism", "norm", "sensitivity", "noise_std"),
+        *("times", "block_map", "block", "parameters", "stage"),
+    ]
+    with pytest.raises(AttributeError):
+        release.noise_std = 1.0
+
+
+def test_nothing_is_spent_without_a_reservation():
+    books = MemoryBooks()
+    with pytest.raises(BudgetError, match="release 'slope'"):
+        books.check(slope())
+    with pytest.raises(BudgetError, match="nothing was drawn"):
+        books.record(slope())
+    assert books.releases == ()
+    assert books.reserved == Composed(())
+
+
+def test_refusal_comes_before_spending_and_changes_nothing():
+    books = MemoryBooks()
+    books.reserve(Repeated(Gaussian(0.25), 2))
+    for _ in range(2):
+        books.check(slope())
+        books.record(slope())
+    before = books.releases
+    for _ in range(3):
+        with pytest.raises(BudgetError):
+            books.check(slope())
+        with pytest.raises(BudgetError):
+            books.record(slope(noise_std=1e6))
+    assert books.releases == before
+    books.reserve(Gaussian(0.25))
+    books.record(slope())
+    assert [release.times for release in books.releases] == [3]
+
+
+def test_checking_spends_nothing():
+    books = MemoryBooks()
+    books.reserve(Gaussian(0.25))
+    for _ in range(5):
+        books.check(slope())
+    books.record(slope())
+    with pytest.raises(BudgetError):
+        books.record(slope())
+
+
+def test_only_equal_releases_in_a_row_share_a_line():
+    books = MemoryBooks()
+    books.reserve(Repeated(Gaussian(0.25), 9))
+    other = slope(parameters={"step": 2})
+    for release in (slope(), slope(), slope(times=3), other, other, slope()):
+        books.record(release)
+    assert [(r.parameters, r.times) for r in books.releases] == [({}, 5), ({"step": 2}, 2), ({}, 1)]
+
+
+def test_shares_of_a_split_budget_are_covered_in_any_split():
+    books = MemoryBooks()
+    books.reserve(Gaussian(1.0))
+    weights = [0.1, 0.2, 0.3, 0.25, 0.15]
+    for weight in weights:
+        books.record(slope(sensitivity=math.sqrt(weight), noise_std=1.0))
+    with pytest.raises(BudgetError):
+        books.record(slope(sensitivity=1e-4, noise_std=1.0))
+
+
+def test_each_block_may_spend_what_one_block_was_given():
+    books = MemoryBooks()
+    books.reserve(Parallel("batches", 0, Repeated(Gaussian(0.25), 2)))
+    for block in range(4):
+        books.record(slope(block_map="batches", block=block, times=2))
+    for extra in ({"block_map": "batches", "block": 0}, {"block_map": "other", "block": 0}, {}):
+        with pytest.raises(BudgetError):
+            books.record(slope(**extra))
+
+
+def test_a_laplace_share_is_not_a_gaussian_share():
+    books = MemoryBooks()
+    books.reserve(Composed((Gaussian(1.0), Laplace(0.5))))
+    books.record(Release("count", "Count", "laplace", "l1", 0.5, noise_std=math.sqrt(2)))
+    with pytest.raises(BudgetError):
+        books.record(Release("count", "Count", "laplace", "l1", 0.001, noise_std=math.sqrt(2)))

@@ -1,0 +1,433 @@
+"""Certificates: round trips, words, and totals against an independent recomputation."""
+
+import json
+import math
+import pickle
+from collections import defaultdict
+from contextlib import suppress
+from copy import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dp_accounting import gaussian_mechanism
+from dp_accounting.pld import privacy_loss_distribution as package
+from scipy.special import expit
+from scipy.stats import norm
+
+from tailguard import SparseLinearRegression
+from tailguard.checks import InputError
+from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate.certificate import KEY, VERSION
+from tailguard.privacy.certificate.text import COMPOSITION
+from tailguard.privacy.events import (
+    BoundedRange,
+    Composed,
+    Gaussian,
+    Laplace,
+    Repeated,
+    event_from_dict,
+)
+from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+from tailguard.version import __version__
+
+PROMISE = ApproxDP(5.0, 1e-6)
+FORMATS = Path(__file__).parents[2] / "data" / "formats"
+
+
+def gaussian(mu, **changes):
+    return Release("gradient", "ClippedGradient", "gaussian", "l2", 3.0 * mu, 3.0, **changes)
+
+
+def laplace(epsilon, **changes):
+    return Release("count", "Count", "laplace", "l1", epsilon, math.sqrt(2), **changes)
+
+
+def certify(planned, releases, guarantee=PROMISE, **facts):
+    books = MemoryBooks()
+    books.reserve(planned)
+    for release in releases:
+        books.record(release)
+    facts = {"n_rows": 1000, "private": True, **facts}
+    return Certificate.of(guarantee=guarantee, books=books, **facts)
+
+
+def example():
+    return certify(
+        Composed((Repeated(Gaussian(0.1), 50), Gaussian(0.5))),
+        [gaussian(0.1, parameters={"clip_norm": 1.5}), gaussian(0.1), gaussian(0.1)],
+        assumptions_for_accuracy=("finite fourth moments of the features",),
+        unused_stages=("refinement: the first stage was already precise",),
+        sampler_distance=Distance(1e-13, 1e-22),
+    )
+
+
+def test_totals_are_recomputed_from_the_events():
+    certificate = example()
+    assert certificate.total.mu == pytest.approx(math.sqrt(0.75))
+    assert certificate.total.epsilon == pytest.approx(epsilon_of(math.sqrt(0.75), 1e-6), rel=1e-9)
+    assert certificate.spent.mu == pytest.approx(math.sqrt(0.03))
+    assert certificate.spent.epsilon == pytest.approx(epsilon_of(math.sqrt(0.03), 1e-6), rel=1e-9)
+    assert certificate.spent.epsilon < certificate.total.epsilon <= PROMISE.epsilon
+    assert certificate.unused["epsilon"] == pytest.approx(
+        certificate.total.epsilon - certificate.spent.epsilon
+    )
+    assert set(certificate.unused) == {"epsilon", "mu", "rho"}
+
+
+def test_round_trip():
+    certificate = example()
+    text = certificate.to_json()
+    again = Certificate.from_dict(json.loads(text))
+    assert again == certificate
+    assert again.to_json() == text
+    assert again.to_text() == certificate.to_text() == str(certificate)
+    assert pickle.loads(pickle.dumps(certificate)) == certificate
+    assert certificate.version == __version__
+
+
+@pytest.mark.parametrize("guarantee", [GDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6), PureDP(1.0)])
+def test_every_promise_goes_round(guarantee):
+    event, release = (
+        (Laplace(0.5), laplace(0.5)) if guarantee.kind == "pure" else (Gaussian(0.1), gaussian(0.1))
+    )
+    certificate = certify(event, [release], guarantee)
+    assert Certificate.from_dict(json.loads(certificate.to_json())) == certificate
+    words = " ".join(certificate.to_text().split())
+    assert guarantee.describe() in words
+    assert certificate.total.delta == guarantee.delta
+    assert (certificate.total.epsilon is None) == (guarantee.delta is None)
+    assert ("the promise holds up to these" in words) == (guarantee.delta is None)
+
+
+def test_a_stored_total_is_never_believed():
+    data = json.loads(example().to_json())
+    honest = data["total"]["epsilon"]
+    data["total"]["epsilon"] = data["spent"]["epsilon"] = 0.001
+    assert Certificate.from_dict(data).total.epsilon == honest
+
+
+def test_the_page_says_what_an_officer_needs():
+    page = example().to_text()
+    assert max(map(len, page.splitlines())) <= 79
+    words = " ".join(page.split())
+    for expected in (
+        "mode private",
+        "epsilon = 5 and delta = 1e-06",
+        "replace-one, n public",
+        "n = 1000",
+        "at delta = 1e-06",
+        "all of it counts as spent",
+        "refinement: the first stage was already precise",
+        "Dong, Roth and Su 2022",
+        "charged inside epsilon and delta",
+        "gradient (gaussian, ClippedGradient)",
+        "finite fourth moments",
+    ):
+        assert expected in words
+
+
+def test_every_number_of_a_release_stays_on_its_line():
+    """Also the widest numbers, beside the longest name that a solver gives and a longer one."""
+    names = ["counts of pair differences below thresholds", "sum of gradients " * 8, "a" * 50]
+    releases = [
+        Release(name, "MeanClippedGradient", "gaussian", "l2", 1.234567e-10, 1.234567e10, 12345)
+        for name in names
+    ]
+    page = Certificate(PROMISE, 10**9, Gaussian(1.0), tuple(releases)).to_text().splitlines()
+    assert max(map(len, page)) <= 79
+    lines = [line for line in page if line.startswith("  12345  1.23457e-10  1.23457e+10  ")]
+    assert len(lines) == len(names)
+    assert lines[0].endswith(names[0])
+    assert page[page.index(lines[0]) + 1].strip() == "(gaussian, MeanClippedGradient)"
+
+
+def lines_of(page):
+    return [line for line in page.splitlines() if line[:7].strip().isdigit()]
+
+
+def test_the_page_says_what_each_release_was_for():
+    named, again, plain = gaussian(0.1, stage="place"), gaussian(0.1, stage="slopes"), gaussian(0.1)
+    certificate = certify(Gaussian(0.5), [named, named, again, plain])
+    assert [(r.stage, r.times) for r in certificate.releases] == [
+        ("place", 2),
+        ("slopes", 1),
+        ("", 1),
+    ]
+    assert [release["stage"] for release in certificate.to_dict()["releases"]] == [
+        "place",
+        "slopes",
+        "",
+    ]
+    words = [line.split(maxsplit=3)[3] for line in lines_of(certificate.to_text())]
+    assert words[:2] == [
+        f"{stage}: gradient (gaussian, ClippedGradient)" for stage in ("place", "slopes")
+    ]
+    assert words[2] == "gradient (gaussian, ClippedGradient)"
+    assert Certificate.from_dict(json.loads(certificate.to_json())) == certificate
+
+
+def test_a_certificate_from_before_releases_had_stages_loads():
+    data = json.loads(example().to_json())
+    for release in data["releases"]:
+        del release["stage"]
+    assert Certificate.from_dict(data) == example()
+
+
+def test_the_page_groups_what_rounds_to_the_same_and_the_books_do_not():
+    shares = [0.1, 0.1 * (1.0 + 1e-12), 0.1 * (1.0 - 1e-12), 0.11, 0.1]
+    certificate = certify(Gaussian(0.5), [gaussian(mu, stage="rounds") for mu in shares])
+    assert [release.times for release in certificate.releases] == [1] * 5
+    assert [int(line.split()[0]) for line in lines_of(certificate.to_text())] == [3, 1, 1]
+    assert certificate.spent.mu == pytest.approx(math.sqrt(0.0521), rel=1e-12)
+
+
+def test_only_what_looks_alike_in_a_row_shares_a_line():
+    facts = {"sensitivity": 1.0, "noise_std": 2.0, "parameters": {"map_blocks": 4}}
+    releases = [
+        Release(
+            name, "Mean", "gaussian", "l2", stage=stage, block_map="batches", block=block, **facts
+        )
+        for name, stage, block in [("a", "", 0), ("b", "", 0), ("b", "c", 0), ("b", "c", 1)]
+    ]
+    page = Certificate(PROMISE, 1000, Gaussian(1.0), tuple(releases)).to_text()
+    assert [int(line.split()[0]) for line in lines_of(page)] == [1, 1, 1, 1]
+
+
+def test_the_page_of_an_empty_run():
+    certificate = certify(Gaussian(0.1), [])
+    assert certificate.spent.epsilon == 0.0
+    assert certificate.to_text().count("nothing") == 2
+
+
+def test_blocks_show_on_the_page():
+    planned = certify(Composed(()), []).planned
+    release = gaussian(0.1, block_map="batches", block=7)
+    certificate = Certificate(PROMISE, 1000, planned=planned, releases=(release,))
+    assert "block 7 of 'batches'" in " ".join(certificate.to_text().split())
+
+
+def test_a_simulation_is_never_private():
+    certificate = certify(Gaussian(0.1), [gaussian(0.1)], private=False)
+    assert certificate.mode == "simulation: NOT PRIVATE"
+    assert "NOT PRIVATE" in certificate.to_text()
+
+
+def test_an_impossible_total_is_said_in_words():
+    certificate = certify(Gaussian(0.1), [], guarantee=PureDP(1.0))
+    assert certificate.total.epsilon == math.inf
+    assert json.loads(certificate.to_json())["total"]["epsilon"] == "infinite"
+    assert "epsilon = infinite" in certificate.to_text()
+
+
+def test_the_sampler_is_inside_the_total():
+    distance = Distance(1e-3, 1e-9)
+    ideal, sampled = (
+        certify(Gaussian(1.0), [], sampler_distance=each) for each in (EXACT, distance)
+    )
+    epsilon, delta = distance.left_of(sampled.total.epsilon, 1e-6)
+    assert sampled.total.epsilon > ideal.total.epsilon + 2e-3
+    assert epsilon == pytest.approx(epsilon_of(1.0, delta), rel=1e-9)
+
+
+@pytest.mark.parametrize("facts", [{"n_rows": 0}, {"mode": "public"}])
+def test_bad_facts_are_refused(facts):
+    with pytest.raises(InputError):
+        Certificate(**{"guarantee": PROMISE, "n_rows": 10, "planned": Gaussian(1.0), **facts})
+
+
+def test_gaussian_totals_agree_with_an_independent_recomputation():
+    generator = np.random.default_rng(20250101)
+    for _ in range(200):
+        n_lines = generator.integers(1, 6)
+        lines = list(
+            zip(
+                generator.uniform(0.01, 5.0, n_lines),
+                generator.uniform(2.0, 50.0, n_lines),
+                generator.integers(1, 40, n_lines),
+                strict=True,
+            )
+        )
+        releases = [
+            Release("r", "Q", "gaussian", "l2", sensitivity, noise_std, times=int(times))
+            for sensitivity, noise_std, times in lines
+        ]
+        delta = 10.0 ** generator.uniform(-9, -3)
+        certificate = certify(
+            Composed([release.event() for release in releases]), releases, ApproxDP(1.0, delta)
+        )
+        listed = certificate.to_dict()["releases"]
+        mu = math.sqrt(sum(r["times"] * (r["sensitivity"] / r["noise_std"]) ** 2 for r in listed))
+        theirs = gaussian_mechanism.get_epsilon_gaussian(1.0 / mu, delta)
+        assert certificate.spent.epsilon == pytest.approx(theirs, rel=1e-6)
+        assert certificate.total.epsilon == pytest.approx(certificate.spent.epsilon, rel=1e-9)
+
+
+def test_mixture_totals_agree_with_an_independent_recomputation():
+    generator = np.random.default_rng(20250102)
+    for _ in range(8):
+        times = int(generator.integers(1, 30))
+        mu, share = generator.uniform(0.2, 1.5), generator.uniform(0.02, 0.2)
+        releases = [gaussian(mu / 2, times=4), laplace(share, times=times)]
+        planned = Composed([release.event() for release in releases])
+        certificate = certify(planned, releases)
+        step = {"value_discretization_interval": 1e-4}
+        losses = package.from_gaussian_mechanism(1.0 / mu, **step).compose(
+            package.from_laplace_mechanism(1.0 / share, **step).self_compose(times)
+        )
+        theirs = losses.get_epsilon_for_delta(1e-6)
+        assert certificate.spent.epsilon == pytest.approx(theirs, rel=1e-3)
+        assert certificate.spent.accountant == "pld"
+
+
+def test_json_goes_round_and_carries_the_version_of_its_format():
+    certificate = example()
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    assert json.loads(certificate.to_json())[KEY] == VERSION
+
+
+def test_a_certificate_from_before_versions_were_written_loads():
+    text = (FORMATS / "certificate-0.json").read_text()
+    stored, read = json.loads(text), Certificate.from_json(text)
+    assert KEY not in stored
+    again = read.to_dict()
+    for fact in ("guarantee", "n_rows", "planned", "releases", "mode", "assumptions_for_accuracy"):
+        assert again[fact] == stored[fact]
+    assert again[KEY] == VERSION
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({KEY: VERSION + 1}, f"got version {VERSION + 1}, which a newer tailguard wrote"),
+        ({KEY: 0}, "; got 0."),
+        ({KEY: "1"}, "; got '1'."),
+        ({KEY: None}, "; got None."),
+        ({"releases": None}, "certificate must hold what to_dict wrote"),
+        ({"releases": [{"what": 1}]}, "certificate must hold what to_dict wrote"),
+        ({"planned": {"kind": "unheard of"}}, "kind must be one of"),
+        ({"guarantee": []}, "certificate must hold what to_dict wrote"),
+        ({"n_rows": 0}, "n_rows must be"),
+        ({"mode": "safe"}, "mode must be one of"),
+    ],
+    ids=str,
+)
+def test_what_is_no_certificate_is_one_sentence(change, words):
+    text = json.dumps(json.loads(example().to_json()) | change)
+    with pytest.raises(InputError) as caught:
+        Certificate.from_json(text)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "3", "null", "{", "[" * 100_000])
+def test_other_json_is_no_certificate(text):
+    with pytest.raises(InputError, match="certificate must"):
+        Certificate.from_json(text)
+
+
+def mu_from(event):
+    """Add up a planned event as JSON has it, by the formulas that the certificate cites."""
+    if event["kind"] == "composed":
+        blocks = defaultdict(lambda: defaultdict(list))
+        for part in event["events"]:
+            blocks[part.get("block_map")][part.get("block")].append(mu_from(part))
+        return math.hypot(*(max(math.hypot(*m) for m in b.values()) for b in blocks.values()))
+    if event["kind"] == "parallel":
+        return mu_from(event["event"])
+    if event["kind"] == "repeated":
+        return math.sqrt(event["times"]) * mu_from(event["event"])
+    if event["kind"] == "gaussian":
+        return event["mu"]
+    half = {"bounded_range": 0.5, "laplace": 1.0}[event["kind"]]
+    return -2.0 * norm.ppf(expit(-half * next(v for v in event.values() if v != event["kind"])))
+
+
+@pytest.mark.parametrize(
+    ("other", "cited"),
+    [
+        (BoundedRange(eta=0.2), "Dong, Durfee and Rogers 2020, Section 3"),
+        (Laplace(epsilon=0.1), "Dong, Roth and Su 2022, Proposition 2.10"),
+    ],
+)
+def test_a_promise_in_mu_states_the_mu_that_was_checked_and_how(other, cited):
+    planned = Composed((Repeated(other, 3), Gaussian(0.2)))
+    certificate = certify(planned, [], guarantee=GDP(0.3))
+    data = json.loads(certificate.to_json())
+    assert satisfies(planned, GDP(data["total"]["mu"] * (1 + 1e-9)))
+    assert not satisfies(planned, GDP(data["total"]["mu"] * (1 - 1e-9)))
+    assert data["total"]["mu"] == pytest.approx(mu_from(data["planned"]), rel=1e-9)
+    assert data["total"]["accountant"] == "gdp"
+    assert data["composition"].startswith(COMPOSITION["gdp bound"])
+    assert cited in data["composition"]
+    for cited_without_cause in ("exactly", "Proposition 12", "zero-concentrated"):
+        assert cited_without_cause not in data["composition"]
+    assert "mu = " in certificate.to_text()
+
+
+def test_a_sparse_fit_under_a_promise_in_mu_states_it():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3_000, 3))
+    model = SparseLinearRegression(guarantee=GDP(0.5), n_nonzero=2, random_state=0)
+    data = json.loads(model.fit(X, X[:, 0]).certificate_.to_json())
+    assert BoundedRange in flatten(event_from_dict(data["planned"])).kinds
+    assert data["total"]["mu"] == pytest.approx(mu_from(data["planned"]), rel=1e-9)
+    assert data["spent"]["mu"] <= data["total"]["mu"] <= 0.5
+    assert "Dong, Durfee and Rogers 2020" in data["composition"]
+
+
+@pytest.mark.parametrize("guarantee", [ZCDP(0.5), ApproxDP(5.0, 1e-6), PureDP(5.0)])
+def test_other_promises_state_no_bound_in_mu(guarantee):
+    assert certify(BoundedRange(eta=0.2), [], guarantee=guarantee).total.mu is None
+
+
+HOSTILE = [10**400, float("nan"), -1, "x", None, [1], [[]], {}, {"kind": 1}, True]
+
+
+def places(data, place=()):
+    """Every place in a certificate's plain data."""
+    yield place
+    if isinstance(data, dict | list):
+        for key in data if isinstance(data, dict) else range(len(data)):
+            yield from places(data[key], (*place, key))
+
+
+def with_entry(data, place, value):
+    if not place:
+        return value
+    changed = copy(data)
+    changed[place[0]] = with_entry(data[place[0]], place[1:], value)
+    return changed
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:9])
+def test_a_hostile_entry_is_refused_in_one_sentence_or_can_be_written_again(value):
+    data = json.loads(example().to_json())
+    for place in places(data):
+        text = json.dumps(with_entry(data, place, value))
+        with suppress(InputError):  # and no other error
+            certificate = Certificate.from_json(text)
+            assert certificate.to_json()
+            assert certificate.to_text()
+            assert certificate.to_html()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sampler_log_ratio", 10**400),
+        ("sampler_total_variation", 10**400),
+        ("unused_stages", [1]),
+        ("assumptions_for_accuracy", [1]),
+        ("version", float("nan")),
+    ],
+)
+def test_an_entry_of_another_kind_is_refused(name, value):
+    data = json.loads(example().to_json()) | {name: value}
+    with pytest.raises(InputError, match=r"certificate must hold what to_dict wrote|must be a num"):
+        Certificate.from_dict(data)
