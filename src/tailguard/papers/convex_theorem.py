@@ -17,8 +17,8 @@ from tailguard.papers.descent import descent_bound, smooth_descent_bound
 from tailguard.papers.descent_theorem import Facts, Statement, noise_of, resolve_spend, theorem_of
 from tailguard.papers.parameters.steps import worthwhile_steps
 from tailguard.papers.theorem import Theorem
+from tailguard.plans.budget import usable_mu
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import usable_mu
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 

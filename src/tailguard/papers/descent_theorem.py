@@ -11,14 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.checks import InputError, check_integer
+from tailguard.engine import Solver
 from tailguard.papers.descent import strongly_convex_descent_bound
 from tailguard.papers.facts import check_facts
 from tailguard.papers.parameters.steps import whole_steps
 from tailguard.papers.theorem import Assumptions, Theorem, promised_and_spent
 from tailguard.papers.typical import Course, Descent
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Solver, Stage, usable_mu
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 

@@ -13,10 +13,13 @@ import math
 from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError, check_boolean, check_choice
+from tailguard.engine import Solver
 from tailguard.gate import Gate
 from tailguard.papers.typical import Course
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import GDP, Guarantee
-from tailguard.solvers.base import Plan, Problem, Solution, Solver
 from tailguard.solvers.reproduction import promises_nothing
 
 __all__ = ["Assumptions", "Theorem", "promised_and_spent"]

@@ -31,8 +31,8 @@ from tailguard.papers.parameters.steps import descent_step_size, settled_steps
 from tailguard.papers.tao2022 import bounds
 from tailguard.papers.theorem import Assumptions, Theorem
 from tailguard.papers.typical import Descent
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, PureDP
-from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.peeling_stage import PeelingStage

@@ -27,16 +27,15 @@ from tailguard.papers.parameters import wang2020 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
 from tailguard.papers.typical import ReleasedOnce
 from tailguard.papers.wang2020 import bounds
+from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import Guarantee, Unprotected
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
-from tailguard.solvers.base import usable_guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
-from tailguard.solvers.smooth_stage import concentrated_budget
 
 __all__ = ["sample_aggregate", "trimmed_strongly_convex"]
 

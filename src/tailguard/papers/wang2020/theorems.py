@@ -32,9 +32,9 @@ from tailguard.papers.kamath2022 import bounds as kamath_bounds
 from tailguard.papers.parameters import wang2020 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
 from tailguard.papers.wang2020 import bounds
+from tailguard.plans.budget import usable_guarantee
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import usable_guarantee
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle, make_oracle

@@ -25,11 +25,12 @@ from tailguard.papers.parameters import xu2025 as parameters
 from tailguard.papers.theorem import Assumptions, Theorem
 from tailguard.papers.typical import Accelerated, Localisation, Pass, Pull
 from tailguard.papers.xu2025 import bounds
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.base import Plan, Problem
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 
