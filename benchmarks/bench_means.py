@@ -34,10 +34,10 @@ from matplotlib.lines import Line2D
 from tailguard.checks import InputError
 from tailguard.datasets.hard_instances import hard_means, pure_chance, zcdp_chance
 from tailguard.estimators.mean import mean
-from tailguard.means.base import Task
 from tailguard.means.choice import choose
 from tailguard.means.registry import MEANS
 from tailguard.moments import Moment
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import ApproxDP, PureDP
 
 RESULTS = Path(__file__).parent / "results"
@@ -167,9 +167,9 @@ def one_seed(X, truth, promise, moment, seed, errors, refusals, methods=(*MEANS,
         errors[method].append(np.linalg.norm(found.value - truth))
     if AUTO not in methods:
         return
-    plan = choose(AUTO, Task(*X.shape, promise, moment)).plan
-    if plan.task.moment == moment:  # the same plan and seed, hence the same answer
-        errors[AUTO].append(errors[plan.method][-1])
+    plan = choose(AUTO, Problem(None, *X.shape, moment=moment), promise).plan
+    if plan.problem.moment == moment:  # the same plan and seed, hence the same answer
+        errors[AUTO].append(errors[plan.solver][-1])
     else:
         found = mean(X, guarantee=promise, moment=moment, random_state=seed)
         errors[AUTO].append(np.linalg.norm(found.value - truth))

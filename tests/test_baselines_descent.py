@@ -11,7 +11,7 @@ from tailguard.baselines import (
     robust_gradient_descent,
     sampled_noise_over_sensitivity,
 )
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 
 N_ROWS = 1_200
 

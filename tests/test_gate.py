@@ -8,6 +8,7 @@ import pytest
 
 import tailguard as tg
 from support.sources import QuietSource
+from support.stages import once, pure
 from support.statistics import gaussian_scale_test
 from tailguard.checks import BudgetError, InputError, QueryError, ReleaseError
 from tailguard.gate import Gate
@@ -66,21 +67,21 @@ def gate(rows=None, *, guarantee=None, ledger=None, source=None):
 
 def test_nothing_is_answered_without_a_reserve():
     with pytest.raises(BudgetError):
-        gate(UnreadableRows()).ask(COUNT, AT_ZERO, mu=0.1)
+        gate(UnreadableRows()).ask(COUNT, AT_ZERO, once(0.1))
 
 
 def test_a_spend_beyond_the_reserve_is_refused_before_any_record_is_read():
     closed = gate(UnreadableRows())
     closed.reserve(Gaussian(0.5))
     with pytest.raises(BudgetError, match="reserved budget"):
-        closed.ask(COUNT, AT_ZERO, mu=0.51)
+        closed.ask(COUNT, AT_ZERO, once(0.51))
 
 
 def test_the_books_are_written_before_the_records_are_read():
     broken = gate(UnreadableRows())
     broken.reserve(Gaussian(0.5))
     with pytest.raises(ReleaseError, match="it failed while records were read") as caught:
-        broken.ask(COUNT, AT_ZERO, mu=0.5)
+        broken.ask(COUNT, AT_ZERO, once(0.5))
     assert "a record was read" in str(caught.value.__cause__)
     assert len(broken.books.releases) == 1
 
@@ -100,7 +101,7 @@ def test_two_fits_against_one_guarantee_cannot_share_it_twice():
 def test_the_noise_is_the_one_that_the_books_state():
     opened = gate(guarantee=tg.GDP(100.0))
     opened.reserve(Repeated(Gaussian(1.0), 4_000), coordinates=8_000)
-    answers = np.array([opened.ask(COUNT, AT_ZERO, mu=1.0) for _ in range(4_000)])
+    answers = np.array([opened.ask(COUNT, AT_ZERO, once(1.0)) for _ in range(4_000)])
     (release,) = opened.certificate().releases
     exact = (X <= 0).sum(axis=0)
     verdict = gaussian_scale_test(answers - exact, release.noise_std, false_alarm=1e-6)
@@ -113,8 +114,8 @@ def test_the_books_say_what_a_release_was_for():
     opened = gate()
     opened.reserve(Repeated(Gaussian(0.5), 4))
     for stage in ("place", "place", "rounds"):
-        opened.ask(COUNT, AT_ZERO, mu=0.5, stage=stage)
-    opened.ask(COUNT, AT_ZERO, mu=0.5)
+        opened.ask(COUNT, AT_ZERO, once(0.5, stage))
+    opened.ask(COUNT, AT_ZERO, once(0.5))
     told = [(release.stage, release.times) for release in opened.certificate().releases]
     assert told == [("place", 2), ("rounds", 1), ("", 1)]
 
@@ -125,13 +126,13 @@ def test_a_mean_is_the_clipped_mean_once_the_noise_is_off():
     query = MeanClippedGradient(None, Units.raw(2, intercept=False), row_limit=1.0, slope_limit=1.0)
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     expected = (X * np.minimum(1.0, 1.0 / norms)).mean(axis=0)
-    np.testing.assert_allclose(quiet.ask(query, np.zeros(2), mu=10.0), expected, atol=1e-9)
+    np.testing.assert_allclose(quiet.ask(query, np.zeros(2), once(10.0)), expected, atol=1e-9)
 
 
 def test_the_certificate_lists_what_was_released_and_the_samplers_distance():
     opened = gate()
     opened.reserve(Gaussian(1.0))
-    opened.ask(COUNT, AT_ZERO, mu=0.5)
+    opened.ask(COUNT, AT_ZERO, once(0.5))
     certificate = opened.certificate(assumptions=("none",))
     (release,) = certificate.releases
     assert release.kind == "CountBelow"
@@ -161,7 +162,7 @@ def test_more_numbers_than_reserved_are_refused():
     opened = gate(UnreadableRows())
     opened.reserve(Gaussian(1.0), coordinates=1)
     with pytest.raises(BudgetError, match="more were released than planned"):
-        opened.ask(COUNT, AT_ZERO, mu=0.1)
+        opened.ask(COUNT, AT_ZERO, once(0.1))
 
 
 def test_the_samplers_distance_counts_towards_a_tiny_delta():
@@ -177,7 +178,7 @@ def test_threads_cannot_spend_a_reserve_twice():
 
     def ask(_):
         try:
-            return opened.ask(COUNT, AT_ZERO, mu=0.9) is not None
+            return opened.ask(COUNT, AT_ZERO, once(0.9)) is not None
         except BudgetError:
             return False
 
@@ -205,7 +206,7 @@ MEAN = ClampedMean(None, Units.raw(2, intercept=False), threshold=1.0, n_groups=
 def test_a_pure_answer_is_booked_as_laplace_noise_and_nothing_else():
     opened = gate(guarantee=tg.PureDP(1.0))
     opened.reserve(Laplace(0.5))
-    opened.ask(MEAN, AT_ZERO, epsilon=0.5)
+    opened.ask(MEAN, AT_ZERO, pure(0.5))
     certificate = opened.certificate()
     (release,) = certificate.releases
     assert (release.mechanism, release.norm) == ("laplace", "l1")
@@ -217,13 +218,13 @@ def test_a_pure_spend_beyond_the_reserve_is_refused_before_any_record_is_read():
     closed = gate(UnreadableRows(), guarantee=tg.PureDP(1.0))
     closed.reserve(Laplace(0.5))
     with pytest.raises(BudgetError, match="reserved budget"):
-        closed.ask(MEAN, AT_ZERO, epsilon=0.51)
+        closed.ask(MEAN, AT_ZERO, pure(0.51))
 
 
-@pytest.mark.parametrize("shares", [{}, {"mu": 0.1, "epsilon": 0.1}])
-def test_a_question_names_one_price(shares):
-    with pytest.raises(InputError, match="one of the three"):
-        gate(UnreadableRows()).ask(MEAN, AT_ZERO, **shares)
+@pytest.mark.parametrize("stage", [None, 0.1, "mean", Gaussian(0.1)])
+def test_a_question_names_its_stage(stage):
+    with pytest.raises(InputError, match="stage must be"):
+        gate(UnreadableRows()).ask(MEAN, AT_ZERO, stage)
 
 
 class Mixing:
@@ -241,7 +242,7 @@ def test_a_query_over_a_foreign_loss_is_refused_before_anything_is_booked():
     opened.reserve(Gaussian(0.5))
     query = MeanClippedGradient(Mixing(), Units.raw(2, intercept=False), clip_norm=1.0)
     with pytest.raises(QueryError, match="'loss' is an object of Mixing"):
-        opened.ask(query, AT_ZERO, mu=0.5)
+        opened.ask(query, AT_ZERO, once(0.5))
     assert opened.books.releases == ()
 
 
@@ -259,6 +260,6 @@ def test_a_lattice_too_coarse_for_what_was_charged_is_refused_under_epsilon_and_
         opened = gate(ManyRows(), guarantee=promise)
         opened.reserve(Gaussian(1.0), coordinates=2)
         with pytest.raises(BudgetError if refused else ReleaseError) as caught:
-            opened.ask(COUNT, AT_ZERO, mu=0.9)
+            opened.ask(COUNT, AT_ZERO, once(0.9))
         assert ("must be on a finer lattice" in str(caught.value)) == refused
         assert len(opened.books.releases) == (not refused)

@@ -9,6 +9,7 @@ import pytest
 import tailguard as tg
 from support.examples import query_examples
 from support.smooth import smooth_examples
+from support.stages import once
 from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.losses.registry import check_known
@@ -94,7 +95,7 @@ def closed():
 def refused(query, state=None):
     gate = closed()
     with pytest.raises(QueryError, match="must"):
-        gate.ask(query, state, mu=1.0)
+        gate.ask(query, state, once(1.0))
     assert gate.books.releases == ()
 
 
@@ -178,7 +179,7 @@ def test_a_query_of_somebodys_own_is_refused():
 
     refused(Lookalike(), np.zeros(1))
     with pytest.raises(QueryError, match="query must be one of"):
-        closed().ask_each(LookingQuery(columns=(0,)), np.zeros(1), mu=1.0, blocks=[])
+        closed().ask_each(LookingQuery(columns=(0,)), np.zeros(1), once(1.0), blocks=[])
 
 
 def test_parts_of_somebodys_own_are_refused():

@@ -7,6 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.sources import QuietSource
+from support.stages import once, pure
 from tailguard.checks import BudgetError, InputError
 from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource, SimulationSource
@@ -41,7 +42,7 @@ def every_answer(data, amplified):
     event = Shuffled(1.0, 10) if amplified else planned("m")
     gate = gate_over(data, event)
     blocks = gate.partition("m", 10, amplified=amplified)
-    return np.array([gate.ask(MEAN, ZERO, mu=1.0, block=block) for block in blocks])
+    return np.array([gate.ask(MEAN, ZERO, once(1.0), block=block) for block in blocks])
 
 
 @pytest.mark.parametrize("amplified", [False, True])
@@ -64,8 +65,8 @@ def test_every_record_changes_exactly_one_block():
 def test_blocks_add_up_to_the_whole():
     quiet = gate_over(X, planned("m", 2.0), Gaussian(2.0), source=QuietSource())
     blocks = quiet.partition("m", 4)
-    parts = [quiet.ask(COUNT, ZERO, mu=2.0, block=block) for block in blocks]
-    np.testing.assert_allclose(sum(parts), quiet.ask(COUNT, ZERO, mu=2.0), atol=1e-9)
+    parts = [quiet.ask(COUNT, ZERO, once(2.0), block=block) for block in blocks]
+    np.testing.assert_allclose(sum(parts), quiet.ask(COUNT, ZERO, once(2.0)), atol=1e-9)
 
 
 def test_noise_and_division_follow_the_size_of_the_block():
@@ -73,39 +74,39 @@ def test_noise_and_division_follow_the_size_of_the_block():
     blocks = gate.partition("m", sizes=(13, 80))
     soft = SoftMean(None, RAW, scale=1.0)
     for block in blocks:
-        gate.ask(soft, ZERO, mu=1.0, block=block)
+        gate.ask(soft, ZERO, once(1.0), block=block)
     stds = [release.noise_std for release in gate.books.releases]
     assert stds == [soft.calibrate(n_rows, 2, 1.0).noise_std for n_rows in (13, 80)]
     ones = gate_over(np.ones((N_ROWS, 2)), planned("m"), source=QuietSource())
     for block in ones.partition("m", sizes=(13, 80)):
-        assert ones.ask(MEAN, ZERO, mu=1.0, block=block) == pytest.approx([1.0, 1.0])
+        assert ones.ask(MEAN, ZERO, once(1.0), block=block) == pytest.approx([1.0, 1.0])
 
 
 def test_laplace_noise_composes_in_parallel_too():
     gate = gate_over(X, Parallel("m", 0, Laplace(0.5)))
     soft = SoftMean(None, RAW, scale=1.0)
     for block in gate.partition("m", 3):
-        gate.ask(soft, ZERO, epsilon=0.5, block=block)
+        gate.ask(soft, ZERO, pure(0.5), block=block)
     assert gate.certificate().spent.epsilon <= 0.5
 
 
 def test_asking_a_block_twice_costs_twice():
     gate = gate_over(X, planned("m"))
     blocks = gate.partition("m", 3)
-    gate.ask(MEAN, ZERO, mu=1.0, block=blocks[0])
+    gate.ask(MEAN, ZERO, once(1.0), block=blocks[0])
     with pytest.raises(BudgetError, match="reserved budget"):
-        gate.ask(MEAN, ZERO, mu=1.0, block=blocks[0])
-    gate.ask(MEAN, ZERO, mu=1.0, block=blocks[1])
+        gate.ask(MEAN, ZERO, once(1.0), block=blocks[0])
+    gate.ask(MEAN, ZERO, once(1.0), block=blocks[1])
     assert gate.certificate().spent.mu == pytest.approx(1.0, rel=1e-9)
 
 
 def test_all_blocks_are_asked_in_one_release():
     gate = gate_over(X, planned("m"), Shuffled(0.5, 10))
     blocks = gate.partition("m", 5, equal_sizes=True)
-    answers = gate.ask_each(MEAN, ZERO, mu=1.0, blocks=blocks, stage="groups")
+    answers = gate.ask_each(MEAN, ZERO, once(1.0, "groups"), blocks=blocks)
     secret = gate.partition("s", 10, amplified=True)
     assert answers.shape == (5, 2)
-    assert gate.ask_each(MEAN, ZERO, mu=0.5, blocks=secret).shape == (10, 2)
+    assert gate.ask_each(MEAN, ZERO, once(0.5), blocks=secret).shape == (10, 2)
     first, second = gate.books.releases
     assert (first.stage, second.stage) == ("groups", "")
     assert (first.block_map, first.block, first.parameters["map_blocks"]) == ("m", None, 5)
@@ -121,9 +122,9 @@ def test_asking_all_at_once_and_one_by_one_reads_the_same():
         gate.reserve(planned("m", 1e5))
         blocks = gate.partition("m", 5, equal_sizes=True)
         asked = (
-            np.array([gate.ask(MEAN, ZERO, mu=1e5, block=block) for block in blocks])
+            np.array([gate.ask(MEAN, ZERO, once(1e5), block=block) for block in blocks])
             if one_by_one
-            else gate.ask_each(MEAN, ZERO, mu=1e5, blocks=blocks)
+            else gate.ask_each(MEAN, ZERO, once(1e5), blocks=blocks)
         )
         answers.append(asked)
     np.testing.assert_array_equal(*answers)
@@ -133,21 +134,21 @@ def test_an_amplified_block_answers_once_and_in_any_order():
     gate = gate_over(X, Shuffled(0.5, 10), Gaussian(3.0))
     blocks = gate.partition("s", 10, amplified=True)
     for index in (7, 2):
-        gate.ask(MEAN, ZERO, mu=0.5, block=blocks[index])
+        gate.ask(MEAN, ZERO, once(0.5), block=blocks[index])
     with pytest.raises(BudgetError, match="at most once"):
-        gate.ask(MEAN, ZERO, mu=0.5, block=blocks[7])
+        gate.ask(MEAN, ZERO, once(0.5), block=blocks[7])
     with pytest.raises(BudgetError, match="at most once"):
-        gate.ask_each(MEAN, ZERO, mu=0.5, blocks=blocks)
+        gate.ask_each(MEAN, ZERO, once(0.5), blocks=blocks)
     with pytest.raises(BudgetError, match="reserved budget"):
-        gate.ask(MEAN, ZERO, mu=0.51, block=blocks[3])
-    gate.ask(MEAN, ZERO, mu=0.4, block=blocks[3])
+        gate.ask(MEAN, ZERO, once(0.51), block=blocks[3])
+    gate.ask(MEAN, ZERO, once(0.4), block=blocks[3])
 
 
 def test_an_amplified_block_takes_gaussian_noise_only():
     gate = gate_over(X, Shuffled(0.5, 10), Laplace(1.0))
     blocks = gate.partition("s", 10, amplified=True)
     with pytest.raises(InputError, match="Gaussian noise"):
-        gate.ask(SoftMean(None, RAW, scale=1.0), ZERO, epsilon=0.5, block=blocks[0])
+        gate.ask(SoftMean(None, RAW, scale=1.0), ZERO, pure(0.5), block=blocks[0])
     assert not gate.books.releases
 
 
@@ -166,7 +167,7 @@ def test_nothing_public_tells_which_record_is_where():
     gate = gate_over(X, Shuffled(0.5, 10))
     blocks = gate.partition("s", 10, amplified=True)
     assert blocks == gate_over(X[::-1].copy()).partition("s", 10, amplified=True)
-    gate.ask(MEAN, ZERO, mu=0.5, block=blocks[0])
+    gate.ask(MEAN, ZERO, once(0.5), block=blocks[0])
     written = str(gate.certificate().to_dict()) + repr(blocks) + repr(gate.books.releases)
     assert "array" not in written
 
@@ -202,9 +203,9 @@ def test_a_name_is_used_once_and_blocks_stay_with_their_gate():
     with pytest.raises(InputError, match="name must be new"):
         gate.partition("m", 2)
     with pytest.raises(InputError, match="partition of this gate"):
-        other.ask(MEAN, ZERO, mu=1.0, block=gate.partition("n", 2)[0])
+        other.ask(MEAN, ZERO, once(1.0), block=gate.partition("n", 2)[0])
     with pytest.raises(InputError, match="equal size"):
-        gate.ask_each(MEAN, ZERO, mu=1.0, blocks=gate.partition("o", 2))
+        gate.ask_each(MEAN, ZERO, once(1.0), blocks=gate.partition("o", 2))
 
 
 def test_nested_passes_cost_as_their_costliest_phase():
@@ -214,7 +215,7 @@ def test_nested_passes_cost_as_their_costliest_phase():
     for phase in (0, 1):
         name, facts = f"batches {phase}", {"amplified": True}
         batches = gate.partition(name, 5, within=outer[phase], **facts)
-        assert gate.ask_each(MEAN, ZERO, mu=0.5, blocks=batches).shape == (5, 2)
+        assert gate.ask_each(MEAN, ZERO, once(0.5), blocks=batches).shape == (5, 2)
     certificate = gate.certificate()
     assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon, rel=1e-9)
     alone = gate_over(X, Shuffled(0.5, 5)).certificate()
@@ -225,8 +226,8 @@ def test_two_gates_with_one_ledger_and_one_name_are_not_parallel():
     ledger = MemoryBooks()
     for _ in range(2):
         gate = gate_over(X, planned("m"), source=CryptographicSource(), ledger=ledger)
-        gate.ask(MEAN, ZERO, mu=1.0, block=gate.partition("m", 2)[0])
-        gate.ask(MEAN, ZERO, mu=1.0, block=gate._partitions._cuts["m"].blocks[1])
+        gate.ask(MEAN, ZERO, once(1.0), block=gate.partition("m", 2)[0])
+        gate.ask(MEAN, ZERO, once(1.0), block=gate._partitions._cuts["m"].blocks[1])
     maps = {release.block_map for release in ledger.releases}
     assert len(maps) == 2
     total = tg.privacy.total_mu(ledger.reserved)
@@ -239,7 +240,7 @@ def test_threads_cannot_ask_an_amplified_block_twice():
 
     def answered(block):
         try:
-            return gate.ask(MEAN, ZERO, mu=0.5, block=block) is not None
+            return gate.ask(MEAN, ZERO, once(0.5), block=block) is not None
         except BudgetError:
             return False
 

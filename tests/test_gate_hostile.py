@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.stages import once
 from tailguard.checks import BudgetError, InputError
 from tailguard.gate import Gate
 from tailguard.privacy.books.blocks import Block, Blocks
@@ -56,9 +57,9 @@ def test_blocks_of_somebodys_own_class_are_refused():
     gate = gate_with(shuffle, guarantee=tg.ApproxDP(10.0, 1e-6))
     forged = lying(gate.partition("p", 1))
     for ask in (
-        lambda: gate.ask(COUNT, ZERO, mu=1.0, block=Block(forged, 0)),
-        lambda: gate.ask(COUNT, ZERO, mu=1.0, block=LyingBlock(forged, 0)),
-        lambda: gate.ask_each(COUNT, ZERO, mu=1.0, blocks=forged),
+        lambda: gate.ask(COUNT, ZERO, once(1.0), block=Block(forged, 0)),
+        lambda: gate.ask(COUNT, ZERO, once(1.0), block=LyingBlock(forged, 0)),
+        lambda: gate.ask_each(COUNT, ZERO, once(1.0), blocks=forged),
         lambda: gate.partition("q", 1, within=Block(forged, 0)),
     ):
         with pytest.raises(InputError, match="block must come from a partition of this gate"):
@@ -71,10 +72,10 @@ def test_blocks_that_were_changed_are_refused_and_change_no_price():
     blocks = gate.partition("p", 1)
     changed(blocks, amplified=True)
     with pytest.raises(InputError, match="block must come from a partition of this gate"):
-        gate.ask(COUNT, ZERO, mu=1.0, block=blocks[0])
+        gate.ask(COUNT, ZERO, once(1.0), block=blocks[0])
     changed(blocks, amplified=False)
     with pytest.raises(BudgetError, match="must be covered by the reserved budget"):
-        gate.ask(COUNT, ZERO, mu=1.0, block=blocks[0])
+        gate.ask(COUNT, ZERO, once(1.0), block=blocks[0])
 
 
 def test_a_block_asked_for_by_another_number_of_it_is_refused():
@@ -82,8 +83,8 @@ def test_a_block_asked_for_by_another_number_of_it_is_refused():
     blocks = gate.partition("p", 4)
     for index in (1.0, True, "1", -1, 4):
         with pytest.raises(InputError, match="block must come from a partition of this gate"):
-            gate.ask(COUNT, ZERO, mu=1.0, block=Block(blocks, index))
-    gate.ask(COUNT, ZERO, mu=1.0, block=Block(blocks, 1))
+            gate.ask(COUNT, ZERO, once(1.0), block=Block(blocks, index))
+    gate.ask(COUNT, ZERO, once(1.0), block=Block(blocks, 1))
     assert gate.books.releases[0].block == 1
 
 
@@ -93,7 +94,7 @@ def test_an_event_that_was_changed_after_it_was_reserved_allows_no_more():
     changed(event, mu=4.0)
     changed(gate.books.reserved.events[0].events[0], mu=4.0)
     with pytest.raises(BudgetError, match="must be covered by the reserved budget"):
-        gate.ask(COUNT, ZERO, mu=4.0)
+        gate.ask(COUNT, ZERO, once(4.0))
 
 
 def test_what_a_gate_shows_of_its_books_is_read_only():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.stages import of_sample, once
 from tailguard.gate import Gate
 from tailguard.privacy.events import Composed, Gaussian, Sampled
 from tailguard.queries.clipped_scores import ClippedScores
@@ -103,7 +104,7 @@ def test_the_failed_release_stays_charged(faulty):
     gate = Gate.over(X, guarantee=tg.GDP(1.0))
     gate.reserve(tg.privacy.Gaussian(1.0))
     with pytest.raises(tg.ReleaseError):
-        gate.ask(CountBelow(columns=(0,)), np.zeros(1), mu=0.5)
+        gate.ask(CountBelow(columns=(0,)), np.zeros(1), once(0.5))
     assert gate.certificate().spent.mu == pytest.approx(0.5, rel=1e-6)
 
 
@@ -121,7 +122,7 @@ def test_a_question_that_cannot_be_built_is_told_as_it_is():
     gate.reserve(tg.privacy.Gaussian(1.0))
     view = View.plain(tg.losses.Squared(), Units.raw(2, intercept=False))
     with pytest.raises(tg.InputError, match="levels must be finite and increasing"):
-        gate.ask(ClippedScores(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), mu=0.5)
+        gate.ask(ClippedScores(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), once(0.5))
 
 
 @pytest.mark.parametrize("told", ["abc", "0", "-1", "1.5", ""])
@@ -146,9 +147,9 @@ def test_so_does_a_fault_while_a_block_or_a_sample_is_copied(kind, fault, monkey
     query, at = CountBelow(columns=(0,)), np.zeros(1)
     monkeypatch.setattr(ArrayRows, "restricted", restricted)
     asked = {
-        "block": lambda: gate.ask(query, at, mu=0.5, block=blocks[0]),
-        "each": lambda: gate.ask_each(query, at, mu=0.5, blocks=blocks),
-        "sample": lambda: gate.ask_sample(query, at, mu=0.5, n_rows=100),
+        "block": lambda: gate.ask(query, at, once(0.5), block=blocks[0]),
+        "each": lambda: gate.ask_each(query, at, once(0.5), blocks=blocks),
+        "sample": lambda: gate.ask(query, at, of_sample(0.5, 100, len(X))),
     }[kind]
     with pytest.raises(tg.ReleaseError) as caught:
         asked()

@@ -30,6 +30,7 @@ __all__ = [
     "check_version",
     "four_digits",
     "is_registered",
+    "require",
     "shown",
     "warn_before_spending",
 ]
@@ -295,3 +296,16 @@ tailguard wrote.
             f"{name} must have {allowed}; got version {version}, which a newer tailguard wrote."
         )
     return version
+
+
+def require(condition: bool, sentence: str) -> None:
+    """Raise ``InputError`` with the sentence unless the public condition holds.
+
+    Examples
+    --------
+    >>> require(2 > 3, "n_rows must be larger.")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: n_rows must be larger.
+    """
+    if not condition:
+        raise InputError(sentence)

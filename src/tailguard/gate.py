@@ -22,6 +22,7 @@ from tailguard.checks import (
     BudgetError,
     InputError,
     ReleaseError,
+    check_finite,
     check_integer,
     check_methods,
     shown,
@@ -30,6 +31,7 @@ from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
+from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.books import Books, MemoryBooks, ReadOnlyBooks, Release, own_copy
@@ -37,11 +39,9 @@ from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
-from tailguard.privacy.events.calibration import Calibration
-from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.admission import check_question
-from tailguard.queries.base import AnyQuery, Query
+from tailguard.queries.base import AnyQuery, Query, calibration_for
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
 from tailguard.rows.partitions import Partitions
@@ -62,11 +62,12 @@ class Gate:
     --------
     >>> import numpy as np
     >>> from tailguard.privacy.guarantees import GDP
-    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.plans.stage import Stage
     >>> from tailguard.queries.counts import CountBelow
     >>> gate = Gate.over(np.zeros((100, 1)), guarantee=GDP(1.0))
-    >>> gate.reserve(Gaussian(mu=1.0))
-    >>> below = gate.ask(CountBelow(columns=(0,)), np.array([1.0]), mu=1.0)
+    >>> stage = Stage("counts", "how many are small", mu=1.0, times=1, size=1)
+    >>> gate.reserve(stage.event)
+    >>> below = gate.ask(CountBelow(columns=(0,)), np.array([1.0]), stage)
     >>> below.shape
     (1,)
     """
@@ -193,104 +194,90 @@ class Gate:
         return name in self._partitions
 
     def ask(
-        self,
-        query: AnyQuery,
-        state: Any,
-        *,
-        mu: float | None = None,
-        epsilon: float | None = None,
-        event: Event | None = None,
-        block: Block | None = None,
-        stage: str = "",
+        self, query: AnyQuery, state: Any, stage: Stage, *, block: Block | None = None
     ) -> FloatArray:
         """Answer one query, over all records or one block: calibrate, book, read, draw, finish.
 
-        It costs at most ``mu``, with Gaussian noise, or at most ``epsilon`` in pure DP, with
-        Laplace noise, or at most ``event``, with noise whose scale follows the records and is never
-        shown; each where the query has such a form. Give one of the three. ``stage`` says what it
-        is for; the books keep it.
-        """
-        check_question(query, state)
-        block = None if block is None else self._partitions.check(block)
-        n_rows = self.n_rows if block is None else block.n_rows
-        calibration = self._calibrate(query, n_rows, mu, epsilon, event)
-        if block is None:
-            self._book(query, calibration, stage)
-            read = partial(self._partitions.all_rows, random_order=query.random_order)
-            return self._answer(query, state, calibration, n_rows, read)
-        if block.blocks.amplified and calibration.mechanism != "gaussian":
-            raise InputError("block must not be of an amplified partition without Gaussian noise.")
-        self._book(query, calibration, stage, block.blocks, block.index)
-        read = partial(self._partitions.rows_of, block)
-        return self._answer(query, state, calibration, n_rows, read)
-
-    def ask_each(
-        self, query: Query, state: Any, *, mu: float, blocks: Blocks, stage: str = ""
-    ) -> FloatArray:
-        """Answer one query for every block of equal size: an answer a row, booked as one release.
-
-        Each answer has noise of its own and costs at most ``mu`` to the records of its block.
-        """
-        check_question(query, state)
-        blocks = self._partitions.check(Block(blocks, 0)).blocks
-        if len(set(blocks.sizes)) > 1:
-            raise InputError("blocks must be of equal size to be asked together.")
-        n_rows = min(self._partitions.check(block).n_rows for block in blocks)
-        calibration = self._calibrate(query, n_rows, mu, None, None)
-        self._book(query, calibration, stage, blocks)
-        reads = [partial(self._partitions.rows_of, block) for block in blocks]
-        return np.array([self._answer(query, state, calibration, n_rows, read) for read in reads])
-
-    def ask_sample(
-        self, query: AnyQuery, state: Any, *, mu: float, n_rows: int, stage: str = ""
-    ) -> FloatArray:
-        """Answer one query for ``n_rows`` records that are drawn for this answer and forgotten.
+        It costs at most what ``stage`` asks for: a mu, with Gaussian noise; an epsilon of pure DP,
+        with Laplace noise; or another event, with noise whose scale follows the records and is
+        never shown; each where the query has such a form. The books keep the stage's name.
 
         Guarantee
         ---------
-        Uniform over all samples without replacement, in random order; which records it has never
-        leaves the gate. The answer costs at most ``mu`` to the records that are drawn, and
-        ``Sampled(mu, n_rows / gate.n_rows)`` to all of them. Only Gaussian noise will do.
+        A stage with ``sampled`` reads a sample of that share of the records, which is drawn for
+        this answer and forgotten: uniform over all samples without replacement, in random order;
+        which records it has never leaves the gate. The answer costs ``mu`` to the records that are
+        drawn, and ``Sampled(mu, sampled)`` to all of them. Only Gaussian noise will do.
 
         Reference
         ---------
         Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
         check_question(query, state)
-        check_integer("n_rows", n_rows, minimum=1, maximum=self.n_rows)
-        calibration = self._calibrate(query, n_rows, mu, None, None)
-        if calibration.mechanism != "gaussian":
-            raise InputError("query must be one with Gaussian noise to be asked of a sample.")
-        self._book(query, calibration, stage, sample_rows=n_rows)
-        return self._answer(query, state, calibration, n_rows, partial(self._drawn, n_rows))
+        block = None if block is None else self._partitions.check(block)
+        n_rows = self.n_rows if block is None else block.n_rows
+        sample_rows = self._sample_rows(stage, block)
+        if sample_rows is not None:
+            n_rows = sample_rows
+        hidden = sample_rows is not None or (block is not None and block.blocks.amplified)
+        calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
+        if block is not None:
+            self._book(query, calibration, stage, block.blocks, block.index)
+            read = partial(self._partitions.rows_of, block)
+        else:
+            self._book(query, calibration, stage, sample_rows=sample_rows)
+            read = partial(self._partitions.all_rows, random_order=query.random_order)
+            if sample_rows is not None:
+                read = partial(self._drawn, sample_rows)
+        return self._answer(query, state, calibration, n_rows, read)
+
+    def ask_each(self, query: Query, state: Any, stage: Stage, *, blocks: Blocks) -> FloatArray:
+        """Answer one query for every block of equal size: an answer a row, booked as one release.
+
+        Each answer has noise of its own and costs at most what ``stage`` asks for to the records of
+        its block.
+        """
+        check_question(query, state)
+        blocks = self._partitions.check(Block(blocks, 0)).blocks
+        if len(set(blocks.sizes)) > 1:
+            raise InputError("blocks must be of equal size to be asked together.")
+        n_rows = min(self._partitions.check(block).n_rows for block in blocks)
+        self._sample_rows(stage, blocks[0])
+        calibration = self._calibrate(query, n_rows, stage, hidden=blocks.amplified)
+        self._book(query, calibration, stage, blocks)
+        reads = [partial(self._partitions.rows_of, block) for block in blocks]
+        return np.array([self._answer(query, state, calibration, n_rows, read) for read in reads])
+
+    def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
+        """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
+        calibration = calibration_for(query, n_rows, self.n_features, stage.asked)
+        if hidden and calibration.mechanism != "gaussian":
+            raise InputError(
+                "query must be one with Gaussian noise to be asked of a sample, or of a block of "
+                "an amplified partition."
+            )
+        return calibration
+
+    def _sample_rows(self, stage: Stage, block: Block | None) -> int | None:
+        """Return how many records the stage draws for an answer; None where it draws none."""
+        if not isinstance(stage, Stage):
+            raise InputError(f"stage must be a stage of a plan; got {shown(stage)}.")
+        if stage.sampled is None:
+            return None
+        if block is not None:
+            raise InputError("block must be None where a stage draws samples.")
+        n_rows = round(check_finite("sampled", stage.sampled) * self.n_rows)
+        return check_integer("sampled times n_rows", n_rows, minimum=1, maximum=self.n_rows)
 
     def _drawn(self, n_rows: int) -> Rows:
         """Draw a sample. A record and the one in its place of another sample share a chunk."""
         return self._rows.restricted(random_sample(self.n_rows, n_rows, self._source))
 
-    def _calibrate(
-        self,
-        query: AnyQuery,
-        n_rows: int,
-        mu: float | None,
-        epsilon: float | None,
-        event: Event | None,
-    ) -> Calibration | SmoothCalibration:
-        given = (mu, epsilon, event)
-        if given.count(None) == 2:
-            if mu is not None:
-                return query.calibrate(n_rows, self.n_features, mu)
-            if epsilon is not None:
-                return query.calibrate_pure(n_rows, self.n_features, epsilon)
-            if event is not None:
-                return query.calibrate_event(n_rows, self.n_features, event)
-        raise InputError(f"ask needs mu, epsilon or event, one of the three; got {shown(given)}.")
-
     def _book(
         self,
         query: AnyQuery,
         calibration: Any,
-        stage: str,
+        stage: Stage,
         blocks: Blocks | None = None,
         index: int | None = None,
         sample_rows: int | None = None,
@@ -315,7 +302,7 @@ class Gate:
                     **({} if blocks is None else blocks.facts()),
                     **drawn,
                 },
-                stage=stage,
+                stage=stage.name,
             ),
             calibration.size * n_answers,
             distance.times(n_answers),

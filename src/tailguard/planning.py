@@ -17,12 +17,12 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.losses.registry import LOSSES, make_loss
-from tailguard.means.base import MeanPlan, Task
+from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
 from tailguard.papers.ranking import CONVEX, SHAPE, SPARSE, STRONGLY_CONVEX, rank
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.solvers.base import Problem
 from tailguard.solvers.limits import typical_curvature
 from tailguard.solvers.registry import make_solver, solver_for
 
@@ -290,7 +290,8 @@ def _mean_advice(
     n_rows: int, n_features: int, guarantee: Guarantee, moment: Moment | None
 ) -> Advice:
     """Return the public mean's own choice and its other methods."""
-    choice = choose("auto", Task(n_rows, n_features, guarantee, moment))
+    problem = Problem(None, n_rows, n_features, moment=moment)
+    choice = choose("auto", problem, guarantee)
     plans = (choice.plan, *choice.others)
     refusals = tuple((_mean_name(name), reason) for name, reason in choice.refusals)
     candidates = tuple(_of_mean(each, moment) for each in plans)
@@ -302,9 +303,9 @@ def _mean_name(method: str, more: str = "") -> str:
 
 
 def _of_mean(found: MeanPlan, moment: Moment | None) -> Candidate:
-    error, size = found.expected, found.task.n_features
-    left_out = moment is not None and found.task.moment is None
-    name = _mean_name(found.method, ", moment=None" if left_out else "")
+    error, size = found.expected, found.problem.n_features
+    left_out = moment is not None and found.problem.moment is None
+    name = _mean_name(found.solver, ", moment=None" if left_out else "")
     passes = sum(stage.times for stage in found.stages)
     noise = error.noise / math.sqrt(size)
     return Candidate(name, error.total, passes, noise, found.unit)

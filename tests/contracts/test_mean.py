@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.means import planned, task_of
 from support.sources import QuietSource
 from tailguard.gate import Gate
-from tailguard.means.base import Task
 from tailguard.means.registry import MEANS, make_method
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.solve import spent_share
@@ -44,11 +44,11 @@ def tasks(name):
         kept = {tg.PureDP: name in PURE, tg.GDP: name != "trimmed"}
         if kept.get(type(guarantee), True):
             for moment in (None, MOMENTS.get(name)):
-                yield Task(N_ROWS, 2, guarantee, moment)
+                yield task_of(N_ROWS, 2, guarantee, moment)
 
 
 def run(method, task, X, source):
-    plan = method.plan(task)
+    plan = planned(method, task)
     gate = Gate(make_rows(X, None), guarantee=plan.guarantee, source=source)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with np.errstate(all="ignore"):
@@ -59,7 +59,7 @@ def run(method, task, X, source):
 @every_method
 def test_a_plan_needs_public_facts_only_and_keeps_the_promise(name):
     for task in tasks(name):
-        plan = make_method(name).plan(task)
+        plan = planned(make_method(name), task)
         assert spent_share(plan.guarantee, plan.event) <= 1.0
         assert spent_share(plan.guarantee, plan.event) >= 0.98
         assert plan.guarantee == task.guarantee
@@ -80,6 +80,10 @@ def test_what_is_spent_is_what_was_planned_and_the_certificate_recomputes_it(nam
         assert all(0.99 * planned <= used <= planned * (1 + 1e-12) for planned, used in compared)
         if isinstance(task.guarantee, tg.ApproxDP | tg.PureDP):
             assert 0.98 * task.guarantee.epsilon <= total.epsilon <= task.guarantee.epsilon
+        named = {stage.name: stage.times for stage in plan.stages}
+        for release in certificate.releases:
+            named[release.stage] -= release.times
+        assert set(named.values()) == {0}
         read = tg.Certificate.from_dict(certificate.to_dict())
         assert read.total == total
         assert event_from_dict(certificate.to_dict()["planned"]) == certificate.planned
@@ -94,14 +98,14 @@ def test_answers_are_finite_whatever_the_records_are(name, value):
     for data in (X, np.full((N_ROWS, 2), value), np.where(X > 3.5, -value, value)):
         for task in tasks(name):
             _, answer, _ = run(make_method(name), task, data, SimulationSource(2))
-            assert np.isfinite(answer.value).all()
+            assert np.isfinite(answer.coef).all()
 
 
 @every_method
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(name):
-    task, X = Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6)), records()
+    task, X = task_of(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6)), records()
     answers = [
-        run(make_method(name), task, X, SimulationSource(seed))[1].value for seed in (5, 5, 6)
+        run(make_method(name), task, X, SimulationSource(seed))[1].coef for seed in (5, 5, 6)
     ]
     np.testing.assert_array_equal(answers[0], answers[1])
     assert (answers[0] != answers[2]).any()
@@ -116,16 +120,16 @@ def test_without_noise_it_is_the_sample_mean(name):
     ways = [make_method(name, **LEVELS[name])]
     ways += [make_method(name)] if name != "trimmed" else []
     for method in ways:
-        _, answer, _ = run(method, Task(N_ROWS, 2, generous), X, QuietSource())
-        np.testing.assert_allclose(answer.value, X.mean(axis=0), atol=loose)
+        _, answer, _ = run(method, task_of(N_ROWS, 2, generous), X, QuietSource())
+        np.testing.assert_allclose(answer.coef, X.mean(axis=0), atol=loose)
 
 
 @every_method
 def test_private_units_follow_the_units_of_the_data(name):
     X = records()
-    task = Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6))
+    task = task_of(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6))
     plain, scaled = (
-        run(make_method(name), task, data, SimulationSource(3))[1].value for data in (X, 1024.0 * X)
+        run(make_method(name), task, data, SimulationSource(3))[1].coef for data in (X, 1024.0 * X)
     )
     # A search over floats ends up at other floats in other units, within its own noise.
     np.testing.assert_allclose(scaled, 1024.0 * plain, rtol=0.1)
@@ -133,22 +137,22 @@ def test_private_units_follow_the_units_of_the_data(name):
 
 @every_method
 def test_constant_columns_and_single_columns_work(name):
-    task = Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6))
+    task = task_of(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6))
     X = np.column_stack([np.full(N_ROWS, 5.0), np.zeros(N_ROWS)])
     _, answer, _ = run(make_method(name), task, X, SimulationSource(4))
-    np.testing.assert_allclose(answer.value, [5.0, 0.0], atol=2.0)
+    np.testing.assert_allclose(answer.coef, [5.0, 0.0], atol=2.0)
 
 
 @every_method
 def test_the_predicted_noise_is_the_noise(name):
     """The spread of answers over seeds, beside what each of them predicted."""
-    task, X = Task(N_ROWS, 2, tg.ZCDP(0.005)), records()
+    task, X = task_of(N_ROWS, 2, tg.ZCDP(0.005)), records()
     answers = [
         run(make_method(name, **LEVELS[name]), task, X, SimulationSource(seed))[1]
         for seed in range(60)
     ]
-    spread = np.array([answer.value for answer in answers]).std(axis=0)
-    predicted = answers[0].noise_std
+    spread = np.array([answer.coef for answer in answers]).std(axis=0)
+    predicted = answers[0].coef_noise_std
     if name == "trimmed":  # its noise follows the records and is not told
         assert np.isnan(predicted).all()
         return
@@ -160,7 +164,7 @@ def test_the_predicted_noise_is_the_noise(name):
 @pytest.mark.parametrize("name", sorted(set(MEANS) - set(PURE)))
 def test_pure_privacy_is_refused_in_one_sentence_by_gaussian_methods(name):
     with pytest.raises(tg.InputError, match=f"method '{name}' must.*DP"):
-        make_method(name).plan(Task(N_ROWS, 2, tg.PureDP(1.0)))
+        planned(make_method(name), task_of(N_ROWS, 2, tg.PureDP(1.0)))
 
 
 @every_method
@@ -173,4 +177,4 @@ def test_an_option_of_another_method_is_refused(name):
 def test_a_moment_that_proves_nothing_is_refused_with_both_kinds(name):
     wrong = tg.Moment(3.0, 1.0, kind="raw" if name == "clamped" else "central")
     with pytest.raises(tg.InputError, match=f"of kind '.*' here; a bound of kind '{wrong.kind}'"):
-        make_method(name).plan(Task(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6), wrong))
+        planned(make_method(name), task_of(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6), wrong))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tailguard as tg
 from support.adversary import replaced
 from support.smooth import N_FEATURES, answer, breach, smooth_attack, smooth_examples
+from support.stages import once, pure, smooth
 from tailguard.checks import BudgetError, InputError
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
@@ -35,7 +36,7 @@ def gate_over(example, data, seed=1):
 def ask(example, data, seed=1):
     gate = gate_over(example, data, seed)
     gate.reserve(example.calibration().event)
-    return gate, gate.ask(example.query, example.state, event=example.event)
+    return gate, gate.ask(example.query, example.state, smooth(example.event))
 
 
 def test_the_registry_and_the_examples_name_the_same_queries():
@@ -123,15 +124,13 @@ def test_nothing_but_the_noised_answer_depends_on_the_records(name):
 def test_the_other_currencies_are_refused(name):
     example = EXAMPLES[name]
     gate = gate_over(example, np.zeros((example.n_rows, example.width)))
-    for wrong in ({"mu": 1.0}, {"epsilon": 1.0}, {"event": Gaussian(1.0)}):
+    for wrong in (once(1.0), pure(1.0), smooth(Gaussian(1.0))):
         with pytest.raises(InputError, match="event"):
-            gate.ask(example.query, example.state, **wrong)
-    with pytest.raises(InputError, match="one of the three"):
-        gate.ask(example.query, example.state, event=example.event, mu=1.0)
+            gate.ask(example.query, example.state, wrong)
     with pytest.raises(InputError, match="whose noise follows the records"):
-        gate.ask(CountBelow(columns=(0,)), np.zeros(1), event=example.event)
+        gate.ask(CountBelow(columns=(0,)), np.zeros(1), smooth(example.event))
     with pytest.raises(BudgetError):
-        gate.ask(example.query, example.state, event=example.event)
+        gate.ask(example.query, example.state, smooth(example.event))
     assert gate.books.releases == ()
 
 
@@ -152,7 +151,8 @@ def test_a_block_can_be_asked_and_costs_its_records_only(name):
     event = example.calibration().event
     gate.reserve(Parallel("halves", 0, event))
     answers = [
-        gate.ask(example.query, example.state, event=example.event, block=block) for block in halves
+        gate.ask(example.query, example.state, smooth(example.event), block=block)
+        for block in halves
     ]
     assert np.isfinite(answers).all()
     assert [release.event() for release in gate.books.releases] == [

@@ -11,8 +11,8 @@ import tailguard as tg
 from support.problems import problem_for
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
+from tailguard.plans.problem import Problem
 from tailguard.privacy.accounting.solve import spent_share
-from tailguard.solvers.base import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
 
 N_ROWS = 300

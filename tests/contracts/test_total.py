@@ -14,7 +14,7 @@ from support.extremes import KINDS, UNITS, in_units, records, survive
 from support.registered import examples_of, missing_examples
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.registry import MEANS
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.registry import SOLVERS
 
 ENDS = (1e-100, 1e100)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.noisy_distribution import detection_threshold
 from tailguard.solvers.whitened_newton import WhitenedNewton
 

@@ -11,7 +11,7 @@ import pytest
 import tailguard as tg
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.losses.squared import Squared
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorial-solver.md").read_text()

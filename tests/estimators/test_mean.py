@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import tailguard as tg
-from tailguard.means.base import Task
+from support.means import planned, task_of
 from tailguard.means.choice import choose
 from tailguard.means.registry import MEANS, make_method
 from tailguard.privacy.events import Approximate
@@ -109,10 +109,10 @@ def test_its_help_names_every_method_and_calibration(name):
 
 def test_sizes_beyond_memory_are_refused_from_public_facts():
     """What sorts holds all records at once: the plan refuses, so that nothing is spent."""
-    task = Task(2**29, 3, tg.ZCDP(1.0))
+    task = task_of(2**29, 3, tg.ZCDP(1.0))
     with pytest.raises(tg.InputError, match="n_rows must be at most 357913941 with 3 columns"):
-        make_method("trimmed").plan(task)
-    assert choose("auto", task).plan.method != "trimmed"
+        planned(make_method("trimmed"), task)
+    assert choose("auto", task.problem, task.guarantee).plan.solver != "trimmed"
     aggregate = SampleAggregate(lambda X, y: X[0], center=(0.0,), diameter=1.0, n_blocks=400)
     with pytest.raises(tg.InputError, match="n_rows must be at most 357913941 with 3 columns"):
         aggregate.calibrate_event(2**29, 2, Approximate(1.0, 1e-6))
@@ -161,7 +161,7 @@ def test_it_is_near_the_mean_of_heavy_tails_in_private_runs(law, method):
 def test_auto_takes_the_least_predicted_error_and_shows_the_others():
     result = tg.mean(heavy(), **PRIVACY, random_state=0)
     plans = (result.choice.plan, *result.choice.others)
-    errors = {plan.method: plan.expected.total for plan in plans}
+    errors = {plan.solver: plan.expected.total for plan in plans}
     assert set(errors) | {name for name, _ in result.choice.refusals} == set(MEANS)
     assert result.method == min(errors, key=errors.get)
     text = result.explain()
@@ -177,7 +177,7 @@ def test_auto_knows_who_can_keep_a_promise_and_use_a_moment():
     assert set(refused) == {"clipped", "trimmed", "iterative"}
     assert "not possible: method 'clipped' must not be used with PureDP" in pure.explain()
     norm = tg.mean(heavy(), **PRIVACY, moment=tg.Moment(2.0, 90.0, kind="norm"), random_state=0)
-    assert {plan.method for plan in (norm.choice.plan, *norm.choice.others)} >= {"clipped", "soft"}
+    assert {plan.solver for plan in (norm.choice.plan, *norm.choice.others)} >= {"clipped", "soft"}
     assert "trimmed" in dict(norm.choice.refusals)
     odd = tg.Moment(3.0, 90.0)
     few = tg.mean(heavy(500), **PRIVACY, moment=odd, random_state=0)
@@ -193,7 +193,7 @@ def test_auto_knows_who_can_keep_a_promise_and_use_a_moment():
 def test_auto_leaves_a_moment_aside_where_scales_can_be_bought(moment):
     X, stated = heavy(), {**PRIVACY, "random_state": 0}
     result = tg.mean(X, **stated, moment=moment)
-    assert result.choice.plan.task.moment is None
+    assert result.choice.plan.problem.moment is None
     np.testing.assert_array_equal(result.value, tg.mean(X, **stated).value)
     text = result.explain()
     assert "by private scales" in text
@@ -204,14 +204,14 @@ def test_auto_leaves_a_moment_aside_where_scales_can_be_bought(moment):
 def test_auto_keeps_to_a_moment_where_rows_are_too_few_for_scales():
     moment = tg.Moment(2.0, 28.0, kind="raw")
     result = tg.mean(heavy(500), **PRIVACY, moment=moment, random_state=0)
-    assert result.choice.plan.task.moment == moment
+    assert result.choice.plan.problem.moment == moment
     assert "by private scales" not in result.explain()
     assert "by a histogram" not in result.explain()
 
 
 def test_a_moment_that_no_method_can_use_is_left_aside_for_any_number_of_rows():
     result = tg.mean(heavy(500), **PRIVACY, moment=tg.Moment(1.5, 90.0), random_state=0)
-    assert result.choice.plan.task.moment is None
+    assert result.choice.plan.problem.moment is None
 
 
 def test_auto_chooses_the_same_whatever_the_records_are():

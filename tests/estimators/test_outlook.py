@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.plans.problem import Problem
 from tailguard.privacy.books import MemoryBooks
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.constant import CONSTANT_ONLY
 from tailguard.solvers.whitened.outlook import WHOLE, constant_hides, planned_mu, scales_hide
 from tailguard.solvers.whitened_newton import WhitenedNewton

@@ -24,11 +24,11 @@ EXCEPTIONS = {
     },
     "disguised_ladders": {
         *("tailguard.solvers.minimize", "tailguard.queries.clipped_minimiser"),
-        *("tailguard.queries.float_error", "tailguard.queries.units", "tailguard.solvers.base"),
+        *("tailguard.queries.float_error", "tailguard.queries.units", "tailguard.plans.problem"),
         *("tailguard.solvers.hard_thresholding", "tailguard.solvers.limits"),
         *("tailguard.solvers.private_units", "tailguard.solvers.registry"),
         *("tailguard.solvers.reproduction", "tailguard.solvers.scaled_gradient_descent"),
-        *("tailguard.solvers.smooth_stage", "tailguard.solvers.sparse_limits"),
+        *("tailguard.plans.budget", "tailguard.solvers.sparse_limits"),
         *("tailguard.solvers.unit_rate", "tailguard.solvers.whitened_newton"),
         *(
             "tailguard.solvers.whitened." + name

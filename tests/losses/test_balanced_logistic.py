@@ -8,8 +8,8 @@ import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
+from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_scores import ClippedScores
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.shares import BALANCED_BELOW, shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.means.base import Task
+from support.means import planned, task_of
 from tailguard.means.choice import choose
 from tailguard.means.registry import make_method
+from tailguard.plans.problem import Problem
 
 RAW = tg.Moment(2.0, 6.0, kind="raw")
 
@@ -16,26 +17,26 @@ RAW = tg.Moment(2.0, 6.0, kind="raw")
     [(1_000, True, False), (5_000, False, True), (200_000, False, False)],
 )
 def test_rows_decide_what_is_bought(n_rows, moment, unit):
-    task = choose("auto", Task(n_rows, 10, tg.PureDP(1.0), RAW)).plan.task
-    assert (task.moment is not None, task.unit is not None) == (moment, unit)
+    problem = choose("auto", Problem(None, n_rows, 10, moment=RAW), tg.PureDP(1.0)).plan.problem
+    assert (problem.moment is not None, problem.unit is not None) == (moment, unit)
 
 
 def test_the_unit_is_the_root_of_the_moment_and_a_norm_is_shared_out():
     for moment in (RAW, tg.Moment(2.0, 60.0, kind="norm")):
-        choice = choose("auto", Task(5_000, 10, tg.PureDP(1.0), moment))
-        assert choice.plan.task.unit == pytest.approx(6.0**0.5)
+        choice = choose("auto", Problem(None, 5_000, 10, moment=moment), tg.PureDP(1.0))
+        assert choice.plan.problem.unit == pytest.approx(6.0**0.5)
         assert [stage.name for stage in choice.plan.stages] == ["tail", "mean"]
         assert "by a histogram" in choice.explain()
 
 
 def test_a_central_moment_does_not_say_where_means_are():
-    plan = choose("auto", Task(5_000, 10, tg.PureDP(1.0), tg.Moment(2.0, 6.0))).plan
-    assert plan.task.unit is None
+    plan = choose("auto", Problem(None, 5_000, 10, moment=tg.Moment(2.0, 6.0)), tg.PureDP(1.0)).plan
+    assert plan.problem.unit is None
 
 
 def test_trimming_takes_no_unit():
     with pytest.raises(tg.InputError, match="moment must not be given with method 'trimmed'"):
-        make_method("trimmed").plan(Task(5_000, 10, tg.ZCDP(1.0), unit=1.0))
+        planned(make_method("trimmed"), task_of(5_000, 10, tg.ZCDP(1.0), unit=1.0))
 
 
 @pytest.mark.parametrize("distribution", ["student", "spikes"])
@@ -52,5 +53,5 @@ def test_a_histogram_beats_the_threshold_of_the_worst_law_in_any_unit(distributi
     auto = tg.mean(scale * X, **facts)
     soft = tg.mean(scale * X, method="soft", **facts)
     errors = [np.linalg.norm(found.value / scale - truth) for found in (auto, soft)]
-    assert auto.choice.plan.task.unit is not None
+    assert auto.choice.plan.problem.unit is not None
     assert errors[0] < 0.5 * errors[1]

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tailguard as tg
-from tailguard.means.base import Task
+from support.means import planned, task_of
 from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import make_method
 
@@ -17,7 +17,9 @@ MU = 0.5
 def test_a_quarter_more_than_the_documented_number_of_rows_is_safe(name, n_features):
     stated = 1.25 * 220.0 * math.sqrt(n_features) / MU
     affordable = [
-        affords_units(make_method(name).plan(Task(round(part * stated), n_features, tg.GDP(MU))))
+        affords_units(
+            planned(make_method(name), task_of(round(part * stated), n_features, tg.GDP(MU)))
+        )
         for part in (0.95, 1.05)
     ]
     assert affordable == [False, True]
@@ -32,7 +34,9 @@ def test_a_histogram_takes_the_documented_number_of_rows_whatever_the_columns(
 ):
     affordable = [
         affords_tail(
-            make_method("soft").plan(Task(round(part * stated), n_features, guarantee, unit=1.0))
+            planned(
+                make_method("soft"), task_of(round(part * stated), n_features, guarantee, unit=1.0)
+            )
         )
         for part in (0.9, 1.1)
     ]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.means import planned, task_of
 from tailguard.means import trimmed as module
-from tailguard.means.base import Task
 from tailguard.means.trimmed import SMOOTHNESS_SHARES, Trimmed
 
 TASKS = [
-    Task(n_rows, n_features, tg.ApproxDP(epsilon, 1e-6), calibration=calibration)
+    task_of(n_rows, n_features, tg.ApproxDP(epsilon, 1e-6), calibration=calibration)
     for n_rows, n_features in ((5_000, 1), (100_000, 1), (100_000, 10))
     for epsilon in (0.3, 1.0)
     for calibration in ("tight", "numerical")
@@ -23,30 +23,30 @@ def plans_by_share(task, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(module, "SMOOTHNESS_SHARES", (share,))
             try:
-                yield Trimmed().plan(task)
+                yield planned(Trimmed(), task)
             except tg.InputError:
                 continue
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_share_has_the_least_predicted_total(task, monkeypatch):
-    chosen = Trimmed().plan(task)
+    chosen = planned(Trimmed(), task)
     totals = [plan.expected.total for plan in plans_by_share(task, monkeypatch)]
     assert len(totals) > 5
     assert chosen.expected.total == min(totals)
 
 
 def test_it_does_not_trim_thousands_for_noise_that_nobody_sees():
-    plan = Trimmed().plan(Task(100_000, 1, tg.ApproxDP(1.0, 1e-6)))
+    plan = planned(Trimmed(), task_of(100_000, 1, tg.ApproxDP(1.0, 1e-6)))
     assert plan.settings["trimmed at either end"] < 300
     assert plan.expected.total < 0.007
     assert plan.expected.noise > 0.3 * plan.expected.bias
 
 
 def test_the_numerical_calibration_trims_fewer_and_needs_less_noise():
-    task = Task(100_000, 1, tg.ApproxDP(1.0, 1e-6))
+    task = task_of(100_000, 1, tg.ApproxDP(1.0, 1e-6))
     tight, numerical = (
-        Trimmed().plan(replace(task, calibration=mode)) for mode in ("tight", "numerical")
+        planned(Trimmed(), replace(task, calibration=mode)) for mode in ("tight", "numerical")
     )
     trimmed = "trimmed at either end"
     assert numerical.settings[trimmed] < 0.6 * tight.settings[trimmed]

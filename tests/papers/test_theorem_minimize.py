@@ -8,10 +8,10 @@ import pytest
 
 import tailguard as tg
 from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, RAW, heavy_records
+from tailguard.engine import Solved
 from tailguard.papers.common.theorem import Theorem, UnsizedTheorem
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.books import MemoryBooks
-from tailguard.solvers.solve import Solved
 
 CONVEX = CASES["tao2022.convex"]
 SQUARED = tg.losses.Squared()

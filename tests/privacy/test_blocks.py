@@ -19,6 +19,7 @@ from support.audits import (
     runs_for_event,
     runs_for_mu,
 )
+from support.stages import once
 from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
@@ -52,7 +53,7 @@ def parallel_scores(first, mu, n_runs, seed):
     gate.reserve(Parallel("m", 0, Repeated(Gaussian(mu), n_runs)), coordinates=2 * n_runs)
     blocks = gate.partition("m", 2, equal_sizes=True)
     (home,) = (j for j in (0, 1) if 0 in gate._partitions._cuts["m"].places(j))
-    answers = [gate.ask_each(MEAN, ZERO, mu=mu, blocks=blocks)[:, 0] for _ in range(n_runs)]
+    answers = [gate.ask_each(MEAN, ZERO, once(mu), blocks=blocks)[:, 0] for _ in range(n_runs)]
     # In noise deviations, from where the lower answer lies.
     return (np.array(answers)[:, home] - 6.0 / 8.0) / (2.0 / 8.0 / mu)
 
@@ -81,7 +82,7 @@ def first_block_scores(kind, first, n_runs, seed):
         gate = kind(rows, guarantee=Unprotected(tg.GDP(mu)), source=source)
         gate.reserve(SHUFFLED)
         blocks = gate.partition("secret", k, amplified=True)
-        answers.append(gate.ask(MEAN, ZERO, mu=mu, block=blocks[0])[0])
+        answers.append(gate.ask(MEAN, ZERO, once(mu), block=blocks[0])[0])
     return (np.array(answers) - 0.5) * mu
 
 
@@ -114,7 +115,7 @@ def hidden_counts(mu, n_blocks, n_runs):
             gate = Gate(rows, guarantee=Unprotected(tg.GDP(mu)), source=source)
             gate.reserve(Shuffled(mu, n_blocks), coordinates=n_blocks)
             blocks = gate.partition("secret", n_blocks, amplified=True)
-            answers = gate.ask_each(MEAN, ZERO, mu=mu, blocks=blocks)[:, 0]
+            answers = gate.ask_each(MEAN, ZERO, once(mu), blocks=blocks)[:, 0]
             noises.append((1.0 - answers) * mu)
         counts.append(int((hidden_ratio(np.array(noises), mu) > 0.0).sum()))
     return counts[0], n_runs - counts[1]
@@ -155,5 +156,5 @@ def test_fixed_groups_are_priced_by_their_own_noise():
     query = IterativeMean(None, RAW, clip_norm=1.0, n_groups=500)
     gate = Gate(records(1.0, 1_000), guarantee=tg.GDP(0.5), source=SimulationSource(0))
     gate.reserve(Gaussian(0.5))
-    gate.ask(query, ZERO, mu=0.5)
+    gate.ask(query, ZERO, once(0.5))
     assert gate.certificate().spent.mu == pytest.approx(0.5, rel=1e-6)

@@ -18,11 +18,12 @@ from support.audits import POWER, event_audit, runs_for_event, runs_for_mu
 from support.example import N_FEATURES, Example
 from support.examples import query_examples
 from support.sources import QuietSource
+from support.stages import once, pure
 from support.statistics import gdp_audit
 from support.transcripts import Heard
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.events import Gaussian, Laplace, Repeated
+from tailguard.privacy.events import Repeated
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import QUERIES
@@ -71,11 +72,11 @@ class Raw(Heard):
 
 def released(query, state, rows, n_runs, source, **share):
     """What so many releases show, one a row."""
-    event = Gaussian(share["mu"]) if "mu" in share else Laplace(share["epsilon"])
+    stage = once(share["mu"]) if "mu" in share else pure(share["epsilon"])
     gate = Gate(rows, guarantee=Unprotected(tg.GDP(1.0)), source=source)
     gate._partitions._shuffled = rows  # worst pairs are for groups that are known
-    gate.reserve(Repeated(event, n_runs), coordinates=10**7)
-    return np.array([gate.ask(Raw(query), state, **share) for _ in range(n_runs)])
+    gate.reserve(Repeated(stage.asked, n_runs), coordinates=10**7)
+    return np.array([gate.ask(Raw(query), state, stage) for _ in range(n_runs)])
 
 
 def rows_with(example, record):

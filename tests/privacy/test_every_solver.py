@@ -17,7 +17,7 @@ from privacy.mutants.understated import Understated
 from support.audits import POWER, event_audit
 from support.spy import gate_over
 from support.statistics import mu_lower_bound
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 

@@ -14,7 +14,7 @@ import pytest
 
 import tailguard as tg
 from support.transcripts import audit_fits, check_noises, overhear
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 

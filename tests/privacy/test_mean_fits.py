@@ -131,10 +131,10 @@ def test_a_whole_mean_shows_no_more_than_mu(method, factor, heard):
 class LaplaceHeard(Gate):
     """Notes how far the pair moves every release, in noise scales, and the noise on all numbers."""
 
-    def ask(self, query, state, *, epsilon):
+    def ask(self, query, state, stage):
         told = Heard(query)
-        answer = super().ask(told, state, epsilon=epsilon)
-        public = query.calibrate_pure(self.n_rows, self.n_features, epsilon)
+        answer = super().ask(told, state, stage)
+        public = query.calibrate_pure(self.n_rows, self.n_features, stage.mu)
         with np.errstate(all="ignore"):
             other = query.answer(self.there, state, public)
         self.moved.append(float(np.abs(other - told.clean).sum()) / public.lattice_scale)
@@ -171,10 +171,10 @@ def test_with_pure_privacy_every_release_moves_as_was_booked_too(method, heard):
 class GroupsHeard(Gate):
     """Keeps what was released of the groups, and in which of them the first record is."""
 
-    def ask_each(self, query, state, *, mu, blocks):
-        answers = super().ask_each(query, state, mu=mu, blocks=blocks)
+    def ask_each(self, query, state, stage, *, blocks):
+        answers = super().ask_each(query, state, stage, blocks=blocks)
         # The mean of a group is 1, or 0 with a first record of -1; its noise deviation is 1 / mu.
-        self.noises = (1.0 - answers[:, 0]) * mu
+        self.noises = (1.0 - answers[:, 0]) * stage.mu
         return answers
 
     def partition(self, name, *sizes, **facts):

@@ -13,6 +13,7 @@ from support.audits import POWER, runs_for_mu
 from support.example import N_FEATURES
 from support.examples import query_examples
 from support.sources import QuietSource
+from support.stages import once, pure
 from support.statistics import gaussian_scale_test, gdp_audit, laplace_scale_test
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
@@ -47,7 +48,7 @@ def answers(example, record, mu, n_runs, source):
     gate = Gate(rows, guarantee=tg.GDP(1e3), source=source)
     gate._partitions._shuffled = rows  # worst pairs are for groups that are known
     gate.reserve(Repeated(Gaussian(mu), n_runs), coordinates=100 * n_runs)
-    return np.array([gate.ask(example.query, example.state, mu=mu) for _ in range(n_runs)])
+    return np.array([gate.ask(example.query, example.state, once(mu)) for _ in range(n_runs)])
 
 
 def audit(example, claimed_mu, mu, too_much):
@@ -91,9 +92,9 @@ def test_no_worst_pair_reveals_more_than_is_claimed(name, claimed_mu):
 def test_the_noise_is_the_one_that_the_books_state(name):
     query, n_runs = WIDE_QUERIES[name], 240
     X = np.random.default_rng(3).standard_t(2, size=(100, 40))
-    for event, share, scale_test, unit in (
-        (Gaussian(1.0), {"mu": 1.0}, gaussian_scale_test, 1.0),
-        (Laplace(1.0), {"epsilon": 1.0}, laplace_scale_test, 2.0**0.5),
+    for event, stage, scale_test, unit in (
+        (Gaussian(1.0), once(1.0), gaussian_scale_test, 1.0),
+        (Laplace(1.0), pure(1.0), laplace_scale_test, 2.0**0.5),
     ):
         noised, quiet = (
             Gate(make_rows(X), guarantee=tg.GDP(1e3), source=source)
@@ -101,8 +102,8 @@ def test_the_noise_is_the_one_that_the_books_state(name):
         )
         for gate in (noised, quiet):
             gate.reserve(Repeated(event, n_runs), coordinates=100 * n_runs)
-        exact = quiet.ask(query, np.zeros(40), **share)
-        draws = np.array([noised.ask(query, np.zeros(40), **share) for _ in range(n_runs)]) - exact
+        exact = quiet.ask(query, np.zeros(40), stage)
+        draws = np.array([noised.ask(query, np.zeros(40), stage) for _ in range(n_runs)]) - exact
         (release,) = noised.certificate().releases
         verdict = scale_test(draws, release.noise_std / unit, false_alarm=FALSE_ALARM)
         assert verdict.accepted

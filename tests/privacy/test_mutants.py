@@ -22,9 +22,9 @@ from support.statistics import gaussian_scale_test
 from tailguard.gate import Gate
 from tailguard.noise.mechanisms import GaussianMechanism
 from tailguard.noise.sources import SimulationSource
+from tailguard.plans.problem import Problem
 from tailguard.privacy.events.calibration import Sensitivity
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.base import Problem
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton

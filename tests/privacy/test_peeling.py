@@ -21,6 +21,7 @@ from privacy.mutants.loose_peeling import (
     LooseLaplaceChoice,
 )
 from support.audits import POWER, event_audit, runs_for_event
+from support.stages import once
 from support.statistics import clopper_pearson_upper, gdp_audit, mu_lower_bound
 from tailguard.gate import Gate
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
@@ -228,10 +229,10 @@ def test_the_gate_books_choices_and_values_and_stops_what_was_not_planned():
     query = PeeledStep(None, Units.raw(3, intercept=False), 1.0, 1.0, n_nonzero=2)
     planned = peeling_event("peeled-gaussian", 0.05, 2)
     gate.reserve(planned)
-    gate.ask(query, np.zeros(3), mu=0.1)
+    gate.ask(query, np.zeros(3), once(0.1))
     (release,) = gate.books.releases
     booked = flatten(release.event())
     assert booked.kinds == {BoundedRange, Gaussian}
     assert flatten(planned).covers(booked)
     with pytest.raises(tg.BudgetError):
-        gate.ask(query, np.zeros(3), mu=0.1)
+        gate.ask(query, np.zeros(3), once(0.1))

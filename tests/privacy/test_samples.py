@@ -14,17 +14,18 @@ from scipy.stats import binom, norm
 
 import tailguard as tg
 from privacy.mutants.public_sample import PublicSample
+from support.stages import of_sample
 from support.statistics import clopper_pearson_upper
 from tailguard.baselines import DpSgd
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
+from tailguard.plans.problem import Problem
 from tailguard.privacy.amplification import fixed_size_profile, poisson_profile
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.base import Problem
 
 FALSE_ALARM = 1e-3
 UNDER_NOISED = 1.3
@@ -58,7 +59,7 @@ def scores(kind, first, mu, n_runs, seed):
     source = SimulationSource(seed)
     gate = kind(make_rows(X), guarantee=Unprotected(tg.GDP(1.0)), source=source)
     gate.reserve(Repeated(Sampled(mu, RATE), n_runs), coordinates=n_runs)
-    answers = [gate.ask_sample(MEAN, np.zeros(1), mu=mu, n_rows=4)[0] for _ in range(n_runs)]
+    answers = [gate.ask(MEAN, np.zeros(1), of_sample(mu, 4, 8))[0] for _ in range(n_runs)]
     return (1.0 - np.array(answers)) * 4.0 / 2.0 * mu
 
 

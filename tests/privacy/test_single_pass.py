@@ -12,9 +12,9 @@ from privacy.mutants.single_pass import MUTANTS
 from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
+from tailguard.plans.problem import Problem
 from tailguard.rows.arrays import make_rows
 from tailguard.solvers import localised, permuted_accelerated
-from tailguard.solvers.base import Problem
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated

@@ -22,6 +22,7 @@ from privacy.mutants.understated import Understated
 from support.audits import POWER
 from support.smooth import smooth_attack, smooth_examples
 from support.sources import QuietSource
+from support.stages import smooth
 from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
@@ -43,7 +44,9 @@ N_COLUMNS = 50
 def answers(query, event, data, n_asks, source):
     gate = Gate(make_rows(data), guarantee=Unprotected(tg.GDP(1.0)), source=source)
     gate.reserve(Repeated(event, n_asks), coordinates=10**6)
-    found = np.array([gate.ask(query, np.zeros(data.shape[1]), event=event) for _ in range(n_asks)])
+    found = np.array(
+        [gate.ask(query, np.zeros(data.shape[1]), smooth(event)) for _ in range(n_asks)]
+    )
     (release,) = gate.books.releases
     return found, release.parameters
 

@@ -20,8 +20,8 @@ import tailguard as tg
 from privacy.mutants.reused_histogram import ReusedHistogram
 from support.spy import spent_mu
 from support.transcripts import OverheardGate, audit_fits, check_noises, overhear
+from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Gaussian
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 

@@ -5,6 +5,7 @@ import pytest
 
 import tailguard as tg
 from support.sources import QuietSource
+from support.stages import once
 from support.statistics import gaussian_scale_test
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
@@ -32,7 +33,7 @@ def answers(query, source, n_runs):
     rows = make_rows(X, Y, loss=tg.losses.Squared())
     gate = Gate(rows, guarantee=tg.GDP(MU * np.sqrt(n_runs) * 1.001), source=source)
     gate.reserve(Repeated(Gaussian(MU), n_runs), coordinates=10**6)
-    return np.array([gate.ask(query, WEIGHTS, mu=MU) for _ in range(n_runs)])
+    return np.array([gate.ask(query, WEIGHTS, once(MU)) for _ in range(n_runs)])
 
 
 def plainly(*, magnitudes):
@@ -78,7 +79,7 @@ def test_only_sizes_tell_where_residuals_are_large_and_books_say_which_was_asked
     gate = Gate(make_rows(x, y, loss=loss), guarantee=tg.GDP(9.0), source=SimulationSource(0))
     gate.reserve(Repeated(Gaussian(4.0), 2), coordinates=4)
     scores, sizes = (
-        gate.ask(ClippedScores(view, 9.0, (20.0,), magnitudes=way), np.zeros(2), mu=4.0)[0]
+        gate.ask(ClippedScores(view, 9.0, (20.0,), magnitudes=way), np.zeros(2), once(4.0))[0]
         for way in (False, True)
     )
     # E[exp(x / 2) x] is exp(1 / 8) / 2.

@@ -9,6 +9,7 @@ import pytest
 import tailguard as tg
 from support.smooth import block_means
 from support.sources import QuietSource
+from support.stages import smooth
 from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate, Unbounded
@@ -87,7 +88,7 @@ def test_the_answer_is_one_of_the_blocks_own_estimates():
     query = SampleAggregate(median, center=(0.5, 0.0), diameter=8.0, n_blocks=7)
     gate = Gate(make_rows(X), guarantee=tg.ApproxDP(9.0, 2e-2), source=QuietSource())
     gate.reserve(EVENT)
-    found = gate.ask(query, None, event=EVENT)
+    found = gate.ask(query, None, smooth(EVENT))
     assert sorted(len(block) for block in seen) == [8, 8, 8, 9, 9, 9, 9]
     np.testing.assert_array_equal(np.sort(np.concatenate(seen), axis=0), np.sort(X, axis=0))
     estimates = np.array([np.median(block, axis=0) for block in seen])
@@ -239,7 +240,7 @@ def test_numerical_constants_give_less_noise_and_the_certificate_says_why():
         query = SampleAggregate(block_means, **LIMITS, n_blocks=12, calibration=calibration)
         gate = Gate(make_rows(X), guarantee=tg.ApproxDP(9.0, 2e-2), source=QuietSource())
         gate.reserve(EVENT)
-        gate.ask(query, None, event=EVENT)
+        gate.ask(query, None, smooth(EVENT))
         (release,) = gate.books.releases
         shifts[calibration] = release.parameters["shift"]
         words = " ".join(gate.certificate().to_text().split())
@@ -263,7 +264,7 @@ def test_the_printed_scale_needs_to_be_asked_for_and_promises_nothing(layout):
         Gate(rows, guarantee=tg.ApproxDP(1e3, 0.9), source=QuietSource()).reserve(public.event)
     gate = Gate(rows, guarantee=Unprotected(tg.ApproxDP(9.0, 1e-2)), source=QuietSource())
     gate.reserve(public.event)
-    gate.ask(query, None, event=EVENT)
+    gate.ask(query, None, smooth(EVENT))
     certificate = gate.certificate().to_dict()
     assert certificate["spent"]["epsilon"] == certificate["total"]["epsilon"] == "infinite"
     assert "infinite: the scale is not smooth" in certificate["remarks"][0]

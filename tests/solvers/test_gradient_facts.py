@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.papers.xu2025 import parameters as xu2025
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.gradient_facts import GradientFacts
 
 

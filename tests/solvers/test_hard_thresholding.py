@@ -8,13 +8,14 @@ from scipy.special import expit
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
+from tailguard import engine
 from tailguard.gate import Gate
+from tailguard.plans.problem import Problem
 from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.events.peeling import peeling_event
-from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
-from tailguard.solvers.solve import solve
+from tailguard.solvers.registry import plan_for
 
 BUDGET = tg.ApproxDP(1.0, 1e-6)
 
@@ -300,6 +301,6 @@ def test_solve_takes_it_by_name_and_object():
     answers = []
     for chosen in ("auto", "hard-thresholding", HardThresholding()):
         gate = Gate.over(X, y, guarantee=BUDGET, loss=problem.loss, random_state=3)
-        answers.append(solve(problem, gate, guarantee=BUDGET, solver=chosen).coef)
+        answers.append(engine.run(*plan_for(chosen, problem, BUDGET), gate).coef)
     assert (answers[0] == answers[1]).all()
     assert (answers[0] == answers[2]).all()

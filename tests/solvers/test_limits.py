@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.losses.registry import LOSSES, make_loss
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.limits import centre_fraction, choose_limits, typical_curvature
 
 OPEN = {"iterate": "tail", "n_steps": None, "row_limit": None, "slope_limit": None}

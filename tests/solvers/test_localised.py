@@ -8,7 +8,7 @@ import pytest
 import tailguard as tg
 from support.recursions import consecutive, data, penalised, without_noise
 from support.spy import GENEROUS
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES, make_oracle

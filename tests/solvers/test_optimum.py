@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES, make_oracle
 from tailguard.solvers.registry import SOLVERS, make_solver
 

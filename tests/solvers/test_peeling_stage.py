@@ -5,10 +5,10 @@ import math
 import pytest
 
 import tailguard as tg
+from tailguard.plans.problem import Problem
 from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event
-from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.peeling_stage import PeelingStage, best_form, printed_form
 

@@ -9,7 +9,7 @@ import tailguard as tg
 from support.recursions import clipped_slope, consecutive, data, without_noise
 from support.spy import gate_over
 from tailguard.checks import BudgetError
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.batch_noise import batch_noise, printed_batch_noise
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

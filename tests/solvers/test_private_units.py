@@ -5,8 +5,8 @@ import pytest
 
 import tailguard as tg
 from support.spy import gate_over
+from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Composed
-from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import release_units, scale_and_location_stages
 
 N_ROWS = 20_000

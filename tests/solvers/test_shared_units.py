@@ -5,9 +5,9 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
+from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Composed
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Problem
 from tailguard.solvers.shared_units import SharedUnits
 
 N_ROWS, N_FEATURES = 4_000, 50

@@ -4,7 +4,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.papers.tao2022.parameters import sparse_threshold
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.sparse_limits import choose_sparse_limits, typical_slope
 
 RATIO = 1.0 / 14.0

@@ -5,9 +5,11 @@ import math
 import pytest
 
 import tailguard as tg
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.smallest import total_mu
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Sampled, Shuffled
-from tailguard.solvers.base import Plan, Problem, Stage
 
 PROBLEM = Problem(tg.losses.Squared(), n_rows=1_000, n_features=3)
 

@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from support.recursions import consecutive, data, penalised, without_noise
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
 from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised

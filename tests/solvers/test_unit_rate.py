@@ -5,13 +5,14 @@ import pytest
 
 import tailguard as tg
 from support.spy import gate_over, spent_mu
+from support.stages import once
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
+from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.base import Problem
 from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
 from tailguard.solvers.unit_rate import at_unit_rate
 
@@ -29,7 +30,7 @@ def asked(y, mu=5.0, n_rows=N_ROWS):
     gate, books = gate_over(problem, np.zeros((n_rows, 1)), y, tg.GDP(mu * (1 + 1e-9)), seed=1)
     gate.reserve(Gaussian(mu))
     query = MeanClippedGradient(POISSON, Units.raw(1, intercept=True), 2.0, 4.0)
-    return query, at_unit_rate(gate, query, mu), books
+    return query, at_unit_rate(gate, query, once(mu)), books
 
 
 @pytest.mark.parametrize("mean", [0.05, 0.3])

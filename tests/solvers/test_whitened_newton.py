@@ -8,8 +8,8 @@ import pytest
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
+from tailguard.plans.problem import Problem
 from tailguard.solvers import whitened_newton
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened import diagnostics
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import Shares
@@ -181,8 +181,8 @@ class VoidGate(Gate):
 
     n_rows = 10**10
 
-    def ask(self, query, state, *, mu, block=None, stage=""):
-        calibration = query.calibrate(self.n_rows, self.n_features, mu)
+    def ask(self, query, state, stage, *, block=None):
+        calibration = query.calibrate(self.n_rows, self.n_features, stage.mu)
         noise = np.random.default_rng(0).standard_normal(calibration.sensitivity.size)
         return query.finish(calibration.noise_std * noise, self.n_rows)
 

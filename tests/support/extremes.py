@@ -3,9 +3,10 @@
 import numpy as np
 
 from tailguard.checks import InputError
+from tailguard.engine import run
 from tailguard.gate import Gate
 from tailguard.privacy.events import Composed
-from tailguard.solvers.solve import solve
+from tailguard.solvers.registry import plan_for
 
 UNITS = (1e-300, 1e-100, 1.0, 1e100, 1e300)
 KINDS = ("cauchy", "line", "lognormal", "half void", "constant", "zero", "any float")
@@ -53,7 +54,7 @@ def survive(problem, X, y, guarantee, *, solver="auto", seed=0):
     gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=seed)
     try:
         with np.errstate(all="raise"):
-            solution = solve(problem, gate, guarantee=guarantee, solver=solver).solution
+            solution = run(*plan_for(solver, problem, guarantee), gate).solution
     except InputError:
         assert gate.books.reserved == Composed(())
         return None

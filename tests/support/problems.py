@@ -1,7 +1,7 @@
 """A problem that each registered solver takes."""
 
 import tailguard as tg
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 
 CONSTRAINTS = {
     "dp-sgd": tg.sets.L2Ball(1.0),

@@ -4,9 +4,9 @@ import numpy as np
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
+from tailguard.plans.problem import Problem
 from tailguard.queries import clipped_minimiser
 from tailguard.queries.certified import certified_point
-from tailguard.solvers.base import Problem
 
 
 def data(n_rows, n_features=3, seed=0):

@@ -72,10 +72,10 @@ class OverheardGate(Gate):
         gate.sign = -1.0 if neighbour else 1.0
         return gate
 
-    def ask(self, query, state, *, mu, stage=""):
+    def ask(self, query, state, stage):
         heard = Heard(query)
-        answer = super().ask(heard, state, mu=mu, stage=stage)
-        calibration = query.calibrate(self.n_rows, self.n_features, mu)
+        answer = super().ask(heard, state, stage)
+        calibration = query.calibrate(self.n_rows, self.n_features, stage.mu)
         with np.errstate(all="ignore"):
             other = query.answer(self.there, state, calibration) * calibration.grid
             clean = heard.clean * calibration.grid

@@ -15,7 +15,7 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, options_of, write_text
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
-from tailguard.means.registry import make_method
+from tailguard.means.registry import check_options
 from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "estimate_means"]
@@ -114,7 +114,7 @@ def estimate_means(
     of_groups = [] if groups is None else [f"n_groups={groups}"]
     chosen: dict[str, Any] = options_of([*of_groups, *(option or [])])
     if method != "auto":
-        make_method(method, **chosen)  # an unknown name, before the file is read
+        check_options(method, chosen)  # an unknown name, before the file is read
     console = Console()
     tell_undeclared(console, declared, table, "--columns")
     result = tg.mean(

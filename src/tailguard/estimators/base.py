@@ -16,18 +16,20 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
+from tailguard.engine import Solver, run
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
-from tailguard.solvers.base import Plan, Problem, Solver
-from tailguard.solvers.solve import solve
-from tailguard.tables import to_matrix
+from tailguard.solvers.registry import plan_for
+from tailguard.tables import column_names, to_matrix
 
 __all__ = ["EXTRAPOLATIONS", "PrivateLinearModel", "PrivateRegression"]
 
@@ -100,39 +102,41 @@ class PrivateLinearModel(BaseEstimator):
         )
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         loss = self._loss()
-        schema, features = self._given_schema(), X
-        missing: Mapping[Any, float] | None = self.missing
-        if schema is not None:
+        schema = self._given_schema()
+        if schema is None:
+            features = to_matrix(X)
+            missing = Fill.of(self.missing, features.shape[1], column_names(X)).constants
+        else:
             columns = columns_of(X)
             schema = schema.settled(columns.names, columns.where)
             if y is None and schema.target is not None:
                 y = columns.target(schema.target, schema.classes)
             missing, features = schema.constants, design_matrix(columns, schema)
         _check_target(self, y)
+        labels = self._labels(y)
+        n_rows, n_features = features.shape
+        problem = Problem(
+            loss,
+            n_rows,
+            n_features,
+            intercept=check_boolean("fit_intercept", self.fit_intercept),
+            constraint=self._constraint(),
+            has_offset=exposure is not None,
+        )
+        solver, plan = plan_for(self._solver(), problem, guarantee)
         gate = Gate.over(
             features,
             y,
             guarantee=guarantee,
             exposure=exposure,
             loss=loss,
-            classes=self._labels(y),
+            classes=labels,
             missing=missing,
             ledger=self.ledger,
             random_state=self.random_state,
         )
         self._keep_columns(X, schema)
-        problem = Problem(
-            loss,
-            n_rows=gate.n_rows,
-            n_features=gate.n_features,
-            intercept=check_boolean("fit_intercept", self.fit_intercept),
-            constraint=self._constraint(),
-            has_offset=exposure is not None,
-        )
-        assumed = self._assumptions()
-        solved = solve(
-            problem, gate, guarantee=guarantee, solver=self._solver(), assumptions=assumed
-        )
+        solved = run(solver, plan, gate, assumptions=self._assumptions())
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
         self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds

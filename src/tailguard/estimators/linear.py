@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_choice, shown
+from tailguard.engine import Solver
 from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
-from tailguard.solvers.base import Solver
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 __all__ = ["LinearRegression"]

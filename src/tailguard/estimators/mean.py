@@ -1,30 +1,25 @@
 """Private means: one call for all methods."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import (
-    InputError,
-    check_boolean,
-    check_choice,
-    four_digits,
-    shown,
-    warn_before_spending,
-)
+from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
+from tailguard.engine import run
 from tailguard.gate import Gate
-from tailguard.means.base import CalibrationMode, Task
+from tailguard.means.base import CalibrationMode
 from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
+from tailguard.plans.problem import Problem
 from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.tables import column_names, to_matrix_or_vector
 
@@ -181,37 +176,49 @@ def mean(
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
-    if schema is None:
-        matrix, single = to_matrix_or_vector(X)
-        names, constants = column_names(X), None
-    else:
-        columns = columns_of(X)
-        settled = Schema.of(schema).settled(columns.names, columns.where)
-        matrix, single = design_matrix(columns, settled), False
-        names, constants = settled.coefficient_names, settled.constants
+    matrix, names, constants, single = _read(X, schema)
     n_rows, n_features = matrix.shape
     if n_rows < 1 or n_features < 1:
         raise InputError(f"X must have at least one row and one column; got shape {matrix.shape}.")
-    task = Task(n_rows, n_features, promise, moment, calibration, unsafe_reproduction)
-    with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
-        choice = choose(method, task, **options)
-        plan = choice.plan
-        gate = Gate.over(
-            matrix,
-            guarantee=plan.guarantee,
-            missing=constants,
-            ledger=ledger,
-            random_state=random_state,
+    problem = Problem(None, n_rows, n_features, moment=moment)
+    with np.errstate(all="ignore"):
+        choice = choose(
+            method,
+            problem,
+            promise,
+            calibration=calibration,
+            unsafe_reproduction=unsafe_reproduction,
+            **options,
         )
-        warn_before_spending(*mean_scale_warnings(plan), *weak_promise(plan.guarantee, n_rows))
-        gate.reserve(plan.event, coordinates=plan.coordinates)
-        answer = choice.method.run(plan, gate)
+    plan = replace(choice.plan, warnings=mean_scale_warnings(choice.plan))
+    gate = Gate.over(
+        matrix,
+        guarantee=plan.guarantee,
+        missing=constants,
+        ledger=ledger,
+        random_state=random_state,
+    )
+    solved = run(choice.method, plan, gate)
+    noise_std = solved.solution.coef_noise_std
     return MeanResult(
-        value=float(answer.value[0]) if single else answer.value,
-        noise_std=float(answer.noise_std[0]) if single else answer.noise_std,
-        method=plan.method,
-        certificate=gate.certificate(assumptions=plan.assumptions),
+        value=float(solved.coef[0]) if single else solved.coef,
+        noise_std=float(noise_std[0]) if single else noise_std,
+        method=plan.solver,
+        certificate=solved.certificate,
         choice=choice,
         names=names,
-        found=answer.found,
+        found=solved.solution.found,
     )
+
+
+def _read(
+    X: Any, schema: Declared | None
+) -> tuple[Any, tuple[str, ...] | None, Mapping[int, float] | None, bool]:
+    """Return the columns, their names, constants for missing cells, and whether X is a vector."""
+    if schema is None:
+        matrix, single = to_matrix_or_vector(X)
+        return matrix, column_names(X), None, single
+    columns = columns_of(X)
+    settled = Schema.of(schema).settled(columns.names, columns.where)
+    matrix = design_matrix(columns, settled)
+    return matrix, settled.coefficient_names, settled.constants, False

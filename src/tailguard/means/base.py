@@ -1,4 +1,4 @@
-"""What a private mean is: a plan made of public facts, then a run on the gate's answers.
+"""What a private mean adds to plans: whose noise it takes, and the error that it predicts.
 
 Reference
 ---------
@@ -8,18 +8,28 @@ answers costs nothing beyond the answers.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, four_digits
+from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.means.budget import Budget, MeanStage, promise_of
+from tailguard.means.budget import Budget, promise_of
 from tailguard.moments import Moment
-from tailguard.privacy.events import Composed, Event
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-__all__ = ["Expected", "MeanAnswer", "MeanMethod", "MeanPlan", "Task", "paper_budget"]
+__all__ = [
+    "Expected",
+    "MeanMethod",
+    "MeanPlan",
+    "Task",
+    "found_mean",
+    "most_coordinates",
+    "paper_budget",
+]
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
@@ -29,25 +39,34 @@ RELEASES_PER_COLUMN, RELEASES_BESIDES = 60, 100
 
 @dataclass(frozen=True)
 class Task:
-    """The public facts of a mean; no record is part of it.
-
-    ``unit`` is a public scale of the columns about zero, for where buying scales is too dear: then
-    only the histogram is released, in this unit.
+    """What a method plans for: the public facts, what is promised, and whose noise it takes.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> Task(n_rows=1000, n_features=3, guarantee=tg.PureDP(1.0)).pure
+    >>> Task(Problem(None, n_rows=1000, n_features=3), tg.PureDP(1.0)).pure
     True
     """
 
-    n_rows: int
-    n_features: int
+    problem: Problem
     guarantee: Guarantee
-    moment: Moment | None = None
     calibration: CalibrationMode = "tight"
     unsafe_reproduction: bool = False
-    unit: float | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """The public number of records."""
+        return self.problem.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """The public number of columns."""
+        return self.problem.n_features
+
+    @property
+    def moment(self) -> Moment | None:
+        """What is assumed of the tails."""
+        return self.problem.moment
 
     @property
     def pure(self) -> bool:
@@ -57,12 +76,7 @@ class Task:
     @property
     def budget(self) -> Budget:
         """What may be spent in all."""
-        return Budget.of(self.guarantee, coordinates=self.most_coordinates)
-
-    @property
-    def most_coordinates(self) -> int:
-        """More numbers than any method releases."""
-        return RELEASES_PER_COLUMN * self.n_features + RELEASES_BESIDES
+        return Budget.of(self.guarantee, coordinates=most_coordinates(self.problem))
 
     @property
     def approximate(self) -> ApproxDP:
@@ -95,123 +109,107 @@ class Expected:
         return math.hypot(self.noise, self.bias, self.sampling)
 
 
-@dataclass(frozen=True)
-class MeanPlan:
-    """Everything that a run will do, worked out before any record is read.
+@dataclass(frozen=True, kw_only=True)
+class MeanPlan(Plan):
+    """The plan of a mean, with the error that it predicts.
+
+    Its guarantee is the one that was asked for, or in a reproduction what the printed noise is
+    really worth.
 
     Attributes
     ----------
-    method, task
-        Who planned, and for what.
-    guarantee
-        What the run promises: the task's guarantee, or in a reproduction what the printed noise
-        is really worth.
-    stages
-        What is released.
     expected
         The predicted error, in ``unit``.
-    settings
-        Public numbers of the method.
-    assumptions
-        What accuracy rests on.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.means.registry import make_method
-    >>> task = Task(n_rows=1000, n_features=1, guarantee=tg.GDP(1.0))
-    >>> plan = make_method("clipped").plan(task)
+    >>> problem = Problem(None, n_rows=1000, n_features=1)
+    >>> plan = make_method("clipped").plan(problem, tg.GDP(1.0))
     >>> [stage.name for stage in plan.stages]
     ['scale', 'location', 'tail', 'mean']
     """
 
-    method: str
-    task: Task
-    guarantee: Guarantee
-    stages: tuple[MeanStage, ...]
     expected: Expected
     unit: str
-    settings: Mapping[str, float | int | str] = field(default_factory=dict)
-    assumptions: tuple[str, ...] = ()
 
     @property
-    def event(self) -> Event:
-        """The whole plan as a privacy event."""
-        return Composed(tuple(stage.event for stage in self.stages))
-
-    @property
-    def coordinates(self) -> int:
-        """How many numbers the plan releases at most."""
-        return sum(stage.times * stage.size for stage in self.stages)
-
-    def stage(self, name: str) -> MeanStage:
-        """Return the stage of that name."""
-        return next(stage for stage in self.stages if stage.name == name)
-
-    def explain(self) -> str:
-        """Say in plain words what the budget is spent on and what error is expected."""
-        task = self.task
-        lines = [
-            f"{self.method}: {self.guarantee.describe()}, n = {task.n_rows}, d = {task.n_features}"
-        ]
-        total = sum(stage.times * _additive(stage.budget) for stage in self.stages)
-        for stage in self.stages:
-            part = stage.times * _additive(stage.budget) / total
-            lines.append(
-                f"  {part:6.1%}  {stage.name}: {stage.purpose} "
-                f"({stage.times} releases at {stage.budget.describe()})"
-            )
-        lines += [f"  {name} = {four_digits(value)}" for name, value in self.settings.items()]
+    def said(self) -> tuple[str, ...]:
+        """What ``explain`` says of the settings beside their values: the predicted error."""
         error = self.expected
-        lines.append(
-            f"  predicted error {error.total:.3g} ({self.unit}): noise {error.noise:.3g}, "
+        predicted = (
+            f"predicted error {error.total:.3g} ({self.unit}): noise {error.noise:.3g}, "
             f"bias {error.bias:.3g}, sampling {error.sampling:.3g}"
         )
-        lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
-        return "\n".join(lines)
+        return (predicted, *self.remarks)
 
 
-@dataclass(frozen=True, eq=False)
-class MeanAnswer:
-    """What a run found, in the user's units.
+@dataclass(frozen=True, kw_only=True)
+class MeanMethod:
+    """Base of the methods for a mean: each a solver, which plans and runs on gate answers.
 
     Attributes
     ----------
-    value
-        The mean of each column.
-    noise_std
-        Predicted standard deviation of the privacy noise on each.
-    found
-        Released numbers that the run decided by.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> MeanAnswer(np.zeros(2), np.ones(2)).found
-    {}
-    """
-
-    value: FloatArray
-    noise_std: FloatArray
-    found: Mapping[str, float | int | str] = field(default_factory=dict)
-
-
-class MeanMethod(Protocol):
-    """A way to a private mean: first a plan from public facts, then a run on gate answers.
+    calibration
+        ``"tight"``; or, for reproduction, ``"paper"`` or ``"numerical"``, as in ``tg.mean``.
+    unsafe_reproduction
+        Allows a printed noise that breaks its paper's promise.
 
     Examples
     --------
     >>> from tailguard.means.registry import make_method
-    >>> method: MeanMethod = make_method("soft")
+    >>> make_method("soft", calibration="paper").calibration
+    'paper'
     """
 
-    def plan(self, task: Task) -> MeanPlan:
-        """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
-        ...
+    calibration: CalibrationMode = "tight"
+    unsafe_reproduction: bool = False
 
-    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
-        """Carry the plan out on gate answers."""
-        ...
+    def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
+        """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
+        task = Task(problem, guarantee, self.calibration, self.unsafe_reproduction)
+        return self.plan_task(task)
+
+    def plan_task(self, task: Task) -> MeanPlan:
+        """Plan; every method says how."""
+        raise TypeError(f"{type(self).__name__} must say what it plans.")
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out on gate answers; every method says how."""
+        raise TypeError(f"{type(self).__name__} must say how it runs.")
+
+
+def most_coordinates(problem: Problem) -> int:
+    """Return more numbers than any method releases.
+
+    Examples
+    --------
+    >>> most_coordinates(Problem(None, n_rows=1000, n_features=3))
+    280
+    """
+    return RELEASES_PER_COLUMN * problem.n_features + RELEASES_BESIDES
+
+
+def found_mean(
+    plan: Plan,
+    value: FloatArray,
+    noise_std: FloatArray,
+    found: Mapping[str, float | int | str] | None = None,
+) -> Solution:
+    """Return the mean of each column, and what its noise is predicted to be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> plan = Plan("example", Problem(None, n_rows=10, n_features=2), tg.GDP(1.0), ())
+    >>> found_mean(plan, np.zeros(2), np.ones(2)).coef
+    array([0., 0.])
+    """
+    return Solution(
+        value, 0.0, plan, noise_std, math.nan, trace=value[None, :], found=dict(found or {})
+    )
 
 
 def paper_budget(task: Task, spent: float) -> tuple[Budget, Guarantee]:
@@ -225,7 +223,7 @@ def paper_budget(task: Task, spent: float) -> tuple[Budget, Guarantee]:
     Examples
     --------
     >>> import tailguard as tg
-    >>> task = Task(1000, 1, tg.GDP(1.0), calibration="paper", unsafe_reproduction=True)
+    >>> task = Task(Problem(None, 1000, 1), tg.GDP(1.0), "paper", unsafe_reproduction=True)
     >>> paper_budget(task, spent=2.0)[1].describe()
     'Gaussian differential privacy with mu = 2'
     """
@@ -239,13 +237,3 @@ def paper_budget(task: Task, spent: float) -> tuple[Budget, Guarantee]:
             f"does not keep {task.guarantee.describe()} but {true.describe()}."
         )
     return budget, true
-
-
-def with_settings(plan: MeanPlan, **settings: float | int | str) -> MeanPlan:
-    """Return a plan with more settings."""
-    return replace(plan, settings={**plan.settings, **settings})
-
-
-def _additive(budget: Budget) -> float:
-    """Return what adds up over releases."""
-    return budget.amount if budget.pure else budget.amount**2

@@ -17,11 +17,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, check_choice
-from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task
+from tailguard.means.base import CalibrationMode, Expected, MeanMethod, MeanPlan
 from tailguard.means.messages import IN_USER_UNITS, check_level
 from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import MEANS, make_method
 from tailguard.moments import Moment
+from tailguard.plans.problem import Problem
+from tailguard.privacy.guarantees import Guarantee
 
 __all__ = ["Choice", "choose"]
 
@@ -35,7 +37,7 @@ class Choice:
     Examples
     --------
     >>> import tailguard as tg
-    >>> choose("auto", Task(100_000, 10, tg.ApproxDP(1.0, 1e-6))).plan.method
+    >>> choose("auto", Problem(None, 100_000, 10), tg.ApproxDP(1.0, 1e-6)).plan.solver
     'clipped'
     """
 
@@ -51,53 +53,66 @@ class Choice:
             lines.append(f"chosen for the least predicted error ({self.plan.unit}):")
             plans = sorted((self.plan, *self.others), key=_expected_total)
             lines.append(f"  {'method':10} {'error':>9} {'noise':>9} {'bias':>9} {'sampling':>9}")
-            mixed = len({plan.task.moment for plan in plans}) > 1
+            mixed = len({plan.problem.moment for plan in plans}) > 1
             for plan in plans:
                 error = plan.expected
                 numbers = (error.total, error.noise, error.bias, error.sampling)
-                line = f"  {plan.method:10} " + " ".join(f"{x:9.3g}" for x in numbers)
-                knows = "by private scales" if plan.task.unit is None else "by a histogram"
-                knows = "by the moment" if plan.task.moment else knows
+                line = f"  {plan.solver:10} " + " ".join(f"{x:9.3g}" for x in numbers)
+                knows = "by private scales" if plan.problem.unit is None else "by a histogram"
+                knows = "by the moment" if plan.problem.moment else knows
                 lines.append(f"{line}  {knows}" if mixed else line)
             how = "not by the moment" if mixed else "not possible"
             lines += [f"  {name:10} {how}: {reason}" for name, reason in self.refusals]
         return "\n".join(lines)
 
 
-def choose(name: str, task: Task, **options: Any) -> Choice:
+def choose(
+    name: str,
+    problem: Problem,
+    guarantee: Guarantee,
+    *,
+    calibration: CalibrationMode = "tight",
+    unsafe_reproduction: bool = False,
+    **options: Any,
+) -> Choice:
     """Plan the method of that name; with ``"auto"``, plan all and take the best.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> choice = choose("auto", Task(100_000, 10, tg.PureDP(1.0)))
+    >>> choice = choose("auto", Problem(None, 100_000, 10), tg.PureDP(1.0))
     >>> [name for name, _ in choice.refusals]
     ['clipped', 'trimmed', 'iterative']
     """
-    if task.moment is not None:
-        check_level("moment.bound", task.moment.bound)
+    shared: dict[str, Any] = {
+        "calibration": calibration,
+        "unsafe_reproduction": unsafe_reproduction,
+    }
+    if problem.moment is not None:
+        check_level("moment.bound", problem.moment.bound)
     if check_choice("method", name, ("auto", *MEANS)) != "auto":
-        method = make_method(name, **options)
-        return Choice(method, method.plan(task))
+        method = make_method(name, **shared, **options)
+        return Choice(method, method.plan(problem, guarantee))
     if options:
         raise InputError(
             f"{next(iter(options))} must be given with a method by name; got method='auto', which "
             "chooses every option itself."
         )
-    return _best_method(task)
+    return _best_method(problem, guarantee, shared)
 
 
-def _best_method(task: Task) -> Choice:
+def _best_method(problem: Problem, guarantee: Guarantee, shared: dict[str, Any]) -> Choice:
     found: list[Planned] = []
     refusals: list[tuple[str, str]] = []
     for name in MEANS:
-        method = make_method(name)
+        method = make_method(name, **shared)
         try:
-            found.append((method, method.plan(task)))
+            found.append((method, method.plan(problem, guarantee)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
-    if task.moment is not None and task.calibration != "paper":
-        found += _without_moment(task, task.moment, last_resort=not found)
+    if problem.moment is not None and shared["calibration"] != "paper":
+        released = _Released(problem, problem.moment, guarantee, shared)
+        found += released.affordable(last_resort=not found)
     if not found:
         raise InputError(f"method must be possible here, and none is; {refusals[0][1]}")
     found.sort(key=lambda pair: _expected_total(pair[1]))
@@ -105,25 +120,33 @@ def _best_method(task: Task) -> Choice:
     return Choice(method, plan, tuple(other for _, other in others), tuple(refusals))
 
 
-def _without_moment(task: Task, moment: Moment, *, last_resort: bool) -> list[Planned]:
-    """Plan with released scales, or else a histogram, where there are rows enough for either."""
-    released = list(_with_released_units(task, moment, unit=None))
-    affordable = [pair for pair in released if affords_units(pair[1])]
-    if not affordable and moment.kind != "central":  # which says nothing of where means are
-        in_unit = _with_released_units(task, moment, unit=_scale_of(moment, task.n_features))
-        affordable = [pair for pair in in_unit if affords_tail(pair[1])]
-    return affordable or (released if last_resort else [])
+@dataclass(frozen=True)
+class _Released:
+    """Plans that release what a stated moment could tell."""
 
+    problem: Problem
+    moment: Moment
+    guarantee: Guarantee
+    shared: dict[str, Any]
 
-def _with_released_units(task: Task, moment: Moment, *, unit: float | None) -> Iterator[Planned]:
-    """Plan the methods with private units, and predict in the units of the stated moment."""
-    for name in MEANS:
-        method = make_method(name)
-        try:
-            plan = method.plan(replace(task, moment=None, unit=unit))
-        except InputError:
-            continue
-        yield method, _in_units_of(moment, plan)
+    def affordable(self, *, last_resort: bool) -> list[Planned]:
+        """Plan with released scales, or else a histogram, where there are rows for either."""
+        released = list(self.planned(unit=None))
+        affordable = [pair for pair in released if affords_units(pair[1])]
+        if not affordable and self.moment.kind != "central":  # it is silent on where means are
+            in_unit = self.planned(unit=_scale_of(self.moment, self.problem.n_features))
+            affordable = [pair for pair in in_unit if affords_tail(pair[1])]
+        return affordable or (released if last_resort else [])
+
+    def planned(self, *, unit: float | None) -> Iterator[Planned]:
+        """Plan the methods with private units, and predict in the units of the moment."""
+        for name in MEANS:
+            method = make_method(name, **self.shared)
+            try:
+                plan = method.plan(replace(self.problem, moment=None, unit=unit), self.guarantee)
+            except InputError:
+                continue
+            yield method, _in_units_of(self.moment, plan)
 
 
 def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
@@ -132,10 +155,10 @@ def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
     The law that plans assume has a root mean square of 1 in private scales. A norm is shared out
     over the columns: the squares of their scales add up to that of the norm.
     """
-    scale = _scale_of(moment, plan.task.n_features)
+    scale = _scale_of(moment, plan.problem.n_features)
     error = plan.expected
     expected = Expected(error.noise * scale, error.bias * scale, error.sampling * scale)
-    assumed = () if plan.task.unit is None else (moment.describe(),)
+    assumed = () if plan.problem.unit is None else (moment.describe(),)
     assumptions = (*plan.assumptions, *assumed)
     return replace(plan, expected=expected, unit=IN_USER_UNITS, assumptions=assumptions)
 

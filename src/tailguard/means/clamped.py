@@ -15,6 +15,7 @@ from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
 from tailguard.papers import kamath2022
 from tailguard.papers.kamath2022 import parameters as printed
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
@@ -49,7 +50,7 @@ class Clamped(CoordinateWise):
     Examples
     --------
     >>> import tailguard as tg
-    >>> plan = Clamped().plan(Task(100_000, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0)))
+    >>> plan = Clamped().plan(Problem(None, 100_000, 10, moment=tg.Moment(2.0, 1.0)), tg.ZCDP(0.5))
     >>> plan.settings["groups"], round(plan.settings["threshold"], 4)
     (22, 149.5349)
     """
@@ -62,11 +63,11 @@ class Clamped(CoordinateWise):
         """Return the query at a threshold."""
         return ClampedMean(None, units, threshold, groups)
 
-    def groups(self, task: Task) -> int:
+    def groups(self, problem: Problem) -> int:
         """Return how many groups the median is taken over."""
         if self.n_groups is not None:
-            return chosen_groups(self.n_groups, task)
-        return theory_groups(task, self.failure_probability)
+            return chosen_groups(self.n_groups, problem)
+        return theory_groups(problem, self.failure_probability)
 
     def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
         """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""

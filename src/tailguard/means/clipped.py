@@ -23,8 +23,7 @@ import numpy as np
 
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
-from tailguard.means.budget import MeanStage
+from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, paper_budget
 from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.messages import (
     ANY_TAIL,
@@ -38,6 +37,8 @@ from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.papers import zhao2024
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.zhao2024 import parameters as printed
+from tailguard.plans.plan import Plan
+from tailguard.plans.solution import Solution
 from tailguard.queries.means.shells import ClippedShells
 from tailguard.queries.units import Units
 
@@ -50,7 +51,7 @@ FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
 
 
 @dataclass(frozen=True)
-class Clipped:
+class Clipped(MeanMethod):
     """Mean of rows cut at an l2 norm.
 
     Attributes
@@ -70,7 +71,8 @@ class Clipped:
     Examples
     --------
     >>> import tailguard as tg
-    >>> plan = Clipped(clip_norm=3.0).plan(Task(1000, 2, tg.GDP(1.0)))
+    >>> from tailguard.plans.problem import Problem
+    >>> plan = Clipped(clip_norm=3.0).plan(Problem(None, 1000, 2), tg.GDP(1.0))
     >>> plan.settings
     {'clip norm': 3.0}
     """
@@ -79,7 +81,7 @@ class Clipped:
 
     name = "clipped"
 
-    def plan(self, task: Task) -> MeanPlan:
+    def plan_task(self, task: Task) -> MeanPlan:
         """Choose a clip norm, or plan to release one."""
         if task.pure:
             raise InputError(
@@ -91,16 +93,16 @@ class Clipped:
             return self._private_plan(task)
         return self._public_plan(task)
 
-    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
+    def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask, and put the shells together."""
         stage = plan.stage("mean")
         if len(plan.stages) == 1:
             units = Units.raw(gate.n_features, intercept=False)
             query = ClippedShells(units, (float(plan.settings["clip norm"]),))
-            value = stage.ask(gate, query)[0]
-            noise_std = query.noise_stds(gate.n_rows, stage.budget.amount)[0]
-            return MeanAnswer(value, np.full(gate.n_features, noise_std))
-        return _from_shells(gate, stage, PrivateUnits.planned(plan, "norm").release(gate))
+            value = gate.ask(query, None, stage)[0]
+            noise_std = query.noise_stds(gate.n_rows, stage.mu)[0]
+            return found_mean(plan, value, np.full(gate.n_features, noise_std))
+        return _from_shells(plan, gate, PrivateUnits.planned(plan, "norm").release(gate))
 
     def _private_plan(self, task: Task) -> MeanPlan:
         if task.calibration == "paper":
@@ -119,15 +121,15 @@ class Clipped:
         noise = slope * radius
         bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
         sampling = math.sqrt(distribution.expected(np.square) / task.n_rows)
-        stage = MeanStage("mean", "the clipped mean", units_plan.left, 1, MOST_SHELLS * d)
+        stage = units_plan.left.stage("mean", "the clipped mean", 1, MOST_SHELLS * d)
         return MeanPlan(
             self.name,
-            task,
+            task.problem,
             task.guarantee,
             (*units_plan.stages, stage),
-            Expected(noise, bias, sampling),
-            IN_PRIVATE_UNITS,
             assumptions=(ANY_TAIL,),
+            expected=Expected(noise, bias, sampling),
+            unit=IN_PRIVATE_UNITS,
         )
 
     def _public_plan(self, task: Task) -> MeanPlan:
@@ -142,13 +144,13 @@ class Clipped:
         noise = 2.0 * clip_norm * math.sqrt(d) / (task.n_rows * budget.amount)
         return MeanPlan(
             self.name,
-            task,
+            task.problem,
             guarantee,
-            (MeanStage("mean", "the clipped mean", budget, 1, d),),
-            Expected(noise, bias, sampling),
-            IN_USER_UNITS,
+            (budget.stage("mean", "the clipped mean", 1, d),),
             {"clip norm": clip_norm},
             (task.moment.describe(),) if task.moment else ("few rows exceed the clip norm",),
+            expected=Expected(noise, bias, sampling),
+            unit=IN_USER_UNITS,
         )
 
     def _level(self, task: Task, mu: float) -> tuple[float, float, float]:
@@ -176,10 +178,10 @@ def _clipped_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
 
-def _from_shells(gate: Gate, stage: MeanStage, released: ReleasedUnits) -> MeanAnswer:
+def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
     """Release the shells and return their mixture of least estimated error."""
-    d, mu = gate.n_features, stage.budget.amount
-    largest = released.distribution.radius(_clipped_noise_slope(gate.n_rows, d, mu))
+    d, stage = gate.n_features, plan.stage("mean")
+    largest = released.distribution.radius(_clipped_noise_slope(gate.n_rows, d, stage.mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO
@@ -187,13 +189,14 @@ def _from_shells(gate: Gate, stage: MeanStage, released: ReleasedUnits) -> MeanA
     count = 1 + min(most - 1, int(room))
     radii = largest * ratio ** -np.arange(count - 1.0, -1.0, -1.0)
     query = ClippedShells(released.units, tuple(radii.tolist()))
-    shells = stage.ask(gate, query)
+    shells = gate.ask(query, None, stage)
     slopes = np.array([released.mean_slope(radius) for radius in radii])
     sums = np.tril(np.ones((count, count))) / slopes[:, None]
-    means, noise = sums @ shells, sums * query.noise_stds(gate.n_rows, mu)
+    means, noise = sums @ shells, sums * query.noise_stds(gate.n_rows, stage.mu)
     weights = least_error_weights(means, noise)
     scale = released.units.scale
-    return MeanAnswer(
+    return found_mean(
+        plan,
         released.units.center + scale * (weights @ means),
         scale * float(np.linalg.norm(weights @ noise)),
         {"largest clip norm": float(largest), "believed clip norm": float(weights @ radii)},

@@ -17,8 +17,8 @@ import numpy as np
 
 from tailguard.checks import InputError, check_integer, check_open_unit
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task, paper_budget
-from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, paper_budget
+from tailguard.means.budget import Budget
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.messages import (
     ANY_TAIL,
@@ -29,6 +29,9 @@ from tailguard.means.messages import (
 )
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers.common.groups import group_count, whole_groups
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
 
@@ -54,7 +57,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class CoordinateWise:
+class CoordinateWise(MeanMethod):
     """Base of the methods that bound every entry by itself.
 
     Examples
@@ -82,34 +85,37 @@ class CoordinateWise:
         """Return what the noise that the paper prints really spends."""
         raise TypeError(f"{type(self).__name__} must say what its paper prints.")
 
-    def groups(self, task: Task) -> int:
+    def groups(self, problem: Problem) -> int:
         """Return how many groups the median is taken over; one is a plain mean."""
         return 1
 
-    def plan(self, task: Task) -> MeanPlan:
+    def plan_task(self, task: Task) -> MeanPlan:
         """Choose a threshold, or plan to release one."""
         check_open_unit("failure_probability", self.failure_probability)
         refuse_numerical(self.name, task)
-        groups = self.groups(task)
+        groups = self.groups(task.problem)
         if self.threshold is None and task.moment is None:
             return self._private_plan(task, groups)
         return self._public_plan(task, groups)
 
-    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
+    def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask once, at the planned or the released threshold."""
         stage, groups = plan.stage("mean"), int(plan.settings["groups"])
-        state = np.zeros(gate.n_features)
+        budget, state = Budget.of_stage(stage), np.zeros(gate.n_features)
         if len(plan.stages) == 1:
             units = Units.raw(gate.n_features, intercept=False)
             query = self.query(units, float(plan.settings["threshold"]), groups)
-            noise_std = stage.noise_std(query, gate.n_rows, gate.n_features)
-            return MeanAnswer(stage.ask(gate, query, state), np.full(gate.n_features, noise_std))
+            noise_std = budget.calibrate(query, gate.n_rows, gate.n_features).noise_std
+            value = gate.ask(query, state, stage)
+            return found_mean(plan, value, np.full(gate.n_features, noise_std))
         released = PrivateUnits.planned(plan, "entries").release(gate)
-        threshold = self._balance(released.distribution, plan.task, stage.budget, groups)
+        threshold = self._balance(released.distribution, plan.problem, budget, groups)
         query = self.query(released.units, threshold, groups)
-        found = stage.ask(gate, query, state) / released.fraction
-        noise_std = stage.noise_std(query, gate.n_rows, gate.n_features) / released.fraction
-        return MeanAnswer(
+        found = gate.ask(query, state, stage) / released.fraction
+        calibration = budget.calibrate(query, gate.n_rows, gate.n_features)
+        noise_std = calibration.noise_std / released.fraction
+        return found_mean(
+            plan,
             released.units.center + released.units.scale * found,
             released.units.scale * noise_std,
             {"threshold in private units": threshold},
@@ -123,21 +129,21 @@ class CoordinateWise:
             )
         units_plan, d = PrivateUnits.of(task, "entries"), task.n_features
         distribution = units_plan.assumed(d)
-        threshold = self._balance(distribution, task, units_plan.left, groups)
+        threshold = self._balance(distribution, task.problem, units_plan.left, groups)
         query = self.query(Units.raw(d, intercept=False), threshold, groups)
         noise = units_plan.left.calibrate(query, task.n_rows, d).noise_std
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         sampling = self._median_loss(groups) / math.sqrt(task.n_rows)
-        stage = MeanStage("mean", f"the {query.name}", units_plan.left, 1, d)
+        stage = units_plan.left.stage("mean", f"the {query.name}", 1, d)
         return MeanPlan(
             self.name,
-            task,
+            task.problem,
             task.guarantee,
             (*units_plan.stages, stage),
-            _over_columns(d, noise, bias, sampling),
-            IN_PRIVATE_UNITS,
             {"groups": groups},
             (ANY_TAIL,),
+            expected=_over_columns(d, noise, bias, sampling),
+            unit=IN_PRIVATE_UNITS,
         )
 
     def _public_plan(self, task: Task, groups: int) -> MeanPlan:
@@ -151,13 +157,15 @@ class CoordinateWise:
         assumed = task.moment.describe() if task.moment else "few entries exceed the threshold"
         return MeanPlan(
             self.name,
-            task,
+            task.problem,
             guarantee,
-            (MeanStage("mean", f"the {query.name}", budget, 1, d),),
-            _over_columns(d, noise, level.bias, level.sampling * self._median_loss(groups)),
-            IN_USER_UNITS,
+            (budget.stage("mean", f"the {query.name}", 1, d),),
             {"groups": groups, "threshold": level.threshold},
             (assumed,),
+            expected=_over_columns(
+                d, noise, level.bias, level.sampling * self._median_loss(groups)
+            ),
+            unit=IN_USER_UNITS,
         )
 
     def _level(self, task: Task, budget: Budget, groups: int) -> Level:
@@ -167,11 +175,11 @@ class CoordinateWise:
         return Level(threshold, bias=0.0, sampling=threshold / math.sqrt(task.n_rows))
 
     def _balance(
-        self, distribution: MagnitudeDistribution, task: Task, budget: Budget, groups: int
+        self, distribution: MagnitudeDistribution, problem: Problem, budget: Budget, groups: int
     ) -> float:
         """Return the threshold of least noise plus part of the bias; noise grows with it."""
-        units = Units.raw(task.n_features, intercept=False)
-        slope = self.noise_slope(task, budget, groups)
+        units = Units.raw(problem.n_features, intercept=False)
+        slope = self.noise_slope(problem, budget, groups)
 
         def error(threshold: float) -> float:
             bound = self.query(units, threshold, groups).bound
@@ -181,38 +189,36 @@ class CoordinateWise:
 
         return float(min(distribution.points, key=error))
 
-    def noise_slope(self, task: Task, budget: Budget, groups: int) -> float:
+    def noise_slope(self, problem: Problem, budget: Budget, groups: int) -> float:
         """Return the noise on a coordinate per unit of the threshold."""
-        query = self.query(Units.raw(task.n_features, intercept=False), 1.0, groups)
-        return budget.calibrate(query, task.n_rows, task.n_features).noise_std
+        query = self.query(Units.raw(problem.n_features, intercept=False), 1.0, groups)
+        return budget.calibrate(query, problem.n_rows, problem.n_features).noise_std
 
     def _median_loss(self, groups: int) -> float:
         return MEDIAN_LOSS if groups > 2 else 1.0
 
 
-def theory_groups(task: Task, failure_probability: float) -> int:
+def theory_groups(problem: Problem, failure_probability: float) -> int:
     """Return the papers' number of groups, made even, and at most half of the rows.
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> theory_groups(Task(10_000, 10, tg.GDP(1.0)), 0.1)
+    >>> theory_groups(Problem(None, 10_000, 10), 0.1)
     22
     """
-    count = group_count(n_features=task.n_features, failure_probability=failure_probability)
-    return whole_groups(count, n_rows=task.n_rows)
+    count = group_count(n_features=problem.n_features, failure_probability=failure_probability)
+    return whole_groups(count, n_rows=problem.n_rows)
 
 
-def chosen_groups(n_groups: int, task: Task) -> int:
+def chosen_groups(n_groups: int, problem: Problem) -> int:
     """Return a number of groups that the user chose, if there are as many rows.
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> chosen_groups(4, Task(10_000, 10, tg.GDP(1.0)))
+    >>> chosen_groups(4, Problem(None, 10_000, 10))
     4
     """
-    return check_integer("n_groups", n_groups, minimum=1, maximum=task.n_rows)
+    return check_integer("n_groups", n_groups, minimum=1, maximum=problem.n_rows)
 
 
 def _over_columns(n_features: int, noise: float, bias: float, sampling: float) -> Expected:

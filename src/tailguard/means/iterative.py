@@ -18,7 +18,7 @@ holds for secret groups is in :mod:`tailguard.privacy.amplification.grouped`.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ from tailguard.checks import (
     check_open_unit,
 )
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
-from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, most_coordinates
+from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import MEDIAN_LOSS
 from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.messages import (
@@ -44,17 +44,20 @@ from tailguard.means.messages import (
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers import zhao2024
 from tailguard.papers.zhao2024 import parameters as printed
+from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
-from tailguard.privacy.events import Composed, Event, Gaussian, Parallel, Shuffled
+from tailguard.privacy.events import Composed, Event, Shuffled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, centre_of, check_group_count
 from tailguard.queries.units import Units
-from tailguard.solvers.base import BUDGET_MARGIN, usable_guarantee
 
 __all__ = ["Iterative"]
 
@@ -67,7 +70,7 @@ ACCURACY = 1e-3  # of mu, where an accountant finds it in some steps of a fracti
 
 
 @dataclass(frozen=True)
-class Iterative:
+class Iterative(MeanMethod):
     """Centre of the noised means of random groups of clipped rows.
 
     Attributes
@@ -102,8 +105,10 @@ class Iterative:
     Examples
     --------
     >>> import tailguard as tg
-    >>> task = Task(100_000, 10, tg.ApproxDP(0.1, 1e-6), tg.Moment(2.0, 1.0, kind="directional"))
-    >>> few, many = Iterative().plan(task), Iterative(n_groups=1000).plan(task)
+    >>> from tailguard.plans.problem import Problem
+    >>> problem = Problem(None, 100_000, 10, moment=tg.Moment(2.0, 1.0, kind="directional"))
+    >>> methods = Iterative(), Iterative(n_groups=1000)
+    >>> few, many = (method.plan(problem, tg.ApproxDP(0.1, 1e-6)) for method in methods)
     >>> few.settings["proof"], many.settings["proof"]
     ('parallel', 'amplified')
     """
@@ -116,20 +121,20 @@ class Iterative:
 
     name = "iterative"
 
-    def plan(self, task: Task) -> MeanPlan:
+    def plan_task(self, task: Task) -> MeanPlan:
         """Choose groups, noise and clip norm, or plan to release the scale of one."""
         self._check(task)
         if self.clip_norm is None and task.moment is None:
             return self._private_plan(task)
         return self._public_plan(task)
 
-    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
+    def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask for the means of all groups, and find their centre."""
         if len(plan.stages) == 1:
             units = Units.raw(gate.n_features, intercept=False)
             return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
         released = PrivateUnits.planned(plan, "norm").release(gate)
-        mu, k = plan.stage("mean").budget.amount, self._group_count(plan.task)
+        mu, k = plan.stage("mean").mu, plan.stage("mean").n_blocks
         radius = released.distribution.radius(
             _center_noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
         )
@@ -137,16 +142,17 @@ class Iterative:
         return self._answer(plan, gate, released.units, radius, slope)
 
     def _answer(
-        self, plan: MeanPlan, gate: Gate, units: Units, clip_norm: float, slope: float
-    ) -> MeanAnswer:
-        stage, k = plan.stage("mean"), self._group_count(plan.task)
-        amplified = plan.settings["proof"] == "amplified"
-        groups = gate.partition(GROUPS, k, equal_sizes=True, amplified=amplified)
+        self, plan: Plan, gate: Gate, units: Units, clip_norm: float, slope: float
+    ) -> Solution:
+        stage = plan.stage("mean")
+        k = stage.n_blocks
+        groups = gate.partition(GROUPS, k, equal_sizes=True, amplified=stage.shuffled)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)
-        mu, n_rows = stage.budget.amount, groups[0].n_rows
-        means = gate.ask_each(query, np.zeros(gate.n_features), mu=mu, blocks=groups) / slope
-        noise = query.calibrate(n_rows, gate.n_features, mu).noise_std / n_rows / slope
-        return MeanAnswer(
+        n_rows = groups[0].n_rows
+        means = gate.ask_each(query, np.zeros(gate.n_features), stage, blocks=groups) / slope
+        noise = query.calibrate(n_rows, gate.n_features, stage.mu).noise_std / n_rows / slope
+        return found_mean(
+            plan,
             units.center + units.scale * centre_of(means, self.centre, self.level),
             units.scale * (MEDIAN_LOSS * noise / math.sqrt(k)),
             {"clip norm": clip_norm},
@@ -163,7 +169,7 @@ class Iterative:
             units_plan.assumed(d),
             tuple(stage.event for stage in units_plan.stages),
         )
-        budget, cost = self._cheapest(task, units_plan.left, released)
+        budget, shuffled = self._cheapest(task, units_plan.left, released)
         together = budget.amount / math.sqrt(self._group_count(task))
         slope = _center_noise_slope(task.n_rows, d, together)
         radius = distribution.radius(slope)
@@ -172,19 +178,20 @@ class Iterative:
             bias=BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0)),
             sampling=MEDIAN_LOSS * math.sqrt(distribution.expected(np.square) / task.n_rows),
         )
-        stages = (*units_plan.stages, self._stage(task, budget, cost))
+        stages = (*units_plan.stages, self._stage(task, budget, shuffled=shuffled))
         return self._plan(task, task.guarantee, stages, expected, IN_PRIVATE_UNITS, ANY_TAIL)
 
     def _public_plan(self, task: Task) -> MeanPlan:
         guarantee, k = task.guarantee, self._group_count(task)
         if task.calibration == "paper":
-            budget, cost, guarantee = _printed(task, k)
+            budget, guarantee = _printed(task, k)
+            shuffled = True
         else:
-            budget, cost = self._cheapest(task, self._budget(task), ())
+            budget, shuffled = self._cheapest(task, self._budget(task), ())
         clip_norm, bias, sampling = self._level(task, budget.amount / math.sqrt(k))
         noise = 2.0 * clip_norm * math.sqrt(k * task.n_features) / (task.n_rows * budget.amount)
         expected = Expected(MEDIAN_LOSS * noise, bias, MEDIAN_LOSS * sampling)
-        stages = (self._stage(task, budget, cost),)
+        stages = (self._stage(task, budget, shuffled=shuffled),)
         assumed = task.moment.describe() if task.moment else "few rows exceed the clip norm"
         clip: dict[str, Any] = {"clip norm": clip_norm}
         return self._plan(task, guarantee, stages, expected, IN_USER_UNITS, assumed, **clip)
@@ -193,27 +200,28 @@ class Iterative:
         self,
         task: Task,
         guarantee: Guarantee,
-        stages: tuple[MeanStage, ...],
+        stages: tuple[Stage, ...],
         expected: Expected,
         unit: str,
         assumed: str,
         **settings: float | int | str,
     ) -> MeanPlan:
-        proof = "amplified" if isinstance(stages[-1].cost, Shuffled) else "parallel"
+        proof = "amplified" if stages[-1].shuffled else "parallel"
         settings = {"groups": self._group_count(task), "proof": proof, **settings}
-        return MeanPlan(self.name, task, guarantee, stages, expected, unit, settings, (assumed,))
+        facts = (self.name, task.problem, guarantee, stages, settings, (assumed,))
+        return MeanPlan(*facts, expected=expected, unit=unit)
 
-    def _stage(self, task: Task, budget: Budget, cost: Event) -> MeanStage:
+    def _stage(self, task: Task, budget: Budget, *, shuffled: bool) -> Stage:
         k = self._group_count(task)
-        purpose = f"the clipped means of {k} groups"
-        return MeanStage("mean", purpose, budget, 1, k * task.n_features, cost=cost)
+        one = budget.stage("mean", f"the clipped means of {k} groups", 1, task.n_features)
+        return replace(one, block_map=GROUPS, n_blocks=k, shuffled=shuffled)
 
     def _cheapest(
         self, task: Task, alone: Budget, released: tuple[Event, ...]
-    ) -> tuple[Budget, Event]:
-        """Return what a group's mean may spend beside ``released``, and what all of them cost."""
+    ) -> tuple[Budget, bool]:
+        """Return what a group's mean may spend beside ``released``, and whether by a shuffle."""
         promise = usable_guarantee(task.guarantee, self._coordinates(task))
-        parallel, k = (alone, Parallel(GROUPS, 0, Gaussian(alone.amount))), self._group_count(task)
+        parallel, k = (alone, False), self._group_count(task)
         if self.proof == "parallel" or not isinstance(promise, ApproxDP):
             return parallel
 
@@ -232,7 +240,7 @@ class Iterative:
         guess = shuffled_mu(promise.epsilon, n_units=k, delta=promise.delta)
         found = calibrate(event_of, promise, guess=guess, accuracy=ACCURACY)
         amount = found * (1.0 - BUDGET_MARGIN)
-        return Budget(amount, pure=False), Shuffled(amount, k)
+        return Budget(amount, pure=False), True
 
     def _level(self, task: Task, mu: float) -> tuple[float, float, float]:
         """Return clip norm, bias and sampling error, for group means that are worth ``mu``."""
@@ -260,7 +268,7 @@ class Iterative:
         return check_group_count(self.n_groups, task.n_rows)
 
     def _coordinates(self, task: Task) -> int:
-        return task.most_coordinates + self._group_count(task) * task.n_features
+        return most_coordinates(task.problem) + self._group_count(task) * task.n_features
 
     def _budget(self, task: Task) -> Budget:
         return Budget.of(task.guarantee, coordinates=self._coordinates(task))
@@ -286,7 +294,7 @@ class Iterative:
             )
 
 
-def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
+def _printed(task: Task, n_groups: int) -> tuple[Budget, Guarantee]:
     """Return the noise that the paper prints, for secret groups, and the promise that it keeps."""
     asked = task.approximate
     rho = printed.printed_amplified_rho(n_groups=n_groups, epsilon=asked.epsilon, delta=asked.delta)
@@ -294,7 +302,7 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
     cost = Shuffled(budget.amount, n_groups)
     distance = COORDINATE_DISTANCE.times(n_groups * task.n_features)
     if satisfies(cost, asked, distance=distance):
-        return budget, cost, asked
+        return budget, asked
     true = epsilon_at_distance(cost, asked.delta, distance).epsilon * (1.0 + BUDGET_MARGIN)
     if true == math.inf:
         raise InputError(
@@ -307,7 +315,7 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Event, Guarantee]:
             "unsafe_reproduction must be True for this calibration='paper': the printed noise does "
             f"not keep {asked.describe()} but {promise.describe()}."
         )
-    return budget, cost, promise
+    return budget, promise
 
 
 def _center_noise_slope(n_rows: int, n_features: int, mu: float) -> float:

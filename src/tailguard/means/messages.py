@@ -32,7 +32,8 @@ def refuse_numerical(name: str, task: Task) -> None:
     Examples
     --------
     >>> import tailguard as tg
-    >>> refuse_numerical("soft", Task(100, 1, tg.GDP(1.0)))
+    >>> from tailguard.plans.problem import Problem
+    >>> refuse_numerical("soft", Task(Problem(None, 100, 1), tg.GDP(1.0)))
     """
     if task.calibration == "numerical":
         raise InputError(

@@ -18,8 +18,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.means.base import MeanPlan, Task
-from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.base import Task, most_coordinates
+from tailguard.means.budget import Budget
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.means.magnitude_distribution import (
     MagnitudeDistribution,
@@ -28,6 +28,9 @@ from tailguard.means.magnitude_distribution import (
     cell_edges,
     released_distribution,
 )
+from tailguard.plans.plan import Plan
+from tailguard.plans.stage import Stage
+from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
@@ -87,12 +90,13 @@ class PrivateUnits:
     Examples
     --------
     >>> import tailguard as tg
-    >>> units_plan = PrivateUnits.of(Task(10_000, 2, tg.GDP(1.0)), "norm")
+    >>> from tailguard.plans.problem import Problem
+    >>> units_plan = PrivateUnits.of(Task(Problem(None, 10_000, 2), tg.GDP(1.0)), "norm")
     >>> [stage.name for stage in units_plan.stages], round(units_plan.left.amount, 3)
     (['scale', 'location', 'tail'], 0.938)
     """
 
-    stages: tuple[MeanStage, ...]
+    stages: tuple[Stage, ...]
     left: Budget
     of_what: Magnitude
     unit: float | None = None
@@ -105,26 +109,27 @@ class PrivateUnits:
         tail = budget.share(TAIL_SHARE)
         tail = replace(tail, amount=tail.calibrate(cells, task.n_rows, width).share)
         words = f"a histogram of {_WORDS[of_what]}"
-        histogram = MeanStage("tail", words, tail, 1, len(cells.edges) + 1)
-        if task.unit is not None:
-            return cls((histogram,), budget.share(1.0 - TAIL_SHARE), of_what, task.unit)
+        histogram = tail.stage("tail", words, 1, len(cells.edges) + 1)
+        unit = task.problem.unit
+        if unit is not None:
+            return cls((histogram,), budget.share(1.0 - TAIL_SHARE), of_what, unit)
         part = searches_share(task, budget)
         one = budget.share(part, times=SCALE_TIMES + LOCATION_TIMES)
         # Counts live on a lattice of whole steps: what they really spend is at most the share.
         counted = CountBelow(tuple(range(width)))
         one = replace(one, amount=one.calibrate(counted, task.n_rows, width).share)
         stages = (
-            MeanStage("scale", "the scale of every column", one, SCALE_TIMES, width),
-            MeanStage("location", "the location of every column", one, LOCATION_TIMES, width),
+            one.stage("scale", "the scale of every column", SCALE_TIMES, width),
+            one.stage("location", "the location of every column", LOCATION_TIMES, width),
             histogram,
         )
         return cls(stages, budget.share(1.0 - part - TAIL_SHARE), of_what)
 
     @classmethod
-    def planned(cls, plan: MeanPlan, of_what: Magnitude) -> "PrivateUnits":
+    def planned(cls, plan: Plan, of_what: Magnitude) -> "PrivateUnits":
         """Read these releases off a plan."""
         released = tuple(stage for stage in plan.stages if stage.name != "mean")
-        return cls(released, plan.stage("mean").budget, of_what, plan.task.unit)
+        return cls(released, Budget.of_stage(plan.stage("mean")), of_what, plan.problem.unit)
 
     def assumed(self, n_features: int) -> MagnitudeDistribution:
         """Return the distribution that plans assume, and runs fall back to."""
@@ -134,9 +139,9 @@ class PrivateUnits:
         """Run the searches, then count magnitudes in the units found."""
         units, tail = self._units(gate), self.stages[-1]
         query = _magnitudes(units, self.of_what)
-        counts = tail.ask(gate, query)
-        noise_std = tail.noise_std(query, gate.n_rows, gate.n_features)
-        tail_noise = noise_std * (LAPLACE_TAIL if tail.budget.pure else 1.0)
+        counts, spent = gate.ask(query, None, tail), Budget.of_stage(tail)
+        noise_std = spent.calibrate(query, gate.n_rows, gate.n_features).noise_std
+        tail_noise = noise_std * (LAPLACE_TAIL if spent.pure else 1.0)
         distribution = released_distribution(np.array(query.edges), counts, tail_noise)
         counted = counts.sum() / (gate.n_rows * query.per_record)
         slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
@@ -160,7 +165,7 @@ class PrivateUnits:
         return Units(center, scale, intercept=False)
 
 
-def affords_units(plan: MeanPlan) -> bool:
+def affords_units(plan: Plan) -> bool:
     """Whether the searches of a plan are nearly sure to start.
 
     They want a quarter of the records, and measure it with about half of the noise of a count: a
@@ -169,60 +174,65 @@ def affords_units(plan: MeanPlan) -> bool:
     Examples
     --------
     >>> import tailguard as tg
+    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.means.registry import make_method
-    >>> tasks = [Task(n_rows, 4, tg.GDP(0.5)) for n_rows in (1_000, 1_200)]
-    >>> [affords_units(make_method("clipped").plan(task)) for task in tasks]
+    >>> problems = [Problem(None, n_rows, 4) for n_rows in (1_000, 1_200)]
+    >>> method = make_method("clipped")
+    >>> [affords_units(method.plan(problem, tg.GDP(0.5))) for problem in problems]
     [False, True]
     """
-    task = plan.task
-    counted = CountBelow(tuple(range(task.n_features)))
-    noise_std = plan.stage("scale").noise_std(counted, task.n_rows, task.n_features)
-    return task.n_rows / 4.0 > (SIGNIFICANT + 1.0) * noise_std
+    noise_std = _noise_of(plan.stage("scale"), plan.problem.n_rows, plan.problem.n_features)
+    return plan.problem.n_rows / 4.0 > (SIGNIFICANT + 1.0) * noise_std
 
 
-def mean_scale_warnings(plan: MeanPlan) -> tuple[str, ...]:
+def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
     """Say from public numbers alone that no scale can be expected to be seen, or refuse.
 
     Examples
     --------
     >>> import tailguard as tg
+    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.means.registry import make_method
-    >>> tasks = [Task(n_rows, 4, tg.GDP(0.5)) for n_rows in (100, 2_000)]
-    >>> [len(mean_scale_warnings(make_method("clipped").plan(task))) for task in tasks]
+    >>> problems = [Problem(None, n_rows, 4) for n_rows in (100, 2_000)]
+    >>> method = make_method("clipped")
+    >>> [len(mean_scale_warnings(method.plan(problem, tg.GDP(0.5)))) for problem in problems]
     [1, 0]
     """
-    task = plan.task
     if all(stage.name != "scale" for stage in plan.stages):
         return ()
-    counted = CountBelow(tuple(range(task.n_features)))
-    noise_std = plan.stage("scale").noise_std(counted, task.n_rows, task.n_features)
+    problem, coordinates = plan.problem, most_coordinates(plan.problem)
+    noise_std = _noise_of(plan.stage("scale"), problem.n_rows, problem.n_features)
+    asked = plan.guarantee.asked if isinstance(plan.guarantee, Unprotected) else plan.guarantee
+    whole = Budget.of(asked, coordinates=coordinates)
     return scale_warnings(
-        task.n_rows,
-        task.guarantee,
+        problem.n_rows,
+        asked,
         math.ceil(4.0 * SIGNIFICANT * noise_std),  # of half of the pairs, half must be seen
-        amount=lambda promise: replace(task, guarantee=promise).budget.amount,
-        noise_std=task.budget.calibrate(CountBelow((0,)), task.n_rows, 1).noise_std,
+        amount=lambda promise: Budget.of(promise, coordinates=coordinates).amount,
+        noise_std=whole.calibrate(CountBelow((0,)), problem.n_rows, 1).noise_std,
         effect="the mean is little better than a guess unless these are near 1, or a moment is "
         "stated",
     )
 
 
-def affords_tail(plan: MeanPlan) -> bool:
+def affords_tail(plan: Plan) -> bool:
     """Whether the histogram of a plan is nearly sure to show a cell with an eighth of it.
 
     Examples
     --------
     >>> import tailguard as tg
+    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.means.registry import make_method
-    >>> tasks = [Task(n_rows, 100, tg.PureDP(1.0), unit=1.0) for n_rows in (2_000, 3_000)]
-    >>> [affords_tail(make_method("soft").plan(task)) for task in tasks]
+    >>> problems = [Problem(None, n_rows, 100, unit=1.0) for n_rows in (2_000, 3_000)]
+    >>> method = make_method("soft")
+    >>> [affords_tail(method.plan(problem, tg.PureDP(1.0))) for problem in problems]
     [False, True]
     """
-    task, stage = plan.task, plan.stage("tail")
-    cells = _magnitudes(Units.raw(task.n_features, intercept=False), "entries")
-    noise_std = stage.noise_std(cells, task.n_rows, task.n_features)
-    tail_noise = noise_std * (LAPLACE_TAIL if task.pure else 1.0)
-    return task.n_rows * task.n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * tail_noise
+    problem, spent = plan.problem, Budget.of_stage(plan.stage("tail"))
+    cells = _magnitudes(Units.raw(problem.n_features, intercept=False), "entries")
+    noise_std = spent.calibrate(cells, problem.n_rows, problem.n_features).noise_std
+    tail_noise = noise_std * (LAPLACE_TAIL if spent.pure else 1.0)
+    return problem.n_rows * problem.n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * tail_noise
 
 
 _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
@@ -234,7 +244,8 @@ def searches_share(task: Task, budget: Budget) -> float:
     Examples
     --------
     >>> import tailguard as tg
-    >>> many, few = Task(10**6, 1, tg.GDP(1.0)), Task(100, 1, tg.GDP(1.0))
+    >>> from tailguard.plans.problem import Problem
+    >>> many, few = (Task(Problem(None, n_rows, 1), tg.GDP(1.0)) for n_rows in (10**6, 100))
     >>> searches_share(many, many.budget), searches_share(few, few.budget)
     (0.02, 0.25)
     """
@@ -251,21 +262,21 @@ def _magnitudes(units: Units, of_what: Magnitude) -> CountMagnitudes:
     return CountMagnitudes(units, tuple(cell_edges(width).tolist()), of_what)
 
 
-def _counter(gate: Gate, stage: MeanStage, *, paired: bool) -> Callable[[FloatArray], FloatArray]:
+def _counter(gate: Gate, stage: Stage, *, paired: bool) -> Callable[[FloatArray], FloatArray]:
     query = CountBelow(tuple(range(gate.n_features)), paired=paired)
 
     def counts_below(thresholds: FloatArray) -> FloatArray:
-        return stage.ask(gate, query, thresholds)
+        return gate.ask(query, thresholds, stage)
 
     return counts_below
 
 
-def _noise_of(gate: Gate, stage: MeanStage) -> float:
-    query = CountBelow(tuple(range(gate.n_features)))
-    return stage.noise_std(query, gate.n_rows, gate.n_features)
+def _noise_of(stage: Stage, n_rows: int, n_features: int) -> float:
+    counted = CountBelow(tuple(range(n_features)))
+    return Budget.of_stage(stage).calibrate(counted, n_rows, n_features).noise_std
 
 
-def _scales(gate: Gate, stage: MeanStage) -> FloatArray:
+def _scales(gate: Gate, stage: Stage) -> FloatArray:
     """Median of the non-zero pair differences per column; NaN where none can be told from zero."""
     below = _counter(gate, stage, paired=True)
     width = gate.n_features
@@ -273,13 +284,13 @@ def _scales(gate: Gate, stage: MeanStage) -> FloatArray:
     zeros = below(np.zeros(width))
     wanted = (pairs - zeros) / 2.0
     middle = bisect_quantiles(below, zeros + wanted, steps=SCALE_STEPS, signed=False)
-    return np.where(wanted > SIGNIFICANT * _noise_of(gate, stage), middle, np.nan)
+    return np.where(wanted > SIGNIFICANT * _noise_of(stage, gate.n_rows, width), middle, np.nan)
 
 
-def _locations(gate: Gate, stage: MeanStage) -> FloatArray:
+def _locations(gate: Gate, stage: Stage) -> FloatArray:
     """Median per column; 0 where the number of valid records cannot be told from zero."""
     below = _counter(gate, stage, paired=False)
     width = gate.n_features
     half = np.full(width, below(np.full(width, np.inf)).mean() / 2.0)
     found = bisect_quantiles(below, half, steps=LOCATION_STEPS, signed=True)
-    return np.where(half > SIGNIFICANT * _noise_of(gate, stage), found, 0.0)
+    return np.where(half > SIGNIFICANT * _noise_of(stage, gate.n_rows, width), found, 0.0)

@@ -5,14 +5,15 @@ Reference
 The methods cite their own papers.
 """
 
+from collections.abc import Iterable
 from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
 from tailguard.checks import InputError, check_choice
-from tailguard.means.base import MeanMethod
+from tailguard.means.base import CalibrationMode, MeanMethod
 
-__all__ = ["MEANS", "make_method"]
+__all__ = ["MEANS", "check_options", "make_method", "own_options"]
 
 MEANS = {
     "clipped": "tailguard.means.clipped:Clipped",
@@ -25,26 +26,58 @@ MEANS = {
 """Name -> ``"module:Class"``."""
 
 
-def make_method(name: str, **options: Any) -> MeanMethod:
+def make_method(
+    name: str,
+    *,
+    calibration: CalibrationMode = "tight",
+    unsafe_reproduction: bool = False,
+    **options: Any,
+) -> MeanMethod:
     """Build a method by its name, with options of its own.
 
     Examples
     --------
     >>> make_method("truncated", n_groups=1).n_groups
     1
-    >>> make_method("clipped", n_groups=1)
+    """
+    check_options(name, options)
+    method: MeanMethod = _class_of(name)(
+        calibration=calibration, unsafe_reproduction=unsafe_reproduction, **options
+    )
+    return method
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Refuse options that a method does not have, by their names.
+
+    Examples
+    --------
+    >>> check_options("clipped", ["n_groups"])
     Traceback (most recent call last):
         ...
     tailguard.checks.InputError: n_groups must not be given with method 'clipped'; it takes \
 clip_norm.
     """
-    module, _, attribute = MEANS[check_choice("method", name, (*MEANS,))].partition(":")
-    method = getattr(import_module(module), attribute)
-    known = [field.name for field in fields(method)]
+    known = own_options(name)
     for option in options:
         if option not in known:
             raise InputError(
                 f"{option} must not be given with method {name!r}; it takes {', '.join(known)}."
             )
-    made: MeanMethod = method(**options)
-    return made
+
+
+def own_options(name: str) -> tuple[str, ...]:
+    """Return the options of a method that not all methods have.
+
+    Examples
+    --------
+    >>> own_options("truncated")
+    ('threshold', 'failure_probability', 'n_groups')
+    """
+    shared = {field.name for field in fields(MeanMethod)}
+    return tuple(field.name for field in fields(_class_of(name)) if field.name not in shared)
+
+
+def _class_of(name: str) -> Any:
+    module, _, attribute = MEANS[check_choice("method", name, (*MEANS,))].partition(":")
+    return getattr(import_module(module), attribute)

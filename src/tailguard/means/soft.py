@@ -49,9 +49,11 @@ class Soft(CoordinateWise):
     Examples
     --------
     >>> import tailguard as tg
-    >>> task = Task(100_000, 10, tg.ApproxDP(1.0, 1e-5), tg.Moment(2.0, 5.0, kind="raw"), "paper")
-    >>> plan = Soft(failure_probability=0.01).plan(task)
-    >>> round(plan.settings["threshold"], 6), round(plan.stages[0].budget.amount, 8)
+    >>> from tailguard.plans.problem import Problem
+    >>> problem = Problem(None, 100_000, 10, moment=tg.Moment(2.0, 5.0, kind="raw"))
+    >>> method = Soft(failure_probability=0.01, calibration="paper")
+    >>> plan = method.plan(problem, tg.ApproxDP(1.0, 1e-5))
+    >>> round(plan.settings["threshold"], 6), round(plan.stages[0].mu, 8)
     (232.995301, 0.19755401)
     """
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from tailguard.checks import InputError, check_finite, check_integer
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanAnswer, MeanPlan, Task
-from tailguard.means.budget import Budget, MeanStage
+from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, most_coordinates
+from tailguard.means.budget import Budget
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,
@@ -25,13 +25,16 @@ from tailguard.means.magnitude_distribution import (
 )
 from tailguard.means.messages import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS
 from tailguard.means.private_units import PrivateUnits
+from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import SmoothStage, Stage
 from tailguard.privacy.accounting.concentrated import rho_of
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Unprotected
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.units import Units
-from tailguard.solvers.base import BUDGET_MARGIN, usable_guarantee
 
 __all__ = ["Trimmed"]
 
@@ -43,7 +46,7 @@ SMOOTHNESS_SHARES = (0.001, 0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8,
 
 
 @dataclass(frozen=True)
-class Trimmed:
+class Trimmed(MeanMethod):
     """Mean of what is left of each column without its smallest and largest values.
 
     Attributes
@@ -65,7 +68,8 @@ class Trimmed:
     Examples
     --------
     >>> import tailguard as tg
-    >>> plan = Trimmed(low=0.0, high=100.0).plan(Task(100_000, 1, tg.ZCDP(0.1)))
+    >>> from tailguard.plans.problem import Problem
+    >>> plan = Trimmed(low=0.0, high=100.0).plan(Problem(None, 100_000, 1), tg.ZCDP(0.1))
     >>> plan.settings["trimmed at either end"] < 10_000
     True
     """
@@ -76,9 +80,9 @@ class Trimmed:
 
     name = "trimmed"
 
-    def plan(self, task: Task) -> MeanPlan:
+    def plan_task(self, task: Task) -> MeanPlan:
         """Choose how much to trim."""
-        if task.moment is not None or task.unit is not None:
+        if task.moment is not None or task.problem.unit is not None:
             raise InputError(
                 "moment must not be given with method 'trimmed', which takes low= and high=, a "
                 "range of the means, or neither."
@@ -95,7 +99,7 @@ class Trimmed:
         distribution = replace(distribution, points=distribution.points * _spread(low, high))
         return self._plan(task, budget, (), low, high, distribution)
 
-    def run(self, plan: MeanPlan, gate: Gate) -> MeanAnswer:
+    def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask once, in the planned or the released units."""
         stage, units, fraction = (
             plan.stage("mean"),
@@ -107,15 +111,14 @@ class Trimmed:
             released = PrivateUnits.planned(plan, "entries").release(gate)
             units, distribution, fraction = released.units, released.distribution, released.fraction
         query = self._planned_query(plan, units)
-        found = stage.ask(gate, query, np.zeros(gate.n_features)) / fraction
-        assert stage.smooth is not None
-        public = query.calibrate_event(gate.n_rows, gate.n_features, stage.smooth)
+        found = gate.ask(query, np.zeros(gate.n_features), stage) / fraction
+        public = query.calibrate_event(gate.n_rows, gate.n_features, stage.asked)
         noise_std = (
             math.nan
             if distribution is None
             else _noise_std(distribution, public, gate.n_rows) / fraction
         )
-        return MeanAnswer(units.center + units.scale * found, units.scale * noise_std)
+        return found_mean(plan, units.center + units.scale * found, units.scale * noise_std)
 
     def _private_plan(self, task: Task, budget: Budget) -> MeanPlan:
         units_plan = PrivateUnits.of(task, "entries", budget)
@@ -126,7 +129,7 @@ class Trimmed:
         self,
         task: Task,
         budget: Budget,
-        released: tuple[MeanStage, ...],
+        released: tuple[Stage, ...],
         low: float,
         high: float,
         distribution: MagnitudeDistribution,
@@ -144,15 +147,13 @@ class Trimmed:
         )
         event = ZeroConcentrated(budget.amount**2 / 2.0)
         query, public, expected = _least_error(query, task, event, distribution, spread)
-        stage = MeanStage("mean", "the trimmed mean", budget, 1, d, smooth=event, cost=public.event)
+        stage = SmoothStage.of(public, event, "mean", "the trimmed mean")
         broken = task.calibration == "paper"
         return MeanPlan(
             self.name,
-            task,
+            task.problem,
             Unprotected(task.guarantee) if broken else task.guarantee,
             (*released, stage),
-            expected,
-            IN_PRIVATE_UNITS if released else IN_USER_UNITS,
             {
                 "trimmed at either end": int(public.facts["n_trimmed"]),
                 "smoothness share": query.smoothness_share,
@@ -164,9 +165,11 @@ class Trimmed:
                 ANY_TAIL,
                 "the distribution of each column is nearly symmetric beyond what is trimmed",
             ),
+            expected=expected,
+            unit=IN_PRIVATE_UNITS if released else IN_USER_UNITS,
         )
 
-    def _planned_query(self, plan: MeanPlan, units: Units) -> TrimmedMean:
+    def _planned_query(self, plan: Plan, units: Units) -> TrimmedMean:
         low, high, spread, share = (
             float(plan.settings[name]) for name in ("low", "high", "spread", "smoothness share")
         )
@@ -178,8 +181,8 @@ class Trimmed:
             n_trimmed=self.n_trimmed,
             smoothness_share=share,
             resolution=spread,
-            calibration=plan.task.calibration,
-            unsafe_reproduction=plan.task.unsafe_reproduction,
+            calibration=self.calibration,
+            unsafe_reproduction=self.unsafe_reproduction,
         )
 
 
@@ -193,7 +196,7 @@ def _rho(task: Task) -> float:
     if isinstance(task.guarantee, ZCDP):
         return task.guarantee.rho * (1.0 - BUDGET_MARGIN)
     if isinstance(task.guarantee, ApproxDP):
-        usable = usable_guarantee(task.guarantee, task.most_coordinates)
+        usable = usable_guarantee(task.guarantee, most_coordinates(task.problem))
         assert isinstance(usable, ApproxDP)
         return rho_of(usable.epsilon, usable.delta) * (1.0 - BUDGET_MARGIN)
     raise InputError(

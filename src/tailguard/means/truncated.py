@@ -12,6 +12,7 @@ from tailguard.means.base import Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
 from tailguard.papers.tao2022 import parameters as printed
+from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 
@@ -43,8 +44,9 @@ class Truncated(CoordinateWise):
     Examples
     --------
     >>> import tailguard as tg
-    >>> task = Task(10_000, 1, tg.ApproxDP(1.0, 1e-5), tg.Moment(2.0, 1.0, kind="raw"), "paper")
-    >>> round(Truncated().plan(task).settings["threshold"], 6)
+    >>> problem = Problem(None, 10_000, 1, moment=tg.Moment(2.0, 1.0, kind="raw"))
+    >>> plan = Truncated(calibration="paper").plan(problem, tg.ApproxDP(1.0, 1e-5))
+    >>> round(plan.settings["threshold"], 6)
     35.605041
     """
 
@@ -56,11 +58,11 @@ class Truncated(CoordinateWise):
         """Return the query at a threshold."""
         return TruncatedMean(None, units, threshold, groups)
 
-    def groups(self, task: Task) -> int:
+    def groups(self, problem: Problem) -> int:
         """Return how many groups the median is taken over."""
         if self.n_groups is not None:
-            return chosen_groups(self.n_groups, task)
-        return 1 if task.n_features == 1 else theory_groups(task, self.failure_probability)
+            return chosen_groups(self.n_groups, problem)
+        return 1 if problem.n_features == 1 else theory_groups(problem, self.failure_probability)
 
     def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
         """Return the threshold for raw moments of an order up to 2.
@@ -71,7 +73,7 @@ class Truncated(CoordinateWise):
         moment = task.moment.convert("raw", n_features=task.n_features)
         moment = moment.at_order(min(moment.order, 2.0))
         order, bound, n = moment.order, moment.bound, task.n_rows
-        slope = self.noise_slope(task, budget, groups)
+        slope = self.noise_slope(task.problem, budget, groups)
         threshold = (bound * (order - 1.0) / slope) ** (1.0 / order)
         if task.calibration == "paper" and groups == 1:
             threshold = printed.scalar_threshold(

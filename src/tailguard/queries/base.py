@@ -24,12 +24,18 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.noise.lattice import gaussian_calibration
 from tailguard.noise.smooth import SmoothAnswer
-from tailguard.privacy.events import Event
+from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.rows.base import Rows
 
-__all__ = ["AnyQuery", "GaussianQuery", "Query", "SmoothQuery"]
+__all__ = [
+    "AnyQuery",
+    "GaussianQuery",
+    "Query",
+    "SmoothQuery",
+    "calibration_for",
+]
 
 
 class Query(Protocol):
@@ -188,3 +194,24 @@ class SmoothQuery(ABC):
 
 AnyQuery: TypeAlias = Query | SmoothQuery
 """What a gate answers."""
+
+
+def calibration_for(
+    query: AnyQuery, n_rows: int, n_features: int, asked: Event
+) -> Calibration | SmoothCalibration:
+    """Choose noise so that a release costs at most ``asked``, or refuse; no record is read.
+
+    Of the query's forms a ``Gaussian`` event takes the one in mu, a ``Laplace`` event the pure one,
+    and any other the one whose noise follows the records.
+
+    Examples
+    --------
+    >>> from tailguard.queries.counts import CountBelow
+    >>> round(calibration_for(CountBelow(columns=(0,)), 100, 1, Gaussian(0.5)).noise_std, 6)
+    2.0
+    """
+    if isinstance(asked, Gaussian):
+        return query.calibrate(n_rows, n_features, asked.mu)
+    if isinstance(asked, Laplace):
+        return query.calibrate_pure(n_rows, n_features, asked.epsilon)
+    return query.calibrate_event(n_rows, n_features, asked)

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tailguard.means.base import CalibrationMode, MeanMethod, MeanPlan, Task
+from tailguard.means.base import CalibrationMode, MeanMethod, MeanPlan, Task, most_coordinates
+from tailguard.means.budget import Budget
 from tailguard.means.clamped import FEWEST_MOMENT_UNITS
 from tailguard.means.coordinate_wise import theory_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.registry import make_method
 from tailguard.moments import Moment, MomentKind
 from tailguard.papers.rates import MEAN_RATES, MeanRate
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
 __all__ = ["CASES", "RateCase"]
@@ -39,7 +41,7 @@ class RateCase:
     --------
     >>> case = CASES["clamped"]
     >>> task = case.task(10_000, 4, amount=1.0, order=2.0)
-    >>> round(case.method_for(task, task).plan(task).settings["threshold"], 1)
+    >>> round(case.plan(task, task)[1].settings["threshold"], 1)
     59.5
     """
 
@@ -68,31 +70,35 @@ class RateCase:
     def task(self, n_rows: int, n_features: int, *, amount: float, order: float) -> Task:
         """Return the public facts of one point of a grid."""
         guarantee, moment = self.guarantee(amount), self._moment(order)
-        return Task(n_rows, n_features, guarantee, moment, self.calibration)
+        problem = Problem(None, n_rows, n_features, moment=moment)
+        return Task(problem, guarantee, self.calibration)
 
-    def method_for(self, task: Task, largest: Task) -> MeanMethod:
-        """Return the method with its options."""
-        return make_method(self.method, **self.options(task, largest))
+    def plan(self, task: Task, largest: Task) -> tuple[MeanMethod, MeanPlan]:
+        """Return the method with its options, and its plan."""
+        options = self.options(task, largest)
+        method = make_method(self.method, calibration=self.calibration, **options)
+        return method, method.plan(task.problem, task.guarantee)
 
     def presses(self, plan: MeanPlan) -> bool:
         """Whether the threshold cuts the tail alone, above any floor of the theory."""
         facts = plan.settings
         if "trimmed at either end" in facts:
-            return float(facts["trimmed at either end"]) <= MOST_TRIMMED * plan.task.n_rows
+            return float(facts["trimmed at either end"]) <= MOST_TRIMMED * plan.problem.n_rows
         if not self.norm:
             return float(facts["threshold"]) > self.least_units
-        root = math.sqrt(plan.task.n_features)
+        root = math.sqrt(plan.problem.n_features)
         # Beyond this budget the theory's clip norm follows sampling.
-        private = plan.task.budget.amount**2 / 2.0 / int(facts.get("groups", 1)) <= 1.0 / root**2
+        budget = Budget.of(plan.guarantee, coordinates=most_coordinates(plan.problem))
+        private = budget.amount**2 / 2.0 / int(facts.get("groups", 1)) <= 1.0 / root**2
         return private and float(facts["clip norm"]) > self.least_units * root
 
     def bias(self, plan: MeanPlan, order: float) -> float:
         """Return the predicted bias, that of trimming by the moment as in the derived rate."""
         if "trimmed at either end" not in plan.settings:
             return plan.expected.bias
-        part = float(plan.settings["trimmed at either end"]) / plan.task.n_rows
+        part = float(plan.settings["trimmed at either end"]) / plan.problem.n_rows
         bias: float = BIAS_SHARE * part ** (1.0 - 1.0 / order)
-        return bias * math.sqrt(plan.task.n_features)
+        return bias * math.sqrt(plan.problem.n_features)
 
     def _moment(self, order: float) -> Moment | None:
         """Return what holds for independent coordinates with mean 0 and central moments of 1."""
@@ -118,13 +124,14 @@ def _directional_bound(order: float) -> float:
 
 
 def _groups(task: Task, largest: Task) -> dict[str, Any]:
-    return {"n_groups": theory_groups(largest, FAILURE_PROBABILITY)}
+    return {"n_groups": theory_groups(largest.problem, FAILURE_PROBABILITY)}
 
 
 def _trimming(task: Task, largest: Task) -> dict[str, Any]:
-    limits = {"low": -RANGE, "high": RANGE}
-    most_rows = replace(task, n_rows=largest.n_rows)
-    plan = make_method("trimmed", **limits).plan(most_rows)
+    limits: dict[str, Any] = {"low": -RANGE, "high": RANGE}
+    most_rows = replace(task.problem, n_rows=largest.n_rows)
+    method = make_method("trimmed", calibration=task.calibration, **limits)
+    plan = method.plan(most_rows, task.guarantee)
     return {**limits, "n_trimmed": int(plan.settings["trimmed at either end"])}
 
 

@@ -166,5 +166,5 @@ def _error(
     for repeat in range(max(repeats, 1)):
         gate = Gate.over(records, guarantee=plan.guarantee, random_state=(repeat << 96) + seed)
         gate.reserve(plan.event, coordinates=plan.coordinates)
-        squares.append(np.sum(method.run(plan, gate).value ** 2))
+        squares.append(np.sum(method.run(plan, gate).coef ** 2))
     return float(np.sqrt(np.mean(squares)))

@@ -72,9 +72,7 @@ class Regime:
 
     def plan(self, point: tuple[int, int]) -> tuple[MeanMethod, MeanPlan]:
         """Plan at one point."""
-        task = self._task(*point)
-        method = self.case.method_for(task, self.largest)
-        return method, method.plan(task)
+        return self.case.plan(self._task(*point), self.largest)
 
     def shows(self) -> bool:
         """Whether privacy dominates, and thresholds cut tails alone, at all points."""

@@ -10,11 +10,12 @@ import math
 from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError
+from tailguard.plans.budget import BUDGET_MARGIN
+from tailguard.plans.plan import Plan
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.solvers.base import BUDGET_MARGIN, Plan
 
 __all__ = ["BatchNoise", "as_it_is_worth", "batch_noise", "printed_batch_noise"]
 
@@ -78,7 +79,8 @@ def as_it_is_worth(plan: Plan) -> Plan:
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.solvers.base import Problem, Stage
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.plans.stage import Stage
     >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3)
     >>> stages = (Stage("pass", "means", mu=1.0, times=1, size=3),)
     >>> plan = Plan("example", problem, ApproxDP(0.5, 1e-5), stages)

@@ -18,14 +18,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tailguard.checks import InputError, check_choice, check_integer
+from tailguard.checks import InputError, check_choice, check_integer, require
 from tailguard.gate import Gate
+from tailguard.plans.budget import BUDGET_MARGIN
+from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.solvers.base import BUDGET_MARGIN, Stage, require
 
 __all__ = ["SCHEDULES", "Batches"]
 

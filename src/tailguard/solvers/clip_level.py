@@ -11,10 +11,12 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
+from tailguard.plans.budget import BUDGET_MARGIN
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.base import BUDGET_MARGIN, Problem, Stage
 from tailguard.solvers.bisection import UNSIGNED_OCTAVE_STEPS, bisect_quantiles
 
 __all__ = ["CLIP_RELEASES", "clip_level_stage", "release_clip_norm"]
@@ -60,7 +62,7 @@ def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) 
 
     def counts_below(thresholds: FloatArray) -> FloatArray:
         """Ask how many gradients are shorter."""
-        return gate.ask(query, thresholds, mu=stage.mu, stage=stage.name)
+        return gate.ask(query, thresholds, stage)
 
     counted = counts_below(np.array([np.inf]))
     level = bisect_quantiles(counts_below, CLIP_QUANTILE * counted, steps=CLIP_STEPS, signed=False)
@@ -68,5 +70,6 @@ def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) 
 
 
 def _norm_counts(problem: Problem, start: float) -> CountNormsBelow:
+    assert problem.loss is not None  # a mean is not descended to
     point = (problem.constraint or WholeSpace()).project(np.full(problem.size, start))
     return CountNormsBelow(problem.loss, point, problem.intercept)

@@ -10,11 +10,11 @@ import math
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError
+from tailguard.checks import InputError, require
+from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.base import Problem, require
 
 __all__ = ["check_constraint", "in_user_units", "set_of"]
 

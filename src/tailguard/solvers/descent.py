@@ -13,8 +13,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
+from tailguard.plans.stage import Stage
 from tailguard.privacy.books.blocks import Block
-from tailguard.privacy.events import Event
 from tailguard.queries.base import AnyQuery
 from tailguard.sets.base import ConstraintSet
 
@@ -35,8 +35,6 @@ class Schedule:
         The number of gradient releases.
     step_size
         The first step, and every one unless steps decay.
-    mu
-        The share of each release.
     iterate
         ``"last"``, ``"average"`` over all points, ``"tail"``: over the second half, or
         ``"weighted"``: by their number, so that later points count more.
@@ -45,13 +43,12 @@ class Schedule:
 
     Examples
     --------
-    >>> Schedule(n_steps=10, step_size=0.1, mu=0.05, iterate="tail").n_steps
+    >>> Schedule(n_steps=10, step_size=0.1, iterate="tail").n_steps
     10
     """
 
     n_steps: int
     step_size: float
-    mu: float
     iterate: str
     decay: str = "none"
 
@@ -67,7 +64,7 @@ def averaging_weights(schedule: Schedule) -> FloatArray:
 
     Examples
     --------
-    >>> averaging_weights(Schedule(4, 0.1, 0.1, "tail")).tolist()
+    >>> averaging_weights(Schedule(4, 0.1, "tail")).tolist()
     [0.0, 0.0, 0.5, 0.5]
     """
     if schedule.iterate == "weighted":
@@ -83,35 +80,31 @@ def averaging_weights(schedule: Schedule) -> FloatArray:
 def descend(
     gate: Gate,
     query: AnyQuery,
+    stage: Stage,
     schedule: Schedule,
     *,
     start: FloatArray,
     constraint: ConstraintSet,
     blocks: Iterable[Block | None] | None = None,
-    asked: Event | None = None,
-    sample_rows: int | None = None,
-    stage: str = "",
 ) -> tuple[FloatArray, FloatArray]:
     """Run the step plan; return the answer and the released points, one a row.
 
-    ``blocks`` says which records each step reads; None is all of them, at every step. ``asked`` is
-    what a step costs where its noise follows the records, in the place of the schedule's mu. With
-    ``sample_rows`` each step reads a secret sample of so many records, drawn for it alone.
-    ``stage`` is what the books say that it was for.
+    ``blocks`` says which records each step reads; None is what ``stage`` says, at every step: all
+    of them, or a secret sample.
 
     Examples
     --------
     >>> import numpy as np
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.privacy.events import Gaussian, Repeated
     >>> from tailguard.queries.clipped_gradient import MeanClippedGradient
     >>> from tailguard.queries.units import Units
     >>> gate = Gate.over(np.eye(4), np.ones(4), guarantee=tg.GDP(2.0), random_state=0)
-    >>> gate.reserve(Repeated(Gaussian(1.0), 3))
+    >>> stage = Stage("descent", "gradients", 1.0, 3, 4)
+    >>> gate.reserve(stage.event)
     >>> query = MeanClippedGradient(tg.losses.Squared(), Units.raw(4, intercept=False), 1.0, 1.0)
     >>> answer, points = descend(
-    ...     gate, query, Schedule(3, 0.5, 1.0, "last"), start=np.zeros(4),
+    ...     gate, query, stage, Schedule(3, 0.5, "last"), start=np.zeros(4),
     ...     constraint=tg.sets.L2Ball(1.0),
     ... )
     >>> points.shape
@@ -120,14 +113,8 @@ def descend(
     point = constraint.project(start)
     points = np.empty((schedule.n_steps, start.size))
     reads = [None] * schedule.n_steps if blocks is None else blocks
-    mu = schedule.mu if asked is None else None
     for step, (size, block) in enumerate(zip(schedule.step_sizes, reads, strict=True)):
-        if sample_rows is None:
-            gradient = gate.ask(query, point, mu=mu, event=asked, block=block, stage=stage)
-        else:
-            gradient = gate.ask_sample(
-                query, point, mu=schedule.mu, n_rows=sample_rows, stage=stage
-            )
+        gradient = gate.ask(query, point, stage, block=block)
         point = constraint.project(point - size * gradient)
         points[step] = point
     return constraint.project(averaging_weights(schedule) @ points), points
@@ -141,7 +128,7 @@ def predicted_noise_std(schedule: Schedule, gradient_noise_std: float, curvature
 
     Examples
     --------
-    >>> predicted_noise_std(Schedule(1, 0.5, 1.0, "last"), gradient_noise_std=2.0, curvature=1.0)
+    >>> predicted_noise_std(Schedule(1, 0.5, "last"), gradient_noise_std=2.0, curvature=1.0)
     1.0
     """
     decay = 1.0 - schedule.step_size * curvature

@@ -11,10 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tailguard.checks import check_finite, check_integer
+from tailguard.checks import check_finite, check_integer, require
 from tailguard.gate import Gate
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import Plan, Problem, Solution, Stage, require
 from tailguard.solvers.constraint_checks import set_of
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phases import doubling_sizes

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from tailguard.losses.base import Loss
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.limits import ROW_LIMIT_PER_COORDINATE
 
 __all__ = ["NOISE_FACTOR", "GradientFacts"]

@@ -25,20 +25,17 @@ from tailguard.checks import (
     check_integer,
     check_open_unit,
     check_positive,
+    require,
 )
 from tailguard.gate import Gate
+from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
-from tailguard.solvers.base import (
-    BUDGET_MARGIN,
-    Plan,
-    Problem,
-    Solution,
-    Stage,
-    require,
-    usable_guarantee,
-)
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
 from tailguard.solvers.private_units import LOCATION_STEPS, SCALE_STEPS, target_units
 from tailguard.solvers.shared_units import SharedUnits
@@ -180,7 +177,7 @@ class HardThresholding:
         blocks = gate.partition(BLOCK_MAP, descent.n_blocks)
         points = np.zeros((descent.n_blocks + 1, query.units.size))
         for step in range(descent.n_blocks):
-            points[step + 1] = descent.ask(gate, query, points[step], blocks[step])
+            points[step + 1] = gate.ask(query, points[step], descent, block=blocks[step])
         return _sparse_solution(plan, query, points[1:])
 
     def _check(self, problem: Problem) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tailguard.losses.base import Loss
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.descent import Schedule, averaging_weights, predicted_noise_std
 
 __all__ = ["DescentLimits", "centre_fraction", "choose_limits", "typical_curvature"]
@@ -141,10 +141,11 @@ def predicted_error(problem: Problem, mu: float, iterate: str, limits: DescentLi
     """
     assert problem.scored is not None
     curvature = typical_curvature(problem.scored)
-    schedule = Schedule(limits.n_steps, limits.step_size, mu / math.sqrt(limits.n_steps), iterate)
+    schedule = Schedule(limits.n_steps, limits.step_size, iterate)
+    share = mu / math.sqrt(limits.n_steps)
     decay = 1.0 - limits.step_size * curvature * SLOW_CURVATURE
     left = float(averaging_weights(schedule) @ decay ** np.arange(1, limits.n_steps + 1))
-    gradient_noise = 2.0 * limits.slope_limit * limits.row_limit / (problem.n_rows * schedule.mu)
+    gradient_noise = 2.0 * limits.slope_limit * limits.row_limit / (problem.n_rows * share)
     noise = predicted_noise_std(schedule, gradient_noise, curvature)
     return left**2 + problem.size * noise**2
 

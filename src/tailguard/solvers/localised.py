@@ -23,16 +23,21 @@ from tailguard.checks import (
     check_finite,
     check_integer,
     check_positive,
+    require,
     shown,
 )
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
-from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
 from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.gradient_facts import NOISE_FACTOR, GradientFacts
 from tailguard.solvers.phases import (
@@ -203,7 +208,7 @@ class Localised:
             query = self._query(problem, phase, nearby)
             center = point * (phase.strength / query.strength)
             block = blocks[index]
-            moved = gate.ask(query, center, mu=stage.mu, block=block, stage=stage.name)
+            moved = gate.ask(query, center, stage, block=block)
             point = nearby.project(query.center(center, phase.n_rows) + moved)
             points[index] = point
         coef, intercept = in_user_units(problem, point)

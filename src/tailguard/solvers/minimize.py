@@ -3,17 +3,18 @@
 from typing import Any, cast
 
 from tailguard.checks import InputError, check_boolean, check_methods
+from tailguard.engine import Solved, Solver, run
 from tailguard.gate import Gate
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
+from tailguard.plans.problem import Problem
 from tailguard.privacy.books import Books
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
-from tailguard.solvers.base import Problem, Solver
+from tailguard.solvers.registry import plan_for
 from tailguard.solvers.reproduction import promises_nothing
-from tailguard.solvers.solve import Solved, solve
-from tailguard.tables import check_plain_labels, classes_assumed
+from tailguard.tables import check_plain_labels, classes_assumed, to_matrix
 
 __all__ = ["minimize"]
 
@@ -93,8 +94,19 @@ def minimize(
     if constraint is not None:
         check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
     assumed = _assumed(stated, y, classes)
+    features = to_matrix(X)
+    n_rows, n_features = features.shape
+    problem = Problem(
+        stated,
+        n_rows,
+        n_features,
+        intercept=check_boolean("intercept", intercept),
+        constraint=constraint,
+        has_offset=exposure is not None,
+    )
+    chosen, plan = plan_for(solver, problem, promise)
     gate = Gate.over(
-        X,
+        features,
         y,
         guarantee=promise,
         exposure=exposure,
@@ -103,15 +115,7 @@ def minimize(
         ledger=ledger,
         random_state=random_state,
     )
-    problem = Problem(
-        stated,
-        n_rows=gate.n_rows,
-        n_features=gate.n_features,
-        intercept=check_boolean("intercept", intercept),
-        constraint=constraint,
-        has_offset=exposure is not None,
-    )
-    return solve(problem, gate, guarantee=promise, solver=solver, assumptions=assumed)
+    return run(chosen, plan, gate, assumptions=assumed)
 
 
 def _assumed(loss: Loss | RecordLoss, y: Any, classes: Any) -> tuple[str, ...]:

@@ -22,20 +22,23 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_choice, check_finite, check_positive
+from tailguard.checks import InputError, check_choice, check_finite, check_positive, require
 from tailguard.gate import Gate
+from tailguard.plans.budget import concentrated_budget, usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import SmoothStage, Stage
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_guarantee
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.clip_level import CLIP_RELEASES, clip_level_stage, release_clip_norm
 from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
 from tailguard.solvers.oracles import Oracle, make_oracle
-from tailguard.solvers.smooth_stage import SmoothStage, concentrated_budget
 
 __all__ = ["NoisyGradientDescent"]
 
@@ -172,13 +175,11 @@ class NoisyGradientDescent:
         weights, points = descend(
             gate,
             query,
-            Schedule(self.n_steps, step_size, descent.mu, self.iterate, self.decay),
+            descent,
+            Schedule(self.n_steps, step_size, self.iterate, self.decay),
             start=np.full(problem.size, self.start),
             constraint=constraint,
             blocks=self.batches.blocks(descent, gate),
-            asked=descent.asked,
-            sample_rows=self.batch_rows,
-            stage=descent.name,
         )
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)
@@ -199,11 +200,14 @@ class NoisyGradientDescent:
             "schedule must be 'full' or 'disjoint' for noise that follows the records: no shuffle "
             f"and no sample makes it less; got {self.schedule!r}.",
         )
+        query = self._query(problem, 1.0)
+        share = ZeroConcentrated(concentrated_budget(promise) / batches.n_passes)
+        n_rows = batches.rows_per_step(problem.n_rows)
         return SmoothStage.of(
-            self._query(problem, 1.0),
-            ZeroConcentrated(concentrated_budget(promise) / batches.n_passes),
-            n_rows=batches.rows_per_step(problem.n_rows),
-            n_features=problem.n_features,
+            query.calibrate_event(n_rows, problem.n_features, share),
+            share,
+            "descent",
+            f"{query.name}, with noise that follows the records",
             times=batches.n_passes,
             block_map=batches.block_map,
             n_blocks=batches.n_blocks,

@@ -10,17 +10,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
-from tailguard.gate import Gate
+from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
-from tailguard.privacy.books.blocks import Block
-from tailguard.privacy.events import Composed, Event, Parallel
+from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Parallel
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-from tailguard.queries.peeling import PeeledStep
-from tailguard.solvers.base import Stage
 
 __all__ = ["BLOCK_MAP", "PeelingStage", "best_form", "printed_form", "std_of"]
 
@@ -81,6 +77,12 @@ class PeelingStage(Stage):
         return "rho"
 
     @property
+    def asked(self) -> Event:
+        """What the gate is asked to spend on a peeling, in the planned form."""
+        share = self.ratio * share_factor(self.form, self.n_selected, self.n_free)
+        return Gaussian(share) if self.form == "peeled-gaussian" else Laplace(share)
+
+    @property
     def event(self) -> Event:
         """The stage as a privacy event; blocks are disjoint, so that one of them counts."""
         one = peeling_event(self.form, self.ratio, self.n_selected, self.n_free)
@@ -95,13 +97,6 @@ class PeelingStage(Stage):
     def noise_over_sensitivity(self) -> float:
         """Standard deviation of the noise of a value, over the sensitivity of an entry."""
         return std_of(self.form) / self.ratio
-
-    def ask(self, gate: Gate, query: PeeledStep, state: FloatArray, block: Block) -> FloatArray:
-        """Ask for the step from ``state``, on one block, in the planned form."""
-        share = self.ratio * share_factor(self.form, self.n_selected, self.n_free)
-        if self.form == "peeled-gaussian":
-            return gate.ask(query, state, mu=share, block=block, stage=self.name)
-        return gate.ask(query, state, epsilon=share, block=block, stage=self.name)
 
 
 def best_form(

@@ -22,8 +22,14 @@ from tailguard.checks import (
     check_finite,
     check_integer,
     check_positive,
+    require,
 )
 from tailguard.gate import Gate
+from tailguard.plans.budget import usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
@@ -36,7 +42,6 @@ from tailguard.solvers.acceleration import (
     clip_norm_for,
     step_parameter,
 )
-from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_guarantee
 from tailguard.solvers.batch_noise import as_it_is_worth, batch_noise, printed_batch_noise
 from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.gradient_facts import GradientFacts
@@ -208,8 +213,7 @@ class PermutedAccelerated:
         )
 
         def gradient(step: int, weights: FloatArray) -> FloatArray:
-            block = batches[step]
-            return gate.ask(query, weights, mu=stage.mu, block=block, stage=stage.name)
+            return gate.ask(query, weights, stage, block=batches[step])
 
         return accelerate(gradient, len(batches), eta, start=start, constraint=set_of(problem))
 

@@ -18,9 +18,10 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.bisection import (
     SIGNED_OCTAVE_STEPS,
     UNSIGNED_OCTAVE_STEPS,
@@ -207,7 +208,7 @@ def _locations(
 
 def _counter(gate: Gate, query: CountBelow, stage: Stage) -> Callable[[FloatArray], FloatArray]:
     def counts_below(thresholds: FloatArray) -> FloatArray:
-        return gate.ask(query, thresholds, mu=stage.mu, stage=stage.name)
+        return gate.ask(query, thresholds, stage)
 
     return counts_below
 

@@ -8,10 +8,16 @@ The solvers cite their own; that any of them is private is Dwork and Roth 2014, 
 from importlib import import_module
 from typing import Any
 
-from tailguard.checks import check_choice, check_methods
-from tailguard.solvers.base import Problem, Solver
+import numpy as np
 
-__all__ = ["SOLVERS", "make_solver", "solver_for"]
+from tailguard.checks import check_choice, check_methods, require
+from tailguard.engine import Solver
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.privacy.guarantees import Guarantee, Unprotected
+from tailguard.solvers.reproduction import promises_nothing
+
+__all__ = ["SOLVERS", "make_solver", "plan_for", "solver_for"]
 
 SOLVERS = {
     "doubling-accelerated": "tailguard.solvers.doubling_accelerated:DoublingAccelerated",
@@ -62,3 +68,28 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
         bounded = problem.constraint is not None or problem.scored is None
         choice = "noisy-gradient-descent" if bounded else "whitened-newton"
     return make_solver(choice)
+
+
+def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tuple[Solver, Plan]:
+    """Choose a solver and let it plan, from public numbers alone.
+
+    *Edge cases.* A solver that was made with ``unsafe_reproduction=True`` and promises nothing is
+    refused, unless ``guarantee`` says that too.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
+    >>> solver, plan = plan_for("auto", problem, tg.GDP(1.0))
+    >>> plan.solver
+    'whitened-newton'
+    """
+    solver = solver_for(choice, problem)
+    require(
+        isinstance(guarantee, Unprotected) or not promises_nothing(solver),
+        "guarantee must be theorem.guarantee, or tailguard.privacy.guarantees.Unprotected("
+        f"{guarantee!r}), in tg.minimize, for a solver that was made with unsafe_reproduction=True "
+        f"and promises nothing; got {guarantee!r}.",
+    )
+    with np.errstate(all="ignore"):
+        return solver, solver.plan(problem, guarantee)

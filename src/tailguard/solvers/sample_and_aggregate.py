@@ -14,23 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.checks import InputError, check_finite, check_integer, check_positive
+from tailguard.checks import InputError, check_finite, check_integer, check_positive, require
 from tailguard.gate import Gate
+from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import SmoothStage
 from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import SampleAggregate
-from tailguard.solvers.base import (
-    BUDGET_MARGIN,
-    Plan,
-    Problem,
-    Solution,
-    require,
-    usable_guarantee,
-)
 from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.reproduction import kept_promise
-from tailguard.solvers.smooth_stage import SmoothStage
 
 __all__ = ["SampleAndAggregate"]
 
@@ -123,8 +119,9 @@ class SampleAndAggregate:
         promise = self.promise(guarantee, problem.size)
         query = self._query_for(problem)
         share = Approximate(promise.epsilon, promise.delta)
-        stage = SmoothStage.of(query, share, n_rows=problem.n_rows, n_features=problem.n_features)
         public = query.calibrate_event(problem.n_rows, problem.n_features, share)
+        purpose = f"{query.name}, with noise that follows the records"
+        stage = SmoothStage.of(public, share, "descent", purpose)
         return Plan(
             solver=self.name,
             problem=problem,
@@ -148,7 +145,7 @@ class SampleAndAggregate:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask for the central minimiser, and put it into the set."""
         problem, stage = plan.problem, plan.stages[0]
-        found = gate.ask(self._query_for(problem), None, event=stage.asked, stage=stage.name)
+        found = gate.ask(self._query_for(problem), None, stage)
         weights = set_of(problem).project(found)
         coef, intercept = in_user_units(problem, weights)
         unknown = np.full(coef.shape, math.nan)

@@ -5,8 +5,10 @@ Reference
 Andrew et al. 2021 (bisection for a quantile; its length and noise say how many records it needs).
 """
 
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import Problem, Stage, usable_mu
 from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.limits import STEP_COUNTS
 from tailguard.solvers.private_units import LOCATION_STEPS, SCALE_STEPS, fewest_records

@@ -17,12 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_choice, check_integer, check_open_unit, check_positive
+from tailguard.checks import check_choice, check_integer, check_open_unit, check_positive, require
 from tailguard.gate import Gate
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.base import Plan, Problem, Solution, Stage, require, usable_mu
 from tailguard.solvers.descent import Schedule, descend, predicted_noise_std
 from tailguard.solvers.limits import choose_limits, typical_curvature
 from tailguard.solvers.private_units import release_units, scale_and_location_stages
@@ -147,18 +151,16 @@ class ScaledGradientDescent:
             slope_limit=float(settings["slope_limit"]),
         )
         if needs_rate(plan.problem):
-            query = at_unit_rate(gate, query, plan.stage("rate").mu)
+            query = at_unit_rate(gate, query, plan.stage("rate"))
         descent = plan.stage("descent")
-        schedule = Schedule(
-            descent.times, float(settings["step_size"]), descent.mu, str(settings["iterate"])
-        )
+        schedule = Schedule(descent.times, float(settings["step_size"]), str(settings["iterate"]))
         weights, points = descend(
             gate,
             query,
+            descent,
             schedule,
             start=np.zeros(query.units.size),
             constraint=L2Ball(float(settings["radius"])),
-            stage=descent.name,
         )
         return _descent_solution(plan, query, schedule, weights, points)
 
@@ -175,7 +177,7 @@ def _descent_solution(
     assert loss is not None
     coef, intercept = units.coefficients(weights, loss.target_units)
     n_rows = plan.problem.n_rows
-    calibration = query.calibrate(n_rows, plan.problem.n_features, schedule.mu)
+    calibration = query.calibrate(n_rows, plan.problem.n_features, plan.stage("descent").mu)
     weight_std = predicted_noise_std(
         schedule, calibration.noise_std / n_rows, typical_curvature(loss)
     )

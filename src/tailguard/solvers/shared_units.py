@@ -17,12 +17,14 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
 from tailguard.queries.cell_counts import CountCellsBelow
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Problem, Stage, usable_mu
 from tailguard.solvers.bisection import bisect_quantiles
 from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.limits import centre_fraction
@@ -150,7 +152,7 @@ class _Counts:
     stage: Stage
 
     def __call__(self, thresholds: FloatArray) -> FloatArray:
-        return self.gate.ask(self.query, thresholds, mu=self.stage.mu, stage=self.stage.name)
+        return self.gate.ask(self.query, thresholds, self.stage)
 
     @property
     def noise_std(self) -> float:

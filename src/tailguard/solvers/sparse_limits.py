@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from tailguard.checks import require
 from tailguard.losses.base import Loss
-from tailguard.solvers.base import Problem, require
+from tailguard.plans.problem import Problem
 from tailguard.solvers.limits import NORMAL_POINTS, centre_fraction, typical_curvature
 
 __all__ = ["SparseLimits", "choose_sparse_limits", "typical_slope"]

@@ -12,8 +12,8 @@ Xu et al. 2025, Algorithms 4 and 5 and Theorems 2 and 3.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tailguard.checks import check_finite, check_positive
-from tailguard.solvers.base import Problem, require
+from tailguard.checks import check_finite, check_positive, require
+from tailguard.plans.problem import Problem
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.phases import Round, doubling_sizes, equal_sizes
 

@@ -14,8 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from tailguard.gate import Gate
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
 
 __all__ = ["RATE_PURPOSE", "RATE_SHARE", "at_unit_rate", "needs_rate"]
@@ -42,7 +43,7 @@ def needs_rate(problem: Problem) -> bool:
     return target_units(problem) == "scale" and problem.intercept
 
 
-def at_unit_rate(gate: Gate, query: MeanClippedGradient, mu: float) -> MeanClippedGradient:
+def at_unit_rate(gate: Gate, query: MeanClippedGradient, stage: Stage) -> MeanClippedGradient:
     """Release one gradient at zero and return the query in units of the mean it tells.
 
     At zero weights the intercept's slope is ``1 - y`` (before exposure), so one minus its mean is
@@ -52,17 +53,17 @@ def at_unit_rate(gate: Gate, query: MeanClippedGradient, mu: float) -> MeanClipp
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.privacy.events import Gaussian
     >>> from tailguard.queries.units import Units
     >>> y = np.r_[np.ones(100), np.zeros(900)]
     >>> gate = Gate.over(np.zeros((1000, 1)), y, guarantee=tg.GDP(9.0), random_state=0)
-    >>> gate.reserve(Gaussian(9.0))
+    >>> stage = Stage("rate", RATE_PURPOSE, 9.0, 1, 2)
+    >>> gate.reserve(stage.event)
     >>> query = MeanClippedGradient(tg.losses.Poisson(), Units.raw(1, intercept=True), 2.0, 4.0)
-    >>> round(at_unit_rate(gate, query, mu=9.0).units.target_scale, 1)
+    >>> round(at_unit_rate(gate, query, stage).units.target_scale, 1)
     0.1
     """
-    gradient = gate.ask(query, np.zeros(query.units.size), mu=mu, stage="rate")
-    calibration = query.calibrate(gate.n_rows, gate.n_features, mu)
+    gradient = gate.ask(query, np.zeros(query.units.size), stage)
+    calibration = query.calibrate(gate.n_rows, gate.n_features, stage.mu)
     floor = SIGNIFICANT * calibration.noise_std / gate.n_rows
     rate = float(np.clip(LARGEST_RATE - gradient[-1], min(floor, LARGEST_RATE), LARGEST_RATE))
     units = replace(query.units, target_scale=query.units.target_scale * rate)

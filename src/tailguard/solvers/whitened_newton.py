@@ -13,11 +13,14 @@ Gaussian composition).
 
 from dataclasses import dataclass
 
-from tailguard.checks import check_choice
+from tailguard.checks import check_choice, require
 from tailguard.gate import Gate
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.constant import (

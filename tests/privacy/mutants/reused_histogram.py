@@ -1,7 +1,6 @@
 """A gate that takes the first histogram, of sizes, for known and does not charge it."""
 
 from tailguard.gate import Gate
-from tailguard.privacy.events import Gaussian
 
 
 class ReusedHistogram(Gate):
@@ -9,10 +8,10 @@ class ReusedHistogram(Gate):
 
     reused = False
 
-    def ask(self, query, state, *, mu, **where):
+    def ask(self, query, state, stage, **where):
         if self.reused:
-            return super().ask(query, state, mu=mu, **where)
+            return super().ask(query, state, stage, **where)
         self.reused = True
         hidden = Gate(self._rows, guarantee=self._guarantee, source=self._source)
-        hidden.reserve(Gaussian(mu))
-        return hidden.ask(query, state, mu=mu)
+        hidden.reserve(stage.event)
+        return hidden.ask(query, state, stage)

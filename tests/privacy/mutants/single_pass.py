@@ -33,9 +33,9 @@ class BatchesForgotten(Gate):
     The mean of a batch is then hidden by the noise of the mean of all.
     """
 
-    def ask(self, query, state, *, mu=None, block=None, **costs):
+    def ask(self, query, state, stage, *, block=None):
         share = block.n_rows / self.n_rows
-        return super().ask(shrunk(query, share), state, mu=mu, block=block, **costs)
+        return super().ask(shrunk(query, share), state, stage, block=block)
 
 
 def shrunk(query, share):

@@ -12,6 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 import tailguard as tg
+from support.stages import once
 from tailguard.checks import BudgetError
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
@@ -194,7 +195,7 @@ def asked_until_refused(gate):
     mu, answers = 0.3, []
     while True:
         try:
-            answers.append(gate.ask(CountBelow(columns=(0,)), np.zeros(1), mu=mu)[0])
+            answers.append(gate.ask(CountBelow(columns=(0,)), np.zeros(1), once(mu))[0])
         except BudgetError:
             return answers
         mu = 0.05 + 0.5 * float(ndtr((answers[-1] - 50.0) * mu))

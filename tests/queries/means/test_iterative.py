@@ -7,6 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.sources import QuietSource
+from support.stages import once
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
@@ -27,7 +28,7 @@ RAW = Units.raw(3, intercept=False)
 def answer(query, X, y=None, state=None, mu=1e3):
     gate = Gate(make_rows(X, y, loss=query.loss), guarantee=tg.GDP(1e6), source=QuietSource())
     gate.reserve(Gaussian(mu), coordinates=10_000)
-    return gate.ask(query, np.zeros(3) if state is None else state, mu=mu)
+    return gate.ask(query, np.zeros(3) if state is None else state, once(mu))
 
 
 def test_the_walk_of_the_card():
@@ -87,7 +88,7 @@ def test_it_serves_as_a_gradient_oracle():
     gate.reserve(Gaussian(2.0), coordinates=10_000)
     weights = np.zeros(3)
     for _ in range(20):
-        weights = weights - 0.5 * gate.ask(query, weights, mu=2.0 / np.sqrt(20.0) * (1 - 1e-9))
+        weights = weights - 0.5 * gate.ask(query, weights, once(2.0 / np.sqrt(20.0) * (1 - 1e-9)))
     np.testing.assert_allclose(weights, [1.0, -1.0, 0.5], atol=0.2)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.stages import once
 from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
@@ -27,7 +28,7 @@ def test_released_noise_has_that_spread():
     gate = Gate.over(np.zeros((N_ROWS, 2)), guarantee=tg.GDP(20.0), random_state=0)
     gate.reserve(Gaussian(20.0), coordinates=6 * 1_500)
     query = ClippedShells(RAW, RADII)
-    drawn = np.array([gate.ask(query, None, mu=MU) for _ in range(1_500)])
+    drawn = np.array([gate.ask(query, None, once(MU)) for _ in range(1_500)])
     assert drawn.shape == (1_500, 3, 2)
     ratio = drawn.std(axis=(0, 2)) / query.noise_stds(N_ROWS, MU)
     np.testing.assert_allclose(ratio, 1.0, atol=0.08)
@@ -38,7 +39,7 @@ def test_released_noise_has_that_spread():
 def test_the_books_state_the_sensitivity_of_all_shells_together():
     gate = Gate.over(np.zeros((N_ROWS, 2)), guarantee=tg.GDP(MU), random_state=0)
     gate.reserve(Gaussian(MU))
-    gate.ask(ClippedShells(RAW, RADII), None, mu=MU)
+    gate.ask(ClippedShells(RAW, RADII), None, once(MU))
     (release,) = gate.books.releases
     assert release.sensitivity == pytest.approx(2 * 8.0**0.5, rel=1e-6)
     assert release.parameters == {"largest_radius": 8.0, "shells": 3, "coordinates": 2}
@@ -53,7 +54,7 @@ def test_a_worst_pair_reveals_what_is_claimed_and_no_more():
         X[4, 0] = far
         gate = Gate.over(X, guarantee=tg.GDP(1e3), random_state=seed)
         gate.reserve(Gaussian(1e3), coordinates=6 * n_runs)
-        drawn = np.array([gate.ask(query, None, mu=true_mu) for _ in range(n_runs)])
+        drawn = np.array([gate.ask(query, None, once(true_mu)) for _ in range(n_runs)])
         whitened = drawn / query.noise_stds(40, true_mu)[:, None]
         # Both answers are the whole width of every shell, to either side.
         line = query.root_widths / np.linalg.norm(query.root_widths)

@@ -8,6 +8,7 @@ import pytest
 import tailguard as tg
 from support.smooth import answer, breach, trimmed
 from support.sources import QuietSource
+from support.stages import smooth
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses import Squared
@@ -101,7 +102,7 @@ def test_equal_data_beyond_the_reach_of_exp_keep_the_floor(value):
         source=SimulationSource(4),
     )
     gate.reserve(steeper.event)
-    found = gate.ask(steep, np.zeros(3), event=ZeroConcentrated(30.0))
+    found = gate.ask(steep, np.zeros(3), smooth(ZeroConcentrated(30.0)))
     noise = np.abs(found - value)
     assert (noise > 0).all()
     assert noise.max() < 1e6 * steeper.scale_floor / steeper.shift
@@ -113,7 +114,7 @@ def test_the_mean_itself_through_the_gate():
     event = ZeroConcentrated(50.0)
     gate = Gate(make_rows(X), guarantee=tg.ZCDP(50.0), source=QuietSource())
     gate.reserve(event)
-    np.testing.assert_allclose(gate.ask(query, np.zeros(2), event=event), [40.0, -5.0], atol=1e-8)
+    np.testing.assert_allclose(gate.ask(query, np.zeros(2), smooth(event)), [40.0, -5.0], atol=1e-8)
 
 
 def test_as_a_gradient_it_is_the_trimmed_mean_of_the_records_gradients():
@@ -240,7 +241,7 @@ def test_the_papers_scale_is_reproduced_and_certified_to_cost_everything():
     ):
         gate = Gate(make_rows(X), guarantee=Unprotected(asked), source=QuietSource())
         gate.reserve(public.event)
-        gate.ask(query, np.zeros(1), event=event)
+        gate.ask(query, np.zeros(1), smooth(event))
         text = " ".join(gate.certificate().to_text().split())
         assert words in text
         assert "not smooth" in text

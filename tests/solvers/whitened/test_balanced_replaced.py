@@ -6,6 +6,7 @@ import numpy as np
 
 import tailguard as tg
 from support.sources import QuietSource
+from support.stages import once
 from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.privacy.events import Gaussian
@@ -31,7 +32,7 @@ def answer(query, record):
     rows = make_rows(x, y, loss=tg.losses.Logistic())
     gate = Gate(rows, guarantee=tg.GDP(MU * 1.001), source=QuietSource())
     gate.reserve(Gaussian(MU), coordinates=10**3)
-    return np.asarray(gate.ask(query, WEIGHTS, mu=MU))
+    return np.asarray(gate.ask(query, WEIGHTS, once(MU)))
 
 
 def furthest(query):

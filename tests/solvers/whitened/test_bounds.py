@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.bounds import BOUNDS, feature_bound
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "random_state": 0}

@@ -7,10 +7,11 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.solvers.base import Plan, Problem
 from tailguard.solvers.whitened import debiasing
 from tailguard.solvers.whitened.clipping import Clip, SlopeDistribution
 from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias

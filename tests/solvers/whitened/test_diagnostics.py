@@ -9,10 +9,11 @@ import pytest
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers import whitened_newton
-from tailguard.solvers.base import Plan, Problem
 from tailguard.solvers.whitened import diagnostics, initialise
 from tailguard.solvers.whitened.clipping import SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.fit import BURN_IN, Fit, NewtonIterate
 from tailguard.solvers.whitened.residual_direction import PRIOR_LENGTH, ResidualDirection
 from tailguard.solvers.whitened.stages import Shares

@@ -7,8 +7,8 @@ from scipy.special import logit
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
+from tailguard.plans.problem import Problem
 from tailguard.solvers import whitened_newton
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened import diagnostics
 from tailguard.solvers.whitened.initialise import fit_constant_only
 from tailguard.solvers.whitened.shares import shares_for

@@ -1,11 +1,15 @@
 """Where columns lie: a bell is believed only if it holds most of the records."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.solvers.base import Plan, Problem, Stage
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
 from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
 from tailguard.solvers.whitened.locations import (
@@ -32,9 +36,8 @@ def placed(x, *, fine_mu=1.0, seed=0):
     gate.reserve(plan.event, coordinates=plan.coordinates)
     found = ColumnScales.unknown(1)
     found.scale[:] = SIZE
-    found.narrow = find_locations(
-        ColumnQueries(BudgetSession(plan, gate), (0,)), found, mu=1.0, fine_mu=fine_mu
-    )
+    queries = ColumnQueries(BudgetSession(plan, gate), (0,))
+    found.narrow = find_locations(queries, found, stages[0], replace(stages[0], mu=fine_mu))
     return found
 
 
@@ -92,7 +95,8 @@ def test_the_spread_of_a_faint_bell_at_a_closer_look_is_not_believed():
         gate.reserve(plan.event, coordinates=plan.coordinates)
         found = ColumnScales.unknown(1)
         found.scale[:] = SIZE
-        find_locations(ColumnQueries(BudgetSession(plan, gate), (0,)), found, mu=0.1, fine_mu=0.06)
+        queries = ColumnQueries(BudgetSession(plan, gate), (0,))
+        find_locations(queries, found, *(replace(stages[0], mu=mu) for mu in (0.1, 0.06)))
         if found.scale[0] < SIZE:
             scales.append(found.scale[0])
             centers.append(found.center[0])

@@ -6,12 +6,14 @@ import pytest
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
-from tailguard.solvers.base import Plan, Problem, Stage
 from tailguard.solvers.whitened import shares as shares_file
 from tailguard.solvers.whitened.session import SAMPLE, SAMPLED, BudgetSession
 from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.stages import STEERING, rounds_of, stages_for
+from tailguard.solvers.whitened.stages import STEERING, stages_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 LOSSES = {
@@ -64,7 +66,7 @@ def test_public_numbers_say_which_stages_read_a_sample(name, n_rows, mu, sample)
     assert shares.sample == sample
     assert sum(stage.total_mu**2 for stage in stages) == pytest.approx(mu**2)
     sampled = {stage.name for stage in stages if stage.block_map == SAMPLE}
-    early = {rounds_of(phase) for phase in range(shares.early)}
+    early = {f"rounds of phase {phase + 1}" for phase in range(shares.early)}
     assert sampled == ((STEERING | early) & {stage.name for stage in stages} if sample else set())
     assert all(("of a random" in stage.purpose) == (stage.name in sampled) for stage in stages)
     rounds = [stage for stage in stages if stage.name.startswith("rounds of")]
@@ -108,14 +110,14 @@ def test_counts_of_a_sample_stand_for_all_records():
     gate = Gate.over(np.ones((400, 1)), guarantee=tg.GDP(1.5), random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     session, query = BudgetSession(plan, gate), ColumnHistograms((0,), Bins("linear", -2.0, 1.0, 4))
-    for stage, noise, n_rows in (("some", 4.0, 100), ("all", 1.0, 400)):
+    for stage, noise, n_rows in zip(stages, (4.0, 1.0), (100, 400), strict=True):
         assert session.n_rows(stage) == n_rows
         state = (np.zeros(1), np.ones(1))
-        counts, noise_std = session.histograms(query, state, 1.0, stage)
+        counts, noise_std = session.histograms(query, state, stage)
         assert noise_std == pytest.approx(noise * np.sqrt(2.0))
         np.testing.assert_allclose(counts[0], [0, 0, 0, 400], atol=6.0 * noise_std)
     session.sample_dropped = True
-    assert session.n_rows("some") == 400
+    assert session.n_rows(stages[0]) == 400
 
 
 def test_records_are_fitted_again_with_a_sample_of_its_own(small_samples):

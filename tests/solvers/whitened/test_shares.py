@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.shares import (
     DEBIASING_FACTOR,
     FEWER_HISTOGRAMS_BELOW,

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.solvers.base import Problem
+from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import (
     EARLY_ROUNDS_SHARE,
     Shares,
-    rounds_of,
     stages_before,
     stages_for,
 )
@@ -19,8 +18,9 @@ every_grouping = pytest.mark.parametrize("rounds", [(1, 1, 2, 4), (8, 8, 16, 32)
 
 
 def rounds_in(shares, total_mu=0.7):
-    stages = {stage.name: stage for stage in stages_for(PROBLEM, shares, total_mu)}
-    return [stages[rounds_of(phase)] for phase in range(len(shares.rounds))]
+    stages = stages_for(PROBLEM, shares, total_mu)
+    phases = {stage.phase: stage for stage in stages}
+    return [phases[phase] for phase in range(len(shares.rounds))]
 
 
 @every_grouping

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.solvers.base import Plan, Problem
 from tailguard.solvers.whitened.clipping import Clip
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
 from tailguard.solvers.whitened.session import BudgetSession
-from tailguard.solvers.whitened.stages import Shares, rounds_of, stages_for
+from tailguard.solvers.whitened.stages import Shares, stages_for
 from tailguard.solvers.whitened.stepping import (
     CURVATURE_RANGE,
     LARGEST_PART,
@@ -80,9 +81,9 @@ class ToldPurse(BudgetSession):
         super().__init__(plan, None)
         self.score, self.asked = score, []
 
-    def ask(self, query, state, mu, stage=""):
-        self._spent += mu**2
-        self.asked.append(mu)
+    def ask(self, query, state, stage):
+        self._spent += stage.mu**2
+        self.asked.append(stage.mu)
         return self.score[None, :]
 
 
@@ -92,7 +93,7 @@ def stepped(mu, *, n_before=10, sharing=(0,), way=-ACROSS):
     fit.shares = Shares(residual_direction=0.04)
     plan = Plan("example", fit.problem, tg.GDP(mu), stages_for(fit.problem, fit.shares, mu))
     fit.session, fit.clip = ToldPurse(plan, way), Clip(1.0, 1.0, 1.0, 0.1)
-    query_std = 2.0 / (fit.n_rows * fit.mu(rounds_of(0)))
+    query_std = 2.0 / (fit.n_rows * fit.rounds([0])[0].mu)
     before = NewtonIterate(WEIGHTS, WEIGHTS, query_std, fit.n_rows)
     fit.iterates = [before] * n_before
     for rounds in sharing:
@@ -142,7 +143,7 @@ def test_where_that_is_less_than_an_average_goes_the_fit_stands_at_the_average(m
 def test_a_round_alone_takes_all_that_is_left_but_what_later_stages_need():
     usual, last = stepped(0.5), stepped(0.5, sharing=(1,))
     plan = last.session.plan
-    assert usual.session.asked == [plan.stage(rounds_of(0)).mu]
+    assert usual.session.asked == [plan.stage("rounds of phase 1").mu]
     assert last.session.asked[0] == pytest.approx(np.sqrt(plan.total_mu**2 - needed_later(plan)))
     assert last.session.asked[0] ** 2 + needed_later(plan) <= plan.total_mu**2
 
@@ -151,7 +152,7 @@ def test_a_round_alone_takes_all_that_is_left_but_what_later_stages_need():
 def test_rounds_share_what_is_left_equally_and_leave_nothing(count):
     fit = stepped(0.5, sharing=(0, 0, *range(count, 0, -1)))
     plan, asked = fit.session.plan, np.array(fit.session.asked)
-    planned = plan.stage(rounds_of(0)).mu
+    planned = plan.stage("rounds of phase 1").mu
     assert (asked[:2] == planned).all()
     shared = plan.total_mu**2 - needed_later(plan) - 2 * planned**2
     np.testing.assert_allclose(asked[2:], np.sqrt(shared / count), rtol=1e-9)
@@ -160,6 +161,6 @@ def test_rounds_share_what_is_left_equally_and_leave_nothing(count):
 
 def test_a_round_has_at_least_what_was_planned_for_it():
     fit = stepped(0.5, sharing=(1_000_000, 1))
-    planned = fit.session.plan.stage(rounds_of(0)).mu
+    planned = fit.session.plan.stage("rounds of phase 1").mu
     assert fit.session.asked[0] == planned
     assert fit.session.asked[1] > planned

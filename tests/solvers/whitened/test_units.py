@@ -5,7 +5,8 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.solvers.base import Plan, Problem
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.units import find_units, units_stages
 
@@ -78,9 +79,8 @@ def test_a_second_look_is_taken_where_some_scale_was_not_seen_and_may_be(others,
     z[others:, 1] = 0.0
     session, problem = session_over(z, z[:, 0], MU, size=size, location=0.1, size_retry=0.4)
     find_units(session, problem)
-    assert (
-        session.unspent("typical size retry") < session.plan.stage("typical size retry").mu
-    ) == asked
+    retry = session.plan.stage("typical size retry")
+    assert (session.unspent(retry) < retry.mu) == asked
 
 
 def test_a_second_look_spends_no_more_than_its_columns_need():
@@ -92,8 +92,9 @@ def test_a_second_look_spends_no_more_than_its_columns_need():
         session, problem = session_over(z, z[:, 0], MU, size=3e-5, location=0.1, size_retry=0.4)
         _, seen = find_units(session, problem)
         assert seen.all()
-        planned = session.plan.stage("typical size retry").mu
-        spent.append(np.sqrt(planned**2 - session.unspent("typical size retry") ** 2))
+        retry = session.plan.stage("typical size retry")
+        planned = retry.mu
+        spent.append(np.sqrt(planned**2 - session.unspent(retry) ** 2))
     assert spent[0] < 0.2 * planned
     assert spent[1] > 5.0 * spent[0] > 0.0
 

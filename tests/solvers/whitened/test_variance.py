@@ -5,10 +5,12 @@ import pytest
 from scipy.special import ndtr
 
 import tailguard as tg
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.solvers.base import Plan, Problem, Stage
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution

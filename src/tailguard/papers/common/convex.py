@@ -34,8 +34,8 @@ from tailguard.papers.common.steps import (
     worthwhile_steps,
 )
 from tailguard.papers.common.theorem import Theorem
+from tailguard.plans.budget import usable_mu
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import usable_mu
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 

@@ -12,12 +12,13 @@ from functools import partial
 
 import numpy as np
 
+from tailguard.engine import Solver
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.theorem import Theorem
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Solver, Stage
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 

@@ -17,17 +17,19 @@ from functools import wraps
 from typing import Any
 
 from tailguard.checks import InputError
+from tailguard.engine import Solved, Solver
 from tailguard.gate import Gate
 from tailguard.moments import MomentKind
 from tailguard.papers.common.facts import check_facts
 from tailguard.papers.common.setting import Facts
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.base import Plan, Problem, Solution, Solver
 from tailguard.solvers.minimize import minimize
 from tailguard.solvers.reproduction import promises_nothing
-from tailguard.solvers.solve import Solved
 
 __all__ = ["Theorem", "UnsizedTheorem", "theorem_on"]
 

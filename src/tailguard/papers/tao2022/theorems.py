@@ -29,8 +29,8 @@ from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, noise_of, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.tao2022 import lower, parameters
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import PureDP
-from tailguard.solvers.base import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle
 from tailguard.solvers.peeling_stage import PeelingStage

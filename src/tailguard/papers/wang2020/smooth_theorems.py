@@ -25,15 +25,14 @@ from tailguard.papers.common.statement import NOTHING, Statement, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import PAPER, SecondMoments
+from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import Guarantee, Unprotected
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
-from tailguard.solvers.base import usable_guarantee
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
-from tailguard.solvers.smooth_stage import concentrated_budget
 
 __all__ = ["sample_aggregate", "trimmed_strongly_convex"]
 

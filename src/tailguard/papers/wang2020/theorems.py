@@ -31,8 +31,8 @@ from tailguard.papers.common.statement import (
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.kamath2022 import bounds as kamath2022
 from tailguard.papers.wang2020 import bounds, parameters
+from tailguard.plans.budget import usable_guarantee
 from tailguard.privacy.accounting.concentrated import rho_of_simple
-from tailguard.solvers.base import usable_guarantee
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle

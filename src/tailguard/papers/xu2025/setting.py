@@ -19,10 +19,10 @@ from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches, theorem_of
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.xu2025 import bounds, parameters
+from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.base import Problem
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 

@@ -15,12 +15,14 @@ Abadi et al. 2016, Algorithm 1; Song, Chaudhuri and Sarwate 2013; Balle, Barthe 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
 from tailguard.gate import Gate
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import Plan, Problem, Solution, require
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
 __all__ = ["DpSgd", "sampled_noise_over_sensitivity"]

@@ -51,10 +51,10 @@ def choose_bound(fit: Fit) -> None:
     others = OTHERS[units]
     views = (fit.view, *(replace(fit.view, bound=bound) for bound in others))
     query = LossDifferences(loss, views, _limit(fit, loss, units))
-    mu = fit.mu(CHOICE)
+    stage = fit.stage(CHOICE)
     weights = np.tile(fit.weights, (len(views), 1))
-    differences = fit.session.ask(query, weights, mu, CHOICE)
-    noise_std = query.noise_std(fit.n_rows, fit.n_features, mu)
+    differences = fit.session.ask(query, weights, stage)
+    noise_std = query.noise_std(fit.n_rows, fit.n_features, stage.mu)
     farther = np.array(others) > fit.view.bound
     differences = differences + np.where(farther, FARTHER[units], NEARER) * noise_std
     best = int(np.argmin(differences))

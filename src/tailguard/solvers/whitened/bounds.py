@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.fit import Fit
 

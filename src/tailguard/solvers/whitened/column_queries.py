@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
+from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.solvers.whitened.session import BudgetSession
 
@@ -70,7 +71,9 @@ class ColumnQueries:
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.plans.stage import Stage
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=2)
     >>> stage = Stage("typical size", "sizes", 1.0, 1, 8)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (stage,))
@@ -78,7 +81,7 @@ class ColumnQueries:
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
     >>> queries = ColumnQueries(BudgetSession(plan, gate), (0, 1))
     >>> bins = Bins("linear", -2.0, 1.0, 4)
-    >>> counts, noise_std = queries.histograms(np.array([0, 1]), bins, queries.mu("typical size"))
+    >>> counts, noise_std = queries.histograms(np.array([0, 1]), bins, stage)
     >>> counts.argmax(axis=1), noise_std
     (array([3, 3]), 2.0)
     """
@@ -90,28 +93,27 @@ class ColumnQueries:
     def __len__(self) -> int:
         return len(self.indices)
 
-    def n_rows(self, stage: str = "") -> int:
+    def n_rows(self, stage: Stage | None = None) -> int:
         """Return how many records the stage reads; without a stage, how many there are."""
-        return self.session.n_rows(self.prefix + stage if stage else "")
+        return self.session.n_rows(stage)
 
-    def plans(self, stage: str) -> bool:
+    def plans(self, name: str) -> bool:
         """Whether the stage was planned for these columns."""
-        return any(planned.name == self.prefix + stage for planned in self.session.plan.stages)
+        return any(planned.name == self.prefix + name for planned in self.session.plan.stages)
 
-    def mu(self, stage: str) -> float:
-        """Return what one release of the stage may spend."""
-        return self.session.plan.stage(self.prefix + stage).mu
+    def stage(self, name: str) -> Stage:
+        """Return the stage that was planned for these columns."""
+        return self.session.plan.stage(self.prefix + name)
 
-    def unspent(self, stage: str) -> float:
-        """Return the mu of a stage of these columns that was not spent."""
-        return self.session.unspent(self.prefix + stage)
+    def unspent(self, name: str) -> float:
+        """Return the mu of a stage of these columns that was not spent; 0 if not planned."""
+        return self.session.unspent(self.stage(name)) if self.plans(name) else 0.0
 
     def histograms(
         self,
         chosen: IndexArray,
         bins: Bins,
-        mu: float,
-        stage: str = "",
+        stage: Stage,
         *,
         center: FloatArray | None = None,
         unit: FloatArray | None = None,
@@ -120,11 +122,10 @@ class ColumnQueries:
         """Release histograms of the chosen ones; return counts and their noise.
 
         Values are read from ``center`` and in ``unit``, one of each for every chosen column. Of a
-        ``stage`` that reads a sample, counts and noise are raised to what all records would show.
+        stage that reads a sample, counts and noise are raised to what all records would show.
         """
         query = ColumnHistograms(tuple(self.indices[c] for c in chosen), bins, paired=paired)
         center = np.zeros(chosen.size) if center is None else center
         inverse_scale = np.ones(chosen.size) if unit is None else 1.0 / unit
-        stage = self.prefix + stage if stage else ""
         state = (center, inverse_scale)
-        return self.session.histograms(query, state, mu, stage, columns=chosen.size)
+        return self.session.histograms(query, state, stage, columns=chosen.size)

@@ -10,9 +10,12 @@ import math
 import numpy as np
 
 from tailguard.gate import Gate
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.view import View
-from tailguard.solvers.base import Plan, Problem, Solution, usable_mu
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.initialise import best_constant
@@ -66,7 +69,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.solvers.base import Problem
+    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.solvers.whitened_newton import WhitenedNewton
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.standard_normal((200, 3)), rng.normal(50.0, 1.0, 200)
@@ -97,7 +100,7 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.solvers.base import Problem
+    >>> from tailguard.plans.problem import Problem
     >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
     >>> constant_solution(Plan("example", problem, tg.GDP(0.2), ()), 7.0).intercept
     7.0

@@ -73,13 +73,13 @@ def debias(fit: Fit) -> None:
         return
     assert fit.clip is not None
     basis = fit.debiasing_basis()
-    mu, first = fit.mu("debiasing"), fit.clip.slope_limit
-    top = top_level(fit.slopes, ROW_LIMIT, basis.shape[1], fit.n_rows, mu)
+    stage, first = fit.stage("debiasing"), fit.clip.slope_limit
+    top = top_level(fit.slopes, ROW_LIMIT, basis.shape[1], fit.n_rows, stage.mu)
     levels = levels_up_to(first, top, DEBIASING_LEVELS)
     view = fit.view.through(fit.view.whitening @ basis)
     query = ClippedScores(view, ROW_LIMIT, levels, increment_shares(levels))
-    scores = fit.session.ask(query, fit.weights, mu, "debiasing")
-    noise = query.noise_std(fit.n_rows, fit.n_features, mu)
+    scores = fit.session.ask(query, fit.weights, stage)
+    noise = query.noise_std(fit.n_rows, fit.n_features, stage.mu)
     gaps = np.array(
         [fit.slopes.increment_variance(*pair) for pair in itertools.pairwise((0.0, *levels))]
     )
@@ -149,13 +149,13 @@ def _released_curvature(fit: Fit, view: View, level: float) -> FloatArray:
     """Release the curvature in these directions; raise what noise leaves of it."""
     assert fit.clip is not None
     weights = replace(curvature_weighting(fit), slope_limit=level)
-    mu = fit.mu("debiasing curvature")
+    stage = fit.stage("debiasing curvature")
     for cap in CAPS:
         query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
-        noise = query.noise_std(fit.n_rows, fit.n_features, mu) * weights.bound
+        noise = query.noise_std(fit.n_rows, fit.n_features, stage.mu) * weights.bound
         if noise_level(noise, view.width) <= CURVATURE_NOISE * fit.clip.curvature:
             break
-    released = fit.session.ask(query, fit.weights, mu, "debiasing curvature") * weights.bound
+    released = fit.session.ask(query, fit.weights, stage) * weights.bound
     values, vectors = np.linalg.eigh(released)
     least = max(noise_level(noise, view.width), FLATTEST * fit.clip.curvature)
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)

@@ -30,7 +30,7 @@ from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
 from tailguard.solvers.whitened.moments import noise_level, whiten
 from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.residual_direction import ResidualDirection
-from tailguard.solvers.whitened.stages import DEBIASING_STAGES, ROW_NORM_BINS, SLOPE_BINS, rounds_of
+from tailguard.solvers.whitened.stages import DEBIASING_STAGES, ROW_NORM_BINS, SLOPE_BINS
 
 __all__ = [
     "ROW_CAP",
@@ -91,7 +91,7 @@ def release_row_norms(fit: Fit) -> bool:
     >>> release_row_norms(fit), 1.0 < fit.rows.distribution.quantile(0.5) < 2.0
     (True, True)
     """
-    mu = fit.mu("whitened row norms")
+    stage = fit.stage("whitened row norms")
     # At its first constant the curvature of a log link is the same at all records, which then count
     # in full.
     constant = fit.problem.intercept and not fit.problem.has_offset
@@ -100,7 +100,7 @@ def release_row_norms(fit: Fit) -> bool:
     weights = curvature_weighting(fit) if weighted else Weighting()
     query = WhitenedHistogram(fit.curvature_view, "length", ROW_NORM_BINS, weights)
     state = fit.weights if weighted else None
-    counts, noise_std = fit.session.histograms(query, state, mu, "whitened row norms")
+    counts, noise_std = fit.session.histograms(query, state, stage)
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
     if distribution.significance > SIGNIFICANT:
         weight = 1.0
@@ -128,7 +128,7 @@ def release_residuals(fit: Fit) -> bool:
     stage = fit.current_stage("slopes")
     bins = replace(SLOPE_BINS, unit=_residual_unit(fit))
     query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", bins)
-    counts, noise_std = fit.session.histograms(query, fit.weights, fit.mu(stage), stage)
+    counts, noise_std = fit.session.histograms(query, fit.weights, stage)
     unbounded = not fit.curved and fit.loss.slope_bound() == np.inf
     few = unbounded and len(fit.shares.diagnostic_phases) <= FEW_HISTOGRAMS
     distribution = (
@@ -257,10 +257,10 @@ def release_residual_direction(fit: Fit) -> None:
     """
     assert fit.clip is not None
     assert fit.slopes is not None
-    limit, mu = fit.clip.slope_limit, fit.mu("residual direction")
+    limit, stage = fit.clip.slope_limit, fit.stage("residual direction")
     query = ClippedScores(fit.view, fit.clip.row_limit, (limit,), magnitudes=True)
-    mean = fit.session.ask(query, fit.weights, mu, "residual direction")[0]
-    noise_std = float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
+    mean = fit.session.ask(query, fit.weights, stage)[0]
+    noise_std = float(query.noise_std(fit.n_rows, fit.n_features, stage.mu)[0])
     typical = max(fit.slopes.size(limit), 1e-300)
     fit.residual_direction = ResidualDirection(mean / typical, noise_std / typical)
 
@@ -288,7 +288,7 @@ def choose_clip_levels(fit: Fit) -> None:
     fit.clip = choose_clip(
         fit.rows,
         fit.slopes or SlopeDistribution.bounded(fit.loss.slope_bound()),
-        n_rows=fit.session.n_rows(rounds_of(fit.phase)),
+        n_rows=fit.session.n_rows(*fit.rounds([fit.phase])),
         mu=fit.rounds_mu(),
         shift=shift,
         direction_length=direction_length,
@@ -317,17 +317,17 @@ def update_curvature(fit: Fit) -> bool:
     )  # the first round that reads all records clips higher than those before it
     assert fit.clip is not None
     assert fit.rows is not None
-    mu, weights = fit.mu("curvature"), curvature_weighting(fit)
+    stage, weights = fit.stage("curvature"), curvature_weighting(fit)
     kept = 1.0 if fit.slopes is None or fit.curved else fit.slopes.curvature(fit.clip.slope_limit)
     for limit in map(float, fit.rows.limits[fit.rows.limits <= fit.clip.row_limit][::-1]):
         query = SecondMoments(fit.curvature_view, limit, ROW_CAP * limit, weights)
-        noise_std = query.noise_std(fit.n_rows, fit.n_features, mu) * weights.bound
+        noise_std = query.noise_std(fit.n_rows, fit.n_features, stage.mu) * weights.bound
         level = noise_level(noise_std, fit.view.width)
         if level <= CURVATURE_NOISE * kept * fit.rows.curvature(limit):
             break
     else:
         return False
-    moments = fit.session.ask(query, fit.weights, mu, "curvature") * weights.bound
+    moments = fit.session.ask(query, fit.weights, stage) * weights.bound
     whitened = whiten(moments, level, curved=fit.curved)
     matrix, fit.effective_dim = whitened.matrix, whitened.effective_dim
     fit.variance_inflation = whitened.variance_inflation(level)

@@ -4,8 +4,8 @@ import numpy as np
 
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
+from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP
-from tailguard.solvers.base import Problem
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
 from tailguard.solvers.whitened.fit import Fit

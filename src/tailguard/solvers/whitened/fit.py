@@ -8,6 +8,7 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing); James and Stein 1961 (sh
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,15 +16,16 @@ import numpy as np
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.balanced_logistic import ExpectedBalancedSlope
 from tailguard.losses.base import Loss
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.view import View
-from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.residual_direction import ResidualDirection
 from tailguard.solvers.whitened.secants import Secants
 from tailguard.solvers.whitened.session import BudgetSession, usable
-from tailguard.solvers.whitened.stages import DEBIASING_STAGES, ROUNDS, Shares, rounds_of
+from tailguard.solvers.whitened.stages import DEBIASING_STAGES, Shares
 
 __all__ = ["Fit", "NewtonIterate"]
 
@@ -167,43 +169,56 @@ class Fit:
         """The map from standardised weights to whitened ones."""
         return np.asarray(np.linalg.pinv(self.view.whitening))
 
-    def has(self, stage: str) -> bool:
+    def planned(self, *names: str) -> list[Stage]:
+        """Return the stages of these names that the plan has."""
+        stages = self.session.plan.stages
+        return [stage for name in names for stage in stages if stage.name == name]
+
+    def rounds(self, phases: Iterable[int]) -> list[Stage]:
+        """Return the planned rounds of some phases."""
+        wanted, stages = set(phases), self.session.plan.stages
+        return [stage for stage in stages if stage.phase in wanted]
+
+    def has(self, name: str) -> bool:
         """Whether the plan has the stage."""
-        return any(planned.name == stage for planned in self.session.plan.stages)
+        return bool(self.planned(name))
 
-    def mu(self, stage: str) -> float:
-        """Return what one release of the stage may spend."""
-        return self._times(stage) * self.session.plan.stage(stage).mu
+    def stage(self, name: str) -> Stage:
+        """Return the stage of that name, at the mu that a release of it may spend by now."""
+        return self.allowed(self.session.plan.stage(name))
 
-    def current_stage(self, stage: str) -> str:
-        """Return the name of the stage that is for the phase under way: an early one, or not."""
-        early = self.phase < self.shares.early and self.has(f"early {stage}")
-        return f"early {stage}" if early else stage
+    def allowed(self, planned: Stage) -> Stage:
+        """Return a planned stage at the mu that a release of it may spend by now."""
+        return replace(planned, mu=self._times(planned) * planned.mu)
 
-    def total_mu(self, *stages: str) -> float:
-        """Return the mu of all releases of some stages; what is not planned has none."""
-        planned = (name for name in stages if self.has(name))
-        mus = (self._times(name) * self.session.plan.stage(name).total_mu for name in planned)
+    def current_stage(self, name: str) -> Stage:
+        """Return the stage that is for the phase under way: an early one, or not."""
+        early = self.phase < self.shares.early and self.has(f"early {name}")
+        return self.stage(f"early {name}" if early else name)
+
+    def total_mu(self, stages: Iterable[Stage]) -> float:
+        """Return the mu that all releases of some planned stages may spend by now."""
+        mus = (self._times(stage) * stage.total_mu for stage in stages)
         return math.sqrt(sum(mu**2 for mu in mus))
 
     def reallocate(self, unspent_mu: float) -> None:
         """Let rounds and corrections have what else was planned before and not spent."""
-        rounds = map(rounds_of, range(len(self.shares.rounds)))
+        sharing = [*self.rounds(range(len(self.shares.rounds))), *self.planned(*DEBIASING_STAGES)]
         # A hair below, since sums of squares are rounded.
-        more = unspent_mu**2 * (1.0 - 1e-9) / self.total_mu(*rounds, *DEBIASING_STAGES) ** 2
+        more = unspent_mu**2 * (1.0 - 1e-9) / self.total_mu(sharing) ** 2
         self.mu_factor = math.sqrt(1.0 + more)
 
-    def _times(self, stage: str) -> float:
+    def _times(self, stage: Stage) -> float:
         """Return how many times its planned mu a stage may spend."""
-        return self.mu_factor if stage in DEBIASING_STAGES or stage.startswith(ROUNDS) else 1.0
+        return self.mu_factor if stage.takes_rest else 1.0
 
     def rounds_mu(self) -> float:
         """Return the mu of all rounds that read what this phase does, and of the skipped stages."""
         early = self.shares.early
         if self.phase < early:
-            return self.total_mu(*map(rounds_of, range(early)))
-        late = map(rounds_of, range(early, len(self.shares.rounds)))
-        return self.total_mu(*late, *self.skipped_stages)
+            return self.total_mu(self.rounds(range(early)))
+        late = self.rounds(range(early, len(self.shares.rounds)))
+        return self.total_mu([*late, *self.planned(*self.skipped_stages)])
 
     def constant(self) -> FloatArray:
         """Return the whitened direction of a constant score as a column; zero without intercept."""

@@ -13,12 +13,13 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.balanced_logistic import BalancedLogistic
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.solvers.base import Problem
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.clipping import RowNormDistribution
@@ -110,15 +111,14 @@ def initialise(
 
 def _moments(session: BudgetSession, problem: Problem, view: View) -> tuple[FloatArray, float]:
     """Release second moments of rows bounded by a released norm; return their noise, too."""
-    mu = session.plan.stage("row norms").mu
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
-    counts, noise_std = session.histograms(lengths, None, mu, "row norms")
+    counts, noise_std = session.histograms(lengths, None, session.plan.stage("row norms"))
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
-    mu, width = session.plan.stage("second moments").mu, view.width
+    stage, width = session.plan.stage("second moments"), view.width
     limit = distribution.quantile(BULK_LEVEL)
     for edge in map(float, distribution.edges[distribution.edges > limit]):
         query = SecondMoments(view, edge, edge)
-        noise = noise_level(query.noise_std(problem.n_rows, problem.n_features, mu), width)
+        noise = noise_level(query.noise_std(problem.n_rows, problem.n_features, stage.mu), width)
         moment = distribution.mean(np.minimum(distribution.points, edge) ** 2) / width
         if noise > MOMENT_NOISE * moment or edge > min(
             distribution.quantile(TAIL_LEVEL), LARGEST_RATIO * limit
@@ -126,8 +126,8 @@ def _moments(session: BudgetSession, problem: Problem, view: View) -> tuple[Floa
             break
         limit = edge
     query = SecondMoments(view, limit, limit)
-    noise_std = query.noise_std(problem.n_rows, problem.n_features, mu)
-    return session.ask(query, None, mu, "second moments"), noise_std
+    noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu)
+    return session.ask(query, None, stage), noise_std
 
 
 def _without_constant(fit: Fit, noise_std: float) -> None:
@@ -146,7 +146,7 @@ def _typical_score(fit: Fit) -> float:
     """Return what scores beside the offsets have to be for the typical target."""
     if not fit.problem.has_offset:
         return fit.view.units.offset_center
-    mean, _, exposed = _means(fit, fit.mu("constant"), LEAST_FIRST_MEAN)
+    mean, _, exposed = _means(fit, fit.stage("constant"), LEAST_FIRST_MEAN)
     return math.log(mean / exposed)
 
 
@@ -155,7 +155,7 @@ def _start_at_constant(fit: Fit) -> None:
     fit.largest_curvature = HEADROOM if fit.log_link else 0.25
     if not fit.problem.intercept:
         return
-    mean = _best_constant(fit, fit.mu("constant"), LEAST_FIRST_MEAN)
+    mean = _best_constant(fit, fit.stage("constant"), LEAST_FIRST_MEAN)
     if fit.log_link:
         fit.largest_curvature = HEADROOM * mean
     told = min(mean, 1.0) if fit.log_link else 4.0 * mean * (1.0 - mean)
@@ -232,21 +232,22 @@ def best_constant(fit: Fit) -> None:
     True
     """
     questions = 2 if fit.log_link and fit.problem.has_offset else 1
-    _best_constant(fit, fit.session.left() / math.sqrt(questions), LEAST_LAST_MEAN)
+    stage = replace(fit.stage("constant"), mu=fit.session.rest(questions).mu)
+    _best_constant(fit, stage, LEAST_LAST_MEAN)
 
 
 def _quantile(fit: Fit, level: float) -> None:
     """Ask residuals of the target's centre for its quantile, with all that is left."""
     query = WhitenedHistogram(fit.view, "residual", SLOPE_BINS)
-    counts, noise_std = fit.session.histograms(query, fit.weights, fit.session.left())
+    counts, noise_std = fit.session.histograms(query, fit.weights, fit.session.rest())
     distribution = NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
     if distribution.significance > SIGNIFICANT:
         fit.weights[-1] = -distribution.quantile(1.0 - level)
 
 
-def _best_constant(fit: Fit, mu: float, least: float) -> float:
+def _best_constant(fit: Fit, stage: Stage, least: float) -> float:
     """Start at the mean target, or at ``least`` of its noise standard deviations."""
-    mean, noise, exposed = _means(fit, mu, least)
+    mean, noise, exposed = _means(fit, stage, least)
     if fit.log_link:
         mean = mean / exposed
         fit.weights[-1] = math.log(mean)
@@ -257,7 +258,7 @@ def _best_constant(fit: Fit, mu: float, least: float) -> float:
     return mean
 
 
-def _means(fit: Fit, mu: float, least: float) -> tuple[float, float, float]:
+def _means(fit: Fit, stage: Stage, least: float) -> tuple[float, float, float]:
     """Ask for the mean target and, with offsets, the mean exposure; return noise between them.
 
     A count's mean is ``least`` of its noise standard deviations at least.
@@ -266,13 +267,13 @@ def _means(fit: Fit, mu: float, least: float) -> tuple[float, float, float]:
     last = np.eye(size)[:, -1:]
     view = replace(fit.view, units=replace(fit.view.units, intercept=True), whitening=last)
     query = ClippedScores(view, 1.0, (COUNT_SLOPE_LIMIT if fit.log_link else 1.0,))
-    noise = least * float(query.noise_std(fit.n_rows, fit.n_features, mu)[0])
+    noise = least * float(query.noise_std(fit.n_rows, fit.n_features, stage.mu)[0])
     mean, exposed = (
-        -float(fit.session.ask(query, ZERO_MEAN_SCORE * last[:, 0], mu, "constant")[0, 0]),
+        -float(fit.session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0]),
         1.0,
     )
     if fit.log_link:
         if fit.problem.has_offset:
-            exposed = float(fit.session.ask(query, np.zeros(size), mu, "constant")[0, 0]) + mean
+            exposed = float(fit.session.ask(query, np.zeros(size), stage)[0, 0]) + mean
         mean = max(mean, noise, 1e-12)
     return mean, noise, max(exposed, 0.1)

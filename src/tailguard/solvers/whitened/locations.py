@@ -12,6 +12,7 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
+from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
 from tailguard.solvers.whitened.location_scale_fit import LocationScaleFit, fit_location_scale
@@ -41,27 +42,29 @@ NEAR = 0.35  # of the size: a median within that is no offset, and the size tell
 
 
 def find_locations(
-    queries: ColumnQueries, found: ColumnScales, mu: float, fine_mu: float, stage: str = ""
+    queries: ColumnQueries, found: ColumnScales, stage: Stage, fine: Stage
 ) -> BoolArray:
     """Release centres, and scales of columns that lie away from zero; who hides stays at zero.
 
-    All histograms read the records that ``stage`` reads. Return who is but one bin in the finest
-    one.
+    Return who is but one bin in the finest histogram.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.plans.stage import Stage
     >>> from tailguard.solvers.whitened.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(3.0), (Stage("location", "centres", 1.5, 3, 128),))
+    >>> stage = Stage("location", "centres", 1.5, 3, 128)
+    >>> plan = Plan("example", problem, tg.GDP(3.0), (stage,))
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
     >>> gate = Gate.over(x, guarantee=tg.GDP(3.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
     >>> found = ColumnScales.unknown(1)
     >>> found.scale[:] = 70.0  # its size
-    >>> find_locations(ColumnQueries(BudgetSession(plan, gate), (0,)), found, mu=1.5, fine_mu=1.5)
+    >>> find_locations(ColumnQueries(BudgetSession(plan, gate), (0,)), found, stage, stage)
     array([False])
     >>> bool(abs(found.center[0] - 50.0) < 1.0), bool(found.scale[0] < 3.0)
     (True, True)
@@ -69,7 +72,7 @@ def find_locations(
     located = np.flatnonzero(found.detected & ~found.zeros)
     n_narrow = np.zeros(len(found.scale))
     for column, fitted, unit in _detected_fits(
-        queries, found, located, found.scale, LOCATION_BINS, mu, stage
+        queries, found, located, found.scale, LOCATION_BINS, stage
     ):
         if abs(fitted.location) > NEAR:
             _adopt(found, column, fitted, unit, LOCATION_BINS)
@@ -77,9 +80,7 @@ def find_locations(
             found.center[column] = fitted.location * unit
     for bins in FINE_BINS:
         coarse = np.flatnonzero(found.width)
-        for column, fitted, unit in _detected_fits(
-            queries, found, coarse, found.width, bins, fine_mu, stage
-        ):
+        for column, fitted, unit in _detected_fits(queries, found, coarse, found.width, bins, fine):
             if fitted.significance > SCALE_SIGNIFICANCE:
                 _adopt(found, column, fitted, unit, bins)
                 n_narrow[column] += 1
@@ -95,14 +96,13 @@ def _detected_fits(
     chosen: IndexArray,
     units: FloatArray,
     bins: Bins,
-    mu: float,
-    stage: str,
+    stage: Stage,
 ) -> list[tuple[int, LocationScaleFit, float]]:
     """Release how the chosen ones lie around their centres; return the fits that stand out."""
     if not chosen.size:
         return []
     center, unit = found.center[chosen], units[chosen]
-    counts, noise_std = queries.histograms(chosen, bins, mu, stage, center=center, unit=unit)
+    counts, noise_std = queries.histograms(chosen, bins, stage, center=center, unit=unit)
     fits = [fit_location_scale(row, bins, queries.n_rows(), noise_std) for row in counts]
     least = detection_threshold(chosen.size, FALSE_LOCATION, WINDOWS)
     all_of_them = zip(map(int, chosen), fits, map(float, unit), strict=True)

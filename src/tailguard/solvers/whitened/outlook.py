@@ -16,8 +16,10 @@ import math
 from dataclasses import replace
 
 from tailguard.checks import InputError
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.base import Problem, Stage, usable_mu
 from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.private_units import target_units

@@ -20,10 +20,11 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
+from tailguard.plans.plan import Plan
+from tailguard.plans.stage import Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.view import LARGEST_ENTRY, View
-from tailguard.solvers.base import Plan
 
 __all__ = ["BEYOND_FLOATS", "SAMPLE", "SAMPLED", "BudgetSession", "usable"]
 
@@ -65,7 +66,9 @@ class BudgetSession:
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.plans.stage import Stage
     >>> problem = Problem(tg.losses.Squared(), n_rows=4, n_features=1)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("rounds", "scores", 1.0, 1, 1),))
     >>> gate = Gate.over(np.zeros((4, 1)), guarantee=tg.GDP(1.0), random_state=0)
@@ -82,51 +85,53 @@ class BudgetSession:
         self._spent_on: dict[str, float] = defaultdict(float)
         self._sample: Block | None = None
 
-    def ask(self, query: Query, state: Any, mu: float, stage: str = "") -> FloatArray:
-        """Ask one query at ``mu``, unless earlier answers left nothing to read records with.
+    def ask(self, query: Query, state: Any, stage: Stage) -> FloatArray:
+        """Ask one query, unless earlier answers left nothing to read records with.
 
-        It reads the records that ``stage`` reads, or all of them; the books say what it was for.
+        ``stage`` is one of the plan, at its own mu or another, or the ``rest``.
         """
         view = getattr(query, "view", None)
         if isinstance(view, View) and not view.reads(state):
             raise UnusableError
-        self._spent += mu**2
-        self._spent_on[stage] += mu**2
+        self._spent += stage.mu**2
+        self._spent_on[stage.name] += stage.mu**2
         if not self.reads_sample(stage):
-            return self.gate.ask(query, state, mu=mu, stage=stage)
+            return self.gate.ask(query, state, stage)
         if self._sample is None:
             # Records that were fitted before have a sample of that name already.
             names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
             name = next(name for name in names if not self.gate.has_partition(name))
             self._sample = self.gate.partition(name, sizes=(self.n_rows(stage),))[0]
-        return self.gate.ask(query, state, mu=mu, block=self._sample, stage=stage)
+        return self.gate.ask(query, state, stage, block=self._sample)
 
     def histograms(
-        self, query: Query, state: Any, mu: float, stage: str = "", *, columns: int = 1
+        self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
         """Ask for histograms; return counts and their noise, both as of all records."""
         factor = self.n_rows() / self.n_rows(stage)
-        counts = self.ask(query, state, mu, stage)
-        return factor * counts, factor * math.sqrt(2 * columns) / mu
+        counts = self.ask(query, state, stage)
+        return factor * counts, factor * math.sqrt(2 * columns) / stage.mu
 
-    def reads_sample(self, stage: str) -> bool:
-        """Whether the stage reads the sample: as planned, unless ``whole`` was set since."""
-        names = [planned.name for planned in self.plan.stages if planned.block_map == SAMPLE]
-        return stage in names and not self.sample_dropped
+    def reads_sample(self, stage: Stage) -> bool:
+        """Whether the stage reads the sample: as planned, unless ``sample_dropped`` was set."""
+        return stage.block_map == SAMPLE and not self.sample_dropped
 
-    def n_rows(self, stage: str = "") -> int:
+    def n_rows(self, stage: Stage | None = None) -> int:
         """Return how many records the stage reads; without a stage, how many there are."""
-        if self.reads_sample(stage):
+        if stage is not None and self.reads_sample(stage):
             return int(self.plan.settings[SAMPLED])
         return self.plan.problem.n_rows
 
-    def unspent(self, stage: str) -> float:
-        """Return the mu of a stage that releases which name it have not spent; 0 if not planned.
+    def unspent(self, stage: Stage) -> float:
+        """Return the mu of a planned stage that releases which name it have not spent.
 
         What borrows from it names another stage: ``left`` alone knows what is left of the whole.
         """
-        planned = sum(each.total_mu**2 for each in self.plan.stages if each.name == stage)
-        return math.sqrt(max(planned - self._spent_on[stage], 0.0))
+        return math.sqrt(max(stage.total_mu**2 - self._spent_on[stage.name], 0.0))
+
+    def rest(self, times: int = 1) -> Stage:
+        """Return a stage of all that is left, for so many releases."""
+        return Stage("rest", "all that is left", self.left() / math.sqrt(times), times, 1)
 
     def left(self, reserve: float = 0.0) -> float:
         """Return the mu that is left when ``reserve`` is kept for later stages."""

@@ -13,8 +13,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.base import Problem
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.noisy_distribution import detection_threshold

@@ -12,10 +12,12 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from tailguard.array_types import FloatArray, IndexArray
+from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
 from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution, detection_threshold
@@ -56,7 +58,9 @@ def find_sizes(queries: ColumnQueries) -> ColumnScales:
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.plans.stage import Stage
     >>> from tailguard.solvers.whitened.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
@@ -68,16 +72,17 @@ def find_sizes(queries: ColumnQueries) -> ColumnScales:
     """
     found = ColumnScales.unknown(len(queries))
     counts, noise = np.zeros((len(queries), SIZE_BINS.count)), np.full(len(queries), np.inf)
-    for stage in ("typical size", "typical size retry"):
-        if not queries.plans(stage):
+    for name in ("typical size", "typical size retry"):
+        if not queries.plans(name):
             continue
-        hidden, mu = np.flatnonzero(~found.detected), queries.mu(stage)
-        if stage != "typical size":
+        hidden, stage = np.flatnonzero(~found.detected), queries.stage(name)
+        if name != "typical size":
             others = queries.n_rows() - counts[:, 0]  # that are not zero, give or take the noise
-            hidden = _worth_retrying(hidden, mu, others + noise, noise)
-            mu = min(mu, _mu_to_detect((others - noise)[hidden]))
+            hidden = _worth_retrying(hidden, stage.mu, others + noise, noise)
+            enough = _mu_to_detect((others - noise)[hidden])
+            stage = replace(stage, mu=min(stage.mu, enough))
         if hidden.size:
-            more, noise_std = queries.histograms(hidden, SIZE_BINS, mu, stage)
+            more, noise_std = queries.histograms(hidden, SIZE_BINS, stage)
             weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
             counts[hidden] += weight[:, None] * (more - counts[hidden])
             noise[hidden] = noise_std * np.sqrt(weight)
@@ -85,23 +90,25 @@ def find_sizes(queries: ColumnQueries) -> ColumnScales:
     return found
 
 
-def sizes_at(queries: ColumnQueries, mu: float) -> ColumnScales:
-    """Release the size of every column once, at a ``mu`` that no stage says.
+def sizes_at(queries: ColumnQueries, stage: Stage) -> ColumnScales:
+    """Release the size of every column once, at what ``stage`` may spend.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.plans.stage import Stage
     >>> from tailguard.solvers.whitened.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
     >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> sizes_at(ColumnQueries(BudgetSession(plan, gate), (0,)), mu=1.0).detected
+    >>> sizes_at(ColumnQueries(BudgetSession(plan, gate), (0,)), plan.stages[0]).detected
     array([ True])
     """
-    counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, mu)
+    counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
     return read_sizes(counts, np.full(len(queries), noise_std), queries.n_rows())
 
 
@@ -144,7 +151,9 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan, Problem, Stage
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.plans.stage import Stage
     >>> from tailguard.solvers.whitened.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("scale", "sizes", 1.0, 1, 320),))
@@ -157,13 +166,13 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     >>> bool(0.5 < found.scale[0] < 2.0)
     True
     """
-    mu = queries.mu("scale")
+    stage = queries.stage("scale")
     needed = detection_threshold(len(queries)) * math.sqrt(2 * len(queries))
-    told = PAIRS_DETECTED * queries.n_rows("scale") * mu > needed
+    told = PAIRS_DETECTED * queries.n_rows(stage) * stage.mu > needed
     chosen = np.flatnonzero(found.detected if told else found.width)
     if not chosen.size:
         return
-    counts, noise_std = queries.histograms(chosen, SIZE_BINS, mu, "scale", paired=True)
+    counts, noise_std = queries.histograms(chosen, SIZE_BINS, stage, paired=True)
     least = detection_threshold(chosen.size, windows=LIKELY_WINDOWS)
     octaves = SIZE_BINS.middle()
     for column, row in zip(chosen, counts, strict=True):

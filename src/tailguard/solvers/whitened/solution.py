@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from tailguard.solvers.base import Plan, Solution
+from tailguard.plans.plan import Plan
+from tailguard.plans.solution import Solution
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.bounds import feature_bounds
 from tailguard.solvers.whitened.fit import Fit

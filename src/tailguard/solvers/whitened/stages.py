@@ -9,8 +9,10 @@ way cost the root of the sum of their squares, however that sum is shared out.
 import math
 from dataclasses import dataclass, replace
 
+from tailguard.checks import require
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.whitened_histogram import Bins
-from tailguard.solvers.base import Problem, Stage, require
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.session import SAMPLE, SAMPLED
 from tailguard.solvers.whitened.units import units_stages
@@ -18,11 +20,9 @@ from tailguard.solvers.whitened.units import units_stages
 __all__ = [
     "DEBIASING_LEVELS",
     "DEBIASING_STAGES",
-    "ROUNDS",
     "ROW_NORM_BINS",
     "SLOPE_BINS",
     "Shares",
-    "rounds_of",
     "stages_before",
     "stages_for",
 ]
@@ -44,7 +44,6 @@ DEBIASING_LEVELS = 4
 
 BALANCED = ", slopes bounded by one half"
 DEBIASING_STAGES = ("residual direction", "debiasing", "debiasing curvature")
-ROUNDS = "rounds of phase"
 OTHER_BOUNDS = 2  # of features, with which the fit is compared halfway
 DEBIASING_DIRECTIONS = 3  # that are debiased at most
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
@@ -155,19 +154,10 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
         purpose = "clipped scores, for a Newton step each" + BALANCED * shares.balanced
-        stages.append(Stage(rounds_of(phase), purpose, mu, times, problem.size))
+        name = f"rounds of phase {phase + 1}"
+        stage = Stage(name, purpose, mu, times, problem.size, takes_rest=True, phase=phase)
+        stages.append(stage)
     return tuple(_of_sample(stage, problem, shares) for stage in stages)
-
-
-def rounds_of(phase: int) -> str:
-    """Return the name of the rounds of a phase, counted from 0.
-
-    Examples
-    --------
-    >>> rounds_of(0)
-    'rounds of phase 1'
-    """
-    return f"{ROUNDS} {phase + 1}"
 
 
 def _weights(shares: Shares) -> list[float]:
@@ -182,8 +172,8 @@ def _weights(shares: Shares) -> list[float]:
 
 def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
     """Let a stage that only steers read the sample, if there is one."""
-    early = {rounds_of(phase) for phase in range(shares.early)}
-    if not shares.sample or stage.name not in STEERING | early:
+    steers = stage.name in STEERING or (stage.phase is not None and stage.phase < shares.early)
+    if not shares.sample or not steers:
         return stage
     purpose = f"{stage.purpose} (of a random {shares.sample / problem.n_rows:.3g} of the records)"
     return replace(stage, purpose=purpose, block_map=SAMPLE)
@@ -209,7 +199,8 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     )
     for name, purpose, share, times, size in _middle(problem, shares):
         if share > 0.0 and times > 0:
-            stages.append(Stage(name, purpose, total_mu * math.sqrt(share / times), times, size))
+            mu, corrects = total_mu * math.sqrt(share / times), name in DEBIASING_STAGES
+            stages.append(Stage(name, purpose, mu, times, size, takes_rest=corrects))
     return stages
 
 

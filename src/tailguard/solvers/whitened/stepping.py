@@ -7,6 +7,7 @@ Juditsky 1992 (damped steps whose average is as good as the best single one).
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
 from tailguard.solvers.whitened.secants import Score, Secants
 from tailguard.solvers.whitened.session import usable
-from tailguard.solvers.whitened.stages import rounds_of
 
 __all__ = ["step"]
 
@@ -46,12 +46,14 @@ def step(fit: Fit, *, sharing: int = 0) -> None:
     (1, 4000)
     """
     assert fit.clip is not None
-    stage = rounds_of(fit.phase)
-    mu = max(fit.mu(stage), _left(fit) / math.sqrt(sharing)) if sharing else fit.mu(stage)
+    (planned,) = fit.rounds([fit.phase])
+    stage = fit.allowed(planned)
+    if sharing:
+        stage = replace(stage, mu=max(stage.mu, _left(fit) / math.sqrt(sharing)))
     query = ClippedScores(fit.view, fit.clip.row_limit, (fit.clip.slope_limit,))
-    score = fit.session.ask(query, fit.weights, mu, stage)[0]
+    score = fit.session.ask(query, fit.weights, stage)[0]
     n_rows, curvature = fit.session.n_rows(stage), max(fit.clip.curvature, 1e-300)
-    noise_std = float(query.noise_std(n_rows, fit.n_features, mu)[0]) / curvature
+    noise_std = float(query.noise_std(n_rows, fit.n_features, stage.mu)[0]) / curvature
     found = Score(
         fit.view.whitening, fit.clip, fit.inverse @ fit.weights, score / curvature, noise_std
     )
@@ -86,7 +88,7 @@ def _left(fit: Fit) -> float:
     """Return the mu that the stages after the rounds leave."""
     later = ("debiasing", "debiasing curvature", "variance")
     return fit.session.left(
-        fit.total_mu(*(name for name in later if name not in fit.skipped_stages))
+        fit.total_mu(fit.planned(*(name for name in later if name not in fit.skipped_stages)))
     )
 
 

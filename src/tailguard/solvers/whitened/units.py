@@ -12,12 +12,14 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from tailguard.array_types import BoolArray
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
 from tailguard.queries.units import Units
-from tailguard.solvers.base import Problem, Stage
 from tailguard.solvers.private_units import MeasuredColumns, target_units, unmet_shift
 from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
 from tailguard.solvers.whitened.locations import (
@@ -109,7 +111,7 @@ def find_units(
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan
+    >>> from tailguard.plans.plan import Plan
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
     >>> stages = tuple(units_stages(problem, 9.0, size=0.5, location=0.4))
     >>> plan = Plan("example", problem, tg.GDP(9.0), stages)
@@ -143,7 +145,7 @@ def find_target(session: BudgetSession, problem: Problem) -> tuple[Units, bool]:
     --------
     >>> import tailguard as tg
     >>> from tailguard.gate import Gate
-    >>> from tailguard.solvers.base import Plan
+    >>> from tailguard.plans.plan import Plan
     >>> from tailguard.solvers.whitened.outlook import constant_stages
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
     >>> plan = Plan("example", problem, tg.GDP(9.0), constant_stages(problem, 9.0))
@@ -161,7 +163,7 @@ def find_target(session: BudgetSession, problem: Problem) -> tuple[Units, bool]:
     found = find_sizes(queries)
     if found.detected.any() and _shifted(problem, target=True):
         found.zeros[:] = False  # the centre of the target is the fit
-        find_locations(queries, found, queries.mu("location"), queries.mu("location"), "location")
+        find_locations(queries, found, queries.stage("location"), queries.stage("location"))
     location = columns.indices.index(problem.n_features)
     whole.center[location], whole.scale[location] = found.center[0], found.scale[0]
     return _units(columns, problem, whole), bool(found.detected.any())
@@ -182,22 +184,21 @@ def _others(queries: ColumnQueries, location_reserve: float, *, shifted: bool) -
     found = find_sizes(queries)
     if shifted and found.detected.any():
         sizes = found.scale.copy()
-        location, fine = _location_mu(queries, location_reserve)
-        spikes = find_locations(queries, found, location, fine, "location")
+        spikes = find_locations(queries, found, *_location_stages(queries, location_reserve))
         found.scale[spikes] = sizes[spikes]
         find_scales(queries, found)
     return found
 
 
-def _location_mu(queries: ColumnQueries, location_reserve: float) -> tuple[float, float]:
+def _location_stages(queries: ColumnQueries, location_reserve: float) -> tuple[Stage, Stage]:
     """Return what the first and a finer histogram of locations may spend."""
-    location, fine = queries.mu("location"), queries.mu("fine location")
+    location, fine = queries.stage("location"), queries.stage("fine location")
     reserve = min(
         location_reserve * queries.session.plan.total_mu**2,
         queries.unspent("typical size retry") ** 2,
     )
-    times = math.sqrt(1.0 + reserve / (location**2 + REFINEMENTS * fine**2))
-    return times * location, times * fine
+    times = math.sqrt(1.0 + reserve / (location.mu**2 + REFINEMENTS * fine.mu**2))
+    return replace(location, mu=times * location.mu), replace(fine, mu=times * fine.mu)
 
 
 def _target(queries: ColumnQueries, *, shifted: bool) -> ColumnScales:
@@ -208,20 +209,18 @@ def _target(queries: ColumnQueries, *, shifted: bool) -> ColumnScales:
     if not found.detected.any():
         return _constant(queries)
     found.zeros[:] = False  # the centre of the target is a fit of its own
-    find_locations(queries, found, queries.mu("location"), queries.mu("location"), "location")
+    find_locations(queries, found, queries.stage("location"), queries.stage("location"))
     find_scales(queries, found)
     return found
 
 
 def _constant(queries: ColumnQueries) -> ColumnScales:
     """Spend all that is left on the centre of the target, whose scale then stays unknown."""
-    mu = queries.session.left() / math.sqrt(
-        2.0 + REFINEMENTS
-    )  # size, location and finer histograms
-    found = sizes_at(queries, mu)
+    rest = queries.session.rest(2 + REFINEMENTS)  # size, location and finer histograms
+    found = sizes_at(queries, rest)
     found.zeros[:] = False
     if found.detected.any():
-        find_locations(queries, found, mu, mu)
+        find_locations(queries, found, rest, rest)
         found.scale[:] = np.nan
     return found
 

@@ -109,10 +109,10 @@ def sampling_covariance(fit: Fit) -> FloatArray:
     variance = plain * np.eye(width)
     weighting = Weighting(kind="squared-slope", slope_limit=height)
     query = SecondMoments(fit.view, limit, limit, weighting)
-    mu = fit.mu("variance")
-    noise = query.noise_std(fit.n_rows, fit.n_features, mu) * height**2
+    stage = fit.stage("variance")
+    noise = query.noise_std(fit.n_rows, fit.n_features, stage.mu) * height**2
     if noise_level(noise, width) <= plain:
-        released = fit.session.ask(query, fit.weights, mu, "variance") * height**2
+        released = fit.session.ask(query, fit.weights, stage) * height**2
         values, vectors = np.linalg.eigh(released)
         least = max(noise, 0.1 * plain)
         variance = (vectors * np.maximum(values, least)) @ vectors.T

@@ -1,25 +1,45 @@
-"""From public facts and a gate to a solution with its certificate: plan, reserve, run.
+"""One run, start to end: a plan is reserved, carried out on a gate's answers, and certified.
 
 Reference
 ---------
 Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: the reserved event bounds whatever the
-run asks adaptively (``privacy/books/books.py`` has the proof).
+run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2014, Proposition 2.1
+(post-processing): whatever a solver does with gate answers costs nothing beyond the answers.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import warn_before_spending
 from tailguard.gate import Gate
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.guarantees import Guarantee, Unprotected, weak_promise
-from tailguard.solvers.base import Plan, Problem, Solution, Solver, require
-from tailguard.solvers.registry import solver_for
-from tailguard.solvers.reproduction import promises_nothing
+from tailguard.privacy.guarantees import Guarantee, weak_promise
 
-__all__ = ["Solved", "solve"]
+__all__ = ["Solved", "Solver", "run"]
+
+
+class Solver(Protocol):
+    """An algorithm: first a plan from public numbers, then a run on gate answers.
+
+    Examples
+    --------
+    >>> from tailguard.solvers.registry import make_solver
+    >>> solver: Solver = make_solver("scaled-gradient-descent")
+    """
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Work out stages, shares and step sizes, or refuse; numbers only, never a record."""
+        ...
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out on gate answers."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,42 +87,26 @@ class Solved:
         return (*self.assumptions, *self.solution.notes)
 
 
-def solve(
-    problem: Problem,
-    gate: Gate,
-    *,
-    guarantee: Guarantee,
-    solver: str | Solver = "auto",
-    assumptions: tuple[str, ...] = (),
-) -> Solved:
-    """Plan, reserve the whole planned spend, run, certify.
+def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] = ()) -> Solved:
+    """Warn, reserve the whole planned spend, run, certify.
 
     ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's.
 
-    *Edge cases.* A solver that was made with ``unsafe_reproduction=True`` and promises nothing is
-    refused, unless ``guarantee`` says that too.
-
     Examples
     --------
-    >>> import numpy as np
     >>> import tailguard as tg
-    >>> X, y = np.tile(np.eye(4), (100, 1)), np.ones(400)
+    >>> from tailguard.solvers.registry import make_solver
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
+    >>> solver = make_solver("whitened-newton")
+    >>> plan = solver.plan(problem, tg.GDP(1.0))
+    >>> X, y = np.tile(np.eye(4), (100, 1)), np.ones(400)
     >>> gate = Gate.over(X, y, guarantee=tg.GDP(1.0), loss=problem.loss, random_state=0)
-    >>> solve(problem, gate, guarantee=tg.GDP(1.0)).solution.coef.shape
+    >>> run(solver, plan, gate).coef.shape
     (4,)
     """
-    chosen = solver_for(solver, problem)
-    require(
-        isinstance(guarantee, Unprotected) or not promises_nothing(chosen),
-        "guarantee must be theorem.guarantee, or tailguard.privacy.guarantees.Unprotected("
-        f"{guarantee!r}), in tg.minimize, for a solver that was made with unsafe_reproduction=True "
-        f"and promises nothing; got {guarantee!r}.",
-    )
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
-        plan = chosen.plan(problem, guarantee)
-        warn_before_spending(*plan.warnings, *weak_promise(guarantee, problem.n_rows))
+        warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
-        solution = chosen.run(plan, gate)
+        solution = solver.run(plan, gate)
     certificate = gate.certificate(assumptions=(*assumptions, *plan.assumptions))
     return Solved(solution, certificate, assumptions)
