@@ -94,20 +94,6 @@ def test_increments_add_up_to_the_score_at_the_top_level():
     np.testing.assert_allclose(whole, np.clip(SCORE - Y, -6.0, 6.0) @ cut, rtol=1e-6, atol=1e-4)
 
 
-@pytest.mark.parametrize("row_limit", [1.5, 99.0])
-def test_magnitudes_count_rows_by_the_size_of_their_clipped_slope(row_limit):
-    shares = (1.0, 0.5)
-    kernel = ClippedScoreSum(
-        rows=rows(), row_limit=row_limit, levels=(0.8, 2.0), shares=shares, grid=GRID,
-        magnitudes=True,
-    )  # fmt: skip
-    cut, sizes = U * np.minimum(1.0, row_limit / LENGTH)[:, None], np.abs(SCORE - Y)
-    parts = np.minimum(sizes, 0.8) / 0.8, (np.clip(sizes, 0.8, 2.0) - 0.8) / 1.2
-    expected = [share * (part @ cut) for share, part in zip(shares, parts, strict=True)]
-    found = (kernel.sum_block(BLOCK) * GRID).reshape(2, 3)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5)
-
-
 def test_second_moments_are_packed_with_the_frobenius_norm():
     kernel = SecondMomentSum(
         rows=rows(), weighting=Weighting(), row_limit=2.0, row_cap=2.0, grid=GRID

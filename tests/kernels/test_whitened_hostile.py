@@ -51,7 +51,6 @@ def make_kernels(model, grid=GRID):
         rows=model, row_limit=2.0, levels=(0.5, 1.5), shares=(1.0, 0.4), grid=grid
     )
     kernels = [(ladder, ladder.norm_limit)]
-    kernels.append((replace(ladder, magnitudes=True), ladder.norm_limit))
     for weighting in WEIGHTINGS:
         moments = SecondMomentSum(
             rows=model, weighting=weighting, row_limit=2.0, row_cap=3.0, grid=grid
@@ -103,7 +102,6 @@ def plainly_summed(kernel, block):
     if isinstance(kernel, ClippedScoreSum):
         row = direction * np.minimum(length, kernel.row_limit)[:, None]
         cut = np.stack([slope(score, level) for level in (1e-300, *kernel.levels)])
-        cut = np.abs(cut) if kernel.magnitudes else cut
         steps = np.diff(cut, axis=0) / np.diff([0.0, *kernel.levels])[:, None]
         return (np.array(kernel.shares)[:, None] * (steps @ row)).ravel()
     kind, limit = kernel.weighting.kind, kernel.weighting.slope_limit

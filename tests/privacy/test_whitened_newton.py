@@ -86,23 +86,6 @@ def test_all_releases_together_move_by_nearly_the_whole_budget_and_no_more():
         assert ATTAINED * CLAIMED_MU < attained <= CLAIMED_MU
 
 
-def test_where_residuals_are_large_is_told_once_and_the_pair_moves_it_as_far_as_it_can():
-    stage = WhitenedNewton().plan(PROBLEM, tg.GDP(CLAIMED_MU)).stage("residual direction")
-    for seed in range(6):
-        # Without a second release of sizes units leave nothing that would raise what this may
-        # spend.
-        told = transcript(
-            CLAIMED_MU, seed, neighbour=seed % 2 == 1, skip_if_symmetric=False, size_retry=0.0
-        )
-        moved = [
-            shift
-            for query, shift in zip(told.queries, told.shifts, strict=True)
-            if getattr(query, "magnitudes", False)
-        ]
-        assert len(moved) == stage.times == 1
-        assert 0.98 * stage.mu < moved[0] <= stage.mu
-
-
 def test_a_search_finds_no_worse_pair():
     rng = np.random.default_rng(5)
     best = transcript(CLAIMED_MU, 0, neighbour=False).mu

@@ -1,7 +1,6 @@
 """Mean clipped scores, and sizes of slopes along rows: their value, and the noise they carry."""
 
 import numpy as np
-import pytest
 
 import tailguard as tg
 from support.sources import QuietSource
@@ -20,12 +19,11 @@ MAP = np.array([[1.0, 0.5], [0.0, 2.0], [0.3, 0.1]])
 WEIGHTS, LEVELS, SHARES, ROW_LIMIT = np.array([0.3, -0.2, 0.1]), (0.5, 2.0), (1.0, 0.4), 2.0
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((N_ROWS, 3)), RNG.standard_normal(N_ROWS)
-WAYS = pytest.mark.parametrize("magnitudes", [False, True])
 
 
-def ladder(*, magnitudes):
+def ladder():
     view = View(tg.losses.Squared(), Units.raw(3, intercept=False), MAP)
-    return ClippedScores(view, ROW_LIMIT, LEVELS, SHARES, magnitudes)
+    return ClippedScores(view, ROW_LIMIT, LEVELS, SHARES)
 
 
 def answers(query, source, n_runs):
@@ -36,30 +34,27 @@ def answers(query, source, n_runs):
     return np.array([gate.ask(query, WEIGHTS, once(MU)) for _ in range(n_runs)])
 
 
-def plainly(*, magnitudes):
+def plainly():
     """The increments by their definition."""
     row, slope = X @ MAP, X @ WEIGHTS - Y
     row = row * np.minimum(1.0, ROW_LIMIT / np.linalg.norm(row, axis=1))[:, None]
-    slope = np.abs(slope) if magnitudes else slope
     cut = np.array([np.clip(slope, -level, level) for level in (0.0, *LEVELS)])
     return np.diff(cut, axis=0) @ row / N_ROWS
 
 
-@WAYS
-def test_without_noise_the_answer_is_the_mean_of_clipped_slopes_times_rows(magnitudes):
-    found = answers(ladder(magnitudes=magnitudes), QuietSource(), 1)[0]
-    np.testing.assert_allclose(found, plainly(magnitudes=magnitudes), rtol=1e-5, atol=1e-7)
+def test_without_noise_the_answer_is_the_mean_of_clipped_slopes_times_rows():
+    found = answers(ladder(), QuietSource(), 1)[0]
+    np.testing.assert_allclose(found, plainly(), rtol=1e-5, atol=1e-7)
 
 
-@WAYS
-def test_every_level_carries_the_noise_that_public_numbers_say(magnitudes):
-    query = ladder(magnitudes=magnitudes)
+def test_every_level_carries_the_noise_that_public_numbers_say():
+    query = ladder()
     stds = query.noise_std(N_ROWS, 3, MU)
     np.testing.assert_allclose(
         stds, 2.0 * ROW_LIMIT * np.linalg.norm(SHARES) * np.array([0.5, 1.5 / 0.4]) / (N_ROWS * MU),
         rtol=1e-3,
     )  # fmt: skip
-    drawn = answers(query, SimulationSource(1), N_RUNS) - plainly(magnitudes=magnitudes)
+    drawn = answers(query, SimulationSource(1), N_RUNS) - plainly()
     for level, std in enumerate(stds):
         verdict = gaussian_scale_test(drawn[:, level], std, false_alarm=1e-6)
         assert verdict.accepted
@@ -67,22 +62,3 @@ def test_every_level_carries_the_noise_that_public_numbers_say(magnitudes):
         for wrong in (0.9, 1.1):
             noise = drawn[:, level] * wrong
             assert not gaussian_scale_test(noise, std, false_alarm=1e-6).accepted
-
-
-def test_only_sizes_tell_where_residuals_are_large_and_books_say_which_was_asked():
-    """Residuals of either sign that grow along a row cancel in the score, not in their sizes."""
-    rng = np.random.default_rng(1)
-    x = rng.standard_normal((5_000, 2))
-    y = rng.choice([-1.0, 1.0], 5_000) * np.exp(0.5 * x[:, 0])
-    loss = tg.losses.Squared()
-    view = View.plain(loss, Units.raw(2, intercept=False))
-    gate = Gate(make_rows(x, y, loss=loss), guarantee=tg.GDP(9.0), source=SimulationSource(0))
-    gate.reserve(Repeated(Gaussian(4.0), 2), coordinates=4)
-    scores, sizes = (
-        gate.ask(ClippedScores(view, 9.0, (20.0,), magnitudes=way), np.zeros(2), once(4.0))[0]
-        for way in (False, True)
-    )
-    # E[exp(x / 2) x] is exp(1 / 8) / 2.
-    np.testing.assert_allclose(scores, 0.0, atol=0.12)
-    np.testing.assert_allclose(sizes, [0.5 * np.exp(0.125), 0.0], atol=0.12)
-    assert [release.parameters["magnitudes"] for release in gate.books.releases] == [0, 1]

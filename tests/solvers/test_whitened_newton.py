@@ -54,7 +54,7 @@ def overflowing(*_, **__):
 
 
 def unreadable(fit):
-    """A curvature that leaves no whitening."""
+    """A choice that leaves no whitening."""
     fit.view = fit.view.through(fit.view.whitening * np.nan)
     return True
 
@@ -63,8 +63,7 @@ def unreadable(fit):
     ("file", "stage", "broken"),
     [
         (whitened_newton, "step", overflowing),
-        (diagnostics, "update_curvature", unreadable),
-        (diagnostics, "release_residual_direction", overflowing),
+        (diagnostics, "choose_bound", unreadable),
         (whitened_newton, "debias", overflowing),
     ],
 )

@@ -87,9 +87,6 @@ def whitened_examples():
     held = LossDifferences(squared, (plain, replace(plain, bound=2.0)), 0.5)
     within, beyond = (9.0, 0, 0, 2.0), (9.0, 0, 0, 9.0)
     yield Example("loss-differences/bounds", held, slopes[[1, 1]], within, beyond, squared)
-    sizes = ClippedScores(whitened, 2.0, (0.5, 2.0), (1.0, 0.4), magnitudes=True)
-    sides = (9.0, 0, 0, 1e6), (-9.0, 0, 0, 1e6)
-    yield Example("clipped-scores/magnitudes", sizes, pair, *sides, squared)
     yield Example(
         "clipped-scores/exposure",
         ClippedScores(constant, 3.0, (4.0, 9.0), (1.0, 1.0)), np.zeros(4),

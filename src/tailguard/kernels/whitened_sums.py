@@ -67,7 +67,7 @@ class ClippedScoreSum:
 
     Level ``k`` adds ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1})`` times
     the row, which is cut to length ``row_limit``; ``h_{-1}`` is 0. One level is the plain clipped
-    score, in units of its limit. With ``magnitudes`` slopes count without their signs.
+    score, in units of its limit.
 
     Guarantee
     ---------
@@ -93,7 +93,6 @@ class ClippedScoreSum:
     levels: tuple[float, ...]
     shares: tuple[float, ...]
     grid: float
-    magnitudes: bool = False
 
     def __post_init__(self) -> None:
         check_positive("row_limit", self.row_limit)
@@ -127,7 +126,6 @@ class ClippedScoreSum:
         # A length errs by width / 2 + 2 roundoffs, a factor by five: the shrink covers both.
         for chunk in self.rows.read(block, shrunk=shrink(self.size)):
             slope = self.rows.slope(chunk, self.levels[-1])
-            slope = np.abs(slope) if self.magnitudes else slope
             factors = np.empty((levels.size, slope.size))
             climb()(slope, chunk.length, chunk.inverse, self.row_limit, levels, shares, factors)
             for level, factor in enumerate(factors):

@@ -42,8 +42,6 @@ class ClippedScores(GaussianQuery):
         Clip levels of the slope, increasing; the level before the first is 0.
     shares
         How the budget is shared: the noise of an increment is its width over its share.
-    magnitudes
-        Whether slopes count without their signs, which tells along which rows they are large.
 
     Guarantee
     ---------
@@ -70,7 +68,6 @@ class ClippedScores(GaussianQuery):
     row_limit: float
     levels: tuple[float, ...]
     shares: tuple[float, ...] = field(default=(1.0,))
-    magnitudes: bool = False
 
     name = "sum of clipped scores"
 
@@ -92,7 +89,6 @@ class ClippedScores(GaussianQuery):
             levels=self.levels,
             shares=self.shares,
             grid=calibration.grid,
-            magnitudes=self.magnitudes,
         )
         with one_blas_thread():
             return rows.reduce(kernel)
@@ -114,5 +110,4 @@ class ClippedScores(GaussianQuery):
             "norm_limit": self.norm_limit,
             "coordinates": self.view.width,
             "levels": len(self.levels),
-            "magnitudes": int(self.magnitudes),
         }

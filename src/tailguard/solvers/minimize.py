@@ -94,8 +94,7 @@ def minimize(
     if constraint is not None:
         check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
     assumed = _assumed(stated, y, classes)
-    features = to_matrix(X)
-    n_rows, n_features = features.shape
+    n_rows, n_features = to_matrix(X).shape
     problem = Problem(
         stated,
         n_rows,
@@ -106,7 +105,7 @@ def minimize(
     )
     chosen, plan = plan_for(solver, problem, promise)
     gate = Gate.over(
-        features,
+        X,
         y,
         guarantee=promise,
         exposure=exposure,

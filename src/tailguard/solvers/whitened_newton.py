@@ -32,6 +32,7 @@ from tailguard.solvers.whitened.constant import (
 from tailguard.solvers.whitened.debiasing import debias
 from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
 from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.fit_choice import choose_fit
 from tailguard.solvers.whitened.initialise import fit_constant_only, initialise, keep_constant_only
 from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
 from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
@@ -162,6 +163,7 @@ class WhitenedNewton:
                 fit_constant_only(fit)
             else:
                 debias(fit)
+                choose_fit(fit)
         except BEYOND_FLOATS:
             fit.notes.append(BEYOND)
         return solution(fit, plan)

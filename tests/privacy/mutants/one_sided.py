@@ -1,4 +1,4 @@
-"""Sizes of slopes along rows, with the sensitivity of a sum that can only grow."""
+"""Slopes along rows, with the sensitivity of a sum that can only grow."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ from tailguard.queries.clipped_scores import ClippedScores
 
 
 class OneSidedLadder(ClippedScores):
-    """Takes sums of magnitudes for one-sided: but rows have two sides where slopes have one."""
+    """Takes sums for one-sided: but slopes have two signs."""
 
     def sensitivity(self, n_rows, n_features):
         stated = super().sensitivity(n_rows, n_features)

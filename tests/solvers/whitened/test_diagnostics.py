@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -37,73 +36,12 @@ def gate_over(noise, n_rows, mu, *, constant=1.0):
     return gate, plan
 
 
-def seen(noise, n_rows=N_ROWS, mu=4.0):
-    """The fit right after the release, the fit's books and plan."""
-    gate, plan = gate_over(noise, n_rows, mu)
-    fits = []
-    with pytest.MonkeyPatch.context() as patch:
-        honest = diagnostics.release_residual_direction
-        patch.setattr(
-            diagnostics, "release_residual_direction", lambda fit: (honest(fit), fits.append(fit))
-        )
-        WhitenedNewton().run(plan, gate)
-    return fits, gate, plan
-
-
-def mean_record(fit):
-    """The mean of records counted by the sizes of their residuals, in the user's units."""
-    mean, units = fit.inverse.T @ fit.residual_direction.mean, fit.view.units
-    return mean[:3] * units.scale + units.center, mean[3]
-
-
-def spreading(rng, X):
-    return np.exp(0.4 * X[:, 0]) * rng.choice([-1.0, 1.0], len(X))
-
-
-def test_the_leaning_lies_along_the_column_with_which_residuals_grow():
-    """E[exp(0.4 x) x] over E[exp(0.4 x)] is 0.4; beside the constant, that is all."""
-    (fit,), gate, plan = seen(spreading)
-    columns, constant = mean_record(fit)
-    np.testing.assert_allclose(columns, [0.4, 0.0, 0.0], atol=0.05)
-    assert constant == pytest.approx(1.0, abs=0.03)
-    # The fitted score is the second column alone, so that the first is a direction of its own.
-    assert fit.debiasing_basis().shape[1] == 3
-    releases = [r for r in gate.books.releases if r.parameters.get("magnitudes")]
-    assert [release.times for release in releases] == [1]
-    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
-
-
-def test_residuals_that_depend_on_no_row_lean_on_the_constant_alone():
-    (fit,), *_ = seen(lambda rng, X: rng.standard_normal(len(X)))
-    columns, constant = mean_record(fit)
-    np.testing.assert_allclose(columns, 0.0, atol=0.03)
-    assert constant == pytest.approx(1.0, abs=0.03)
-    assert fit.residual_direction.expected_outside(fit.debiasing_basis()) < 0.1
-
-
 def skewed(rng, X):
     return rng.lognormal(size=len(X)) - np.exp(0.5)
 
 
 def symmetric(rng, X):
     return rng.standard_normal(len(X))
-
-
-@pytest.mark.parametrize(("noise", "skipped_stages"), [(symmetric, True), (skewed, False)])
-def test_where_residuals_look_symmetric_their_correction_is_spared_for_the_rounds(
-    noise, skipped_stages
-):
-    """At budgets at which the noise is above what a symmetric-looking law may hide."""
-    fits, gate, plan = seen(noise, n_rows=4_000, mu=1.0)
-    assert bool(fits) is not skipped_stages
-    scores = [r for r in gate.books.releases if r.kind == "ClippedScores"]
-    assert any(r.parameters["levels"] > 1 for r in scores) is not skipped_stages
-    spent = spent_mu(gate.books)
-    assert spent <= plan.total_mu * (1.0 + 1e-9)
-    if skipped_stages:  # the last rounds share what is left
-        last = scores[-1].sensitivity / scores[-1].noise_std
-        assert last > 1.1 * plan.stage("rounds of phase 4").mu
-        assert spent > 0.98 * plan.total_mu
 
 
 def fit_spied(noise, *, name, n_rows, mu):
@@ -115,7 +53,7 @@ def fit_spied(noise, *, name, n_rows, mu):
     def spied(fit):
         answer = honest(fit)
         distribution, center = fit.slopes.distribution.quantile(0.5), fit.slopes.center
-        numbers = fit.rounds_mu(), fit.skipped_stages, distribution, center, fit.mu_factor
+        numbers = fit.rounds_mu(), distribution, center, fit.mu_factor
         fits.append((fit.phase, *numbers))
         return answer
 
@@ -127,34 +65,17 @@ def fit_spied(noise, *, name, n_rows, mu):
 
 def test_clip_levels_are_chosen_for_what_the_rounds_will_get():
     fits, plan = fit_spied(symmetric, name="choose_clip_levels", n_rows=4_000, mu=1.0)
-    (_, usual, none, *_), (*_,), (*_, last) = fits[0], fits[1], fits
-    raised = last[-1]
-    skipped_stages = [
-        plan.stage(name).mu for name in ("residual direction", "debiasing", "debiasing curvature")
-    ]
-    assert none == ()
-    assert last[2]
+    (_, first, *_), *_, (_, last, *_, raised) = fits
+    planned = np.sqrt(sum(plan.stage(f"rounds of phase {k}").total_mu ** 2 for k in (1, 2, 3, 4)))
     assert raised > 1.0
-    assert last[1] == pytest.approx(
-        np.sqrt(usual**2 + raised**2 * np.sum(np.square(skipped_stages)))
-    )
-
-
-def test_a_spared_correction_comes_back_where_the_last_look_is_skewed(monkeypatch):
-    verdicts = iter([False, True])
-    told = property(lambda slopes: next(verdicts, True))
-    monkeypatch.setattr(diagnostics.SlopeDistribution, "skewed", told)
-    fits, gate, plan = seen(symmetric, n_rows=4_000, mu=1.0)
-    assert len(fits) == 1
-    assert fits[0].phase == diagnostics.DIRECTION_PHASE + 1
-    assert fits[0].skipped_stages == ()
-    assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+    assert first == pytest.approx(raised * planned)
+    assert last == first
 
 
 def test_one_look_before_any_round_is_read_about_its_middle():
     fits, plan = fit_spied(symmetric, name="release_residuals", n_rows=500, mu=0.25)
     assert plan.stage("slopes").times == len(fits) == 1
-    assert fits[0][3] == pytest.approx(0.0, abs=1e-9)
+    assert fits[0][2] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_later_looks_know_their_middle():
@@ -182,19 +103,9 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     for module in (diagnostics, initialise):
         monkeypatch.setattr(module, "whiten", spied)
     WhitenedNewton().run(plan, gate)
-    assert len(told) > 1
-    assert set(told) == {isinstance(loss, tg.losses.Logistic)}
-
-
-def test_a_correction_is_spared_where_the_last_look_alone_is_symmetric(monkeypatch):
-    """What the leaning cost is gone by then; the rest goes to the rounds."""
-    verdicts = iter([True, True, False])  # at the decision, at its clip levels, at the next one
-    told = property(lambda slopes: next(verdicts, False))
-    monkeypatch.setattr(diagnostics.SlopeDistribution, "skewed", told)
-    fits, gate, plan = seen(symmetric, n_rows=4_000, mu=1.0)
-    assert len(fits) == 1
-    assert fits[0].skipped_stages == ("debiasing", "debiasing curvature")
-    assert 0.98 * plan.total_mu < spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
+    logistic = isinstance(loss, tg.losses.Logistic)
+    assert (len(told) > 1) == logistic  # curvature that does not vary is not released
+    assert set(told) == {logistic}
 
 
 def counts_of(values, noise, rng):

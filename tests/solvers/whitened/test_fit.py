@@ -1,4 +1,4 @@
-"""The state of a fit: along what residuals lean, and where the average of the rounds stands."""
+"""The state of a fit: where the average of the rounds stands."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,9 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers.whitened.fit import BURN_IN, Fit, NewtonIterate
-from tailguard.solvers.whitened.residual_direction import PRIOR_LENGTH, ResidualDirection
 from tailguard.solvers.whitened.stages import Shares
 
 OPTIMUM = np.array([0.8, -0.6, 0.5])
-MEAN = np.array([1.0, 0.2, -0.3, 0.4])
-BASIS = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 2)))[0]
-NOWHERE = np.zeros((4, 0))
 
 
 def fit_of(width=3, *, intercept=False):
@@ -39,60 +35,6 @@ def settled(iterates):
     fit.iterates = iterates
     fit.average_iterates()
     return fit
-
-
-def test_a_leaning_without_noise_is_split_into_what_lies_along_a_basis_and_beside_it():
-    residual_direction = ResidualDirection(MEAN, 0.0)
-    np.testing.assert_allclose(residual_direction.along(BASIS), np.abs(BASIS.T @ MEAN))
-    beside = residual_direction.outside(BASIS)
-    np.testing.assert_allclose(BASIS.T @ beside, 0.0, atol=1e-15)
-    assert (residual_direction.along(BASIS) ** 2).sum() + beside @ beside == pytest.approx(
-        MEAN @ MEAN
-    )
-    assert residual_direction.expected_outside(BASIS) == pytest.approx(np.linalg.norm(beside))
-
-
-def test_noise_is_taken_off_the_length_along_a_direction():
-    rng, noise_std = np.random.default_rng(1), 0.05
-    seen = [
-        ResidualDirection(MEAN + noise_std * rng.standard_normal(4), noise_std).along(BASIS) ** 2
-        for _ in range(2_000)
-    ]
-    np.testing.assert_allclose(np.mean(seen, axis=0), (BASIS.T @ MEAN) ** 2, atol=5e-3)
-    assert (
-        ResidualDirection(0.9 * noise_std * np.eye(4)[0], noise_std).along(np.eye(4)) == 0.0
-    ).all()
-
-
-@pytest.mark.parametrize("noise_std", [0.01, 0.05, 0.2, 5.0])
-def test_the_expected_length_beside_is_right_on_average_over_leanings(noise_std):
-    """Leanings as they are expected before any is seen: the rule of Bayes keeps their length."""
-    rng = np.random.default_rng(2)
-    truth = PRIOR_LENGTH / 2.0 * rng.standard_normal((20_000, 4))
-    seen = truth + noise_std * rng.standard_normal(truth.shape)
-    expected = [ResidualDirection(one, noise_std).expected_outside(NOWHERE) ** 2 for one in seen]
-    assert np.mean(expected) == pytest.approx(PRIOR_LENGTH**2, rel=0.03)
-
-
-def test_noise_far_above_any_leaning_leaves_what_was_expected_before():
-    residual_direction = ResidualDirection(np.array([500.0, 0.0, -300.0, 0.0]), 1e6)
-    assert residual_direction.expected_outside(NOWHERE) == pytest.approx(PRIOR_LENGTH, rel=1e-3)
-
-
-@pytest.mark.parametrize(("length", "width"), [(0.0, 2), (0.1, 2), (0.5, 3)])
-def test_a_leaning_that_is_seen_becomes_a_direction_of_its_own(length, width):
-    fit = fit_of(4, intercept=True)
-    fit.weights = np.array([0.5, 0.0, 0.0, 0.2])
-    fit.residual_direction = ResidualDirection(
-        np.array([0.3, 0.8 * length, 0.6 * length, 1.0]), 0.1
-    )
-    basis = fit.debiasing_basis()
-    assert basis.shape == (4, width)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(width), atol=1e-12)
-    for inside in ([0.0, 0.0, 0.0, 1.0], fit.weights):
-        np.testing.assert_allclose(basis @ (basis.T @ inside), inside, atol=1e-12)
-    if width == 3:
-        np.testing.assert_allclose(np.abs(basis[:, 2]), [0.0, 0.8, 0.6, 0.0], atol=1e-12)
 
 
 @pytest.mark.parametrize("short", [0.3, 0.5, 1.0])

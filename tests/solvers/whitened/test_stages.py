@@ -25,7 +25,7 @@ def rounds_in(shares, total_mu=0.7):
 
 @every_grouping
 def test_all_stages_together_spend_the_total_and_rounds_what_is_left(rounds):
-    shares = Shares(rounds=rounds, residual_direction=0.04)
+    shares = Shares(rounds=rounds, fit_choice=0.04)
     spent = sum(stage.total_mu**2 for stage in stages_for(PROBLEM, shares, 0.7))
     assert spent == pytest.approx(0.7**2)
     before = sum(stage.total_mu**2 for stage in stages_before(PROBLEM, shares, 0.7))
@@ -62,17 +62,6 @@ def test_a_larger_budget_takes_more_rounds_of_less_each_up_to_a_limit(loss, most
     assert counts[-1] == most
     assert (np.diff(counts) >= 0).all()
     assert {count % 8 for count in counts} == {0}
-
-
-def test_the_leaning_is_one_release_of_one_row():
-    (stage,) = [
-        s
-        for s in stages_before(PROBLEM, Shares(residual_direction=0.04), 0.5)
-        if s.name == "residual direction"
-    ]
-    assert (stage.times, stage.size) == (1, PROBLEM.size)
-    assert stage.mu**2 == pytest.approx(0.04 * 0.25)
-    assert "residual direction" not in {s.name for s in stages_before(PROBLEM, Shares(), 0.5)}
 
 
 @pytest.mark.parametrize("variance", [0.9, 1.0, 7.0])

@@ -90,7 +90,7 @@ class ToldPurse(BudgetSession):
 def stepped(mu, *, n_before=10, sharing=(0,), way=-ACROSS):
     """Rounds whose Newton step is ``-way``, after others that arrived where they started."""
     fit = fit_of(tg.losses.Squared())
-    fit.shares = Shares(residual_direction=0.04)
+    fit.shares = Shares()
     plan = Plan("example", fit.problem, tg.GDP(mu), stages_for(fit.problem, fit.shares, mu))
     fit.session, fit.clip = ToldPurse(plan, way), Clip(1.0, 1.0, 1.0, 0.1)
     query_std = 2.0 / (fit.n_rows * fit.rounds([0])[0].mu)

@@ -1,9 +1,8 @@
 """The last correction for squared and log-link losses, along what clipping takes most from.
 
-These are a constant (skewed residuals), the fitted score (spread that grows with the mean) and, for
-squared loss, the rows along which residuals are large. So few coordinates carry little noise, so
-that residuals can be clipped far higher there than in all directions, and the level grows with
-``n * mu``.
+These are a constant (skewed residuals) and the fitted score (spread that grows with the mean). So
+few coordinates carry little noise, so that residuals can be clipped far higher there than in all
+directions, and the level grows with ``n * mu``.
 
 Reference
 ---------
@@ -32,7 +31,7 @@ from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.moments import noise_level, shrunk
 from tailguard.solvers.whitened.session import usable
 from tailguard.solvers.whitened.stages import DEBIASING_LEVELS
-from tailguard.solvers.whitened.variance import clipped_variance, expected_shares, squared_bias
+from tailguard.solvers.whitened.variance import CLIPPED_SHARES, clipped_variance, squared_bias
 
 __all__ = ["debias"]
 
@@ -49,9 +48,9 @@ LONGEST = 1.0  # a correction of a log link goes no further
 
 
 def debias(fit: Fit) -> None:
-    """Move the fit in two or three directions to where scores clipped far higher average zero.
+    """Move the fit in two directions to where scores clipped far higher average zero.
 
-    It stays where it is if that was not planned, or was skipped.
+    It stays where it is if that was not planned.
 
     Examples
     --------
@@ -67,9 +66,7 @@ def debias(fit: Fit) -> None:
     >>> fit.debiased.shape, len(fit.notes)
     ((3, 2), 1)
     """
-    if fit.skipped_stages:
-        fit.notes.append("residuals look symmetric: the budget of debiasing went to the rounds")
-    if fit.skipped_stages or fit.slopes is None or not fit.has("debiasing"):
+    if fit.slopes is None or not fit.has("debiasing"):
         return
     assert fit.clip is not None
     basis = fit.debiasing_basis()
@@ -86,7 +83,7 @@ def debias(fit: Fit) -> None:
     variances = noise**2 + gaps / fit.n_rows
     above = [scores[k + 1 :].sum(axis=0) for k in range(len(levels))]
     unsure = [float(variances[k + 1 :].sum()) for k in range(len(levels))]
-    shares = expected_shares(fit, basis)
+    shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
     left = [
         squared_bias(fit.slopes, (level, levels[-1]), shares, *rest)
         for level, *rest in zip(levels, above, unsure, strict=True)

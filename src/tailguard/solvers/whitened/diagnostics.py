@@ -14,7 +14,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
-from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.whitened.bound_choice import CHOICE, CHOICE_PHASE, choose_bound
@@ -29,14 +28,12 @@ from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
 from tailguard.solvers.whitened.moments import noise_level, whiten
 from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.residual_direction import ResidualDirection
-from tailguard.solvers.whitened.stages import DEBIASING_STAGES, ROW_NORM_BINS, SLOPE_BINS
+from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS
 
 __all__ = [
     "ROW_CAP",
     "choose_clip_levels",
     "curvature_weighting",
-    "release_residual_direction",
     "release_residuals",
     "release_row_norms",
     "start_phase",
@@ -48,7 +45,6 @@ HALF_STEP = 0.5  # half the step of the slope's rise in a curvature weight, in s
 RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
 ROW_CAP = 2.0  # rows count in the curvature up to this many times the row limit
 CURVATURE_NOISE = 0.3  # a curvature noisier than this share of the present one is not released
-DIRECTION_PHASE = 2  # before which that of large residuals is released, after any curvature
 SIGNIFICANT = 4.0  # a histogram whose bulk stands out less tells nothing
 # Noise of a bin, as share of all records, above which residuals are read as a fitted curve, and the
 # share of them that it has to hold. Noise makes a fitted curve anywhere: what lies many target
@@ -215,54 +211,16 @@ def start_phase(fit: Fit, phase: int) -> bool:
         fit.average_iterates()
     if phase == CHOICE_PHASE and fit.iterates and fit.has(CHOICE):
         choose_bound(fit)
-    updated = update_curvature(fit) if phase in fit.shares.curvature_phases else False
-    planned = phase in fit.shares.diagnostic_phases
-    # Weighted lengths move with the fit, others with the whitening alone.
-    if planned if fit.curved else updated:
-        release_row_norms(fit)
-    if planned:
+    if phase in fit.shares.curvature_phases:
+        update_curvature(fit)
+    if phase in fit.shares.diagnostic_phases:
+        if fit.curved:  # weighted lengths move with the fit
+            release_row_norms(fit)
         release_residuals(fit)
     if fit.rows is None or (fit.slopes is None and fit.has("slopes")):
         return False
     choose_clip_levels(fit)
-    if phase >= DIRECTION_PHASE and fit.has("residual direction"):
-        _skip_or_release(fit)
     return True
-
-
-def _skip_or_release(fit: Fit) -> None:
-    """Skip debiasing, or release the residual direction, by the last histogram."""
-    assert fit.slopes is not None
-    asked = fit.residual_direction is not None
-    if fit.shares.skip_if_symmetric and not fit.slopes.skewed:
-        fit.skipped_stages = DEBIASING_STAGES[1:] if asked else DEBIASING_STAGES
-    else:
-        fit.skipped_stages = ()
-        if not asked:
-            release_residual_direction(fit)
-    choose_clip_levels(fit)
-
-
-def release_residual_direction(fit: Fit) -> None:
-    """Release along which rows residuals are large.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> release_residual_direction(fit)
-    >>> fit.residual_direction.mean.shape, fit.residual_direction.noise_std < 0.01
-    ((3,), True)
-    """
-    assert fit.clip is not None
-    assert fit.slopes is not None
-    limit, stage = fit.clip.slope_limit, fit.stage("residual direction")
-    query = ClippedScores(fit.view, fit.clip.row_limit, (limit,), magnitudes=True)
-    mean = fit.session.ask(query, fit.weights, stage)[0]
-    noise_std = float(query.noise_std(fit.n_rows, fit.n_features, stage.mu)[0])
-    typical = max(fit.slopes.size(limit), 1e-300)
-    fit.residual_direction = ResidualDirection(mean / typical, noise_std / typical)
 
 
 def choose_clip_levels(fit: Fit) -> None:
@@ -279,27 +237,22 @@ def choose_clip_levels(fit: Fit) -> None:
     True
     """
     assert fit.rows is not None
-    shift, direction_length = fit.shift, 0.0
+    shift = fit.shift
     if fit.curved and fit.slopes is not None:
         # A log link: what clipping takes from the mean is lost to the intercept first.
         shift = 1.0 / fit.rows.weight if fit.curvature_released else 1.0
-    if fit.residual_direction is not None:
-        direction_length = fit.residual_direction.expected_outside(fit.debiasing_basis())
     fit.clip = choose_clip(
         fit.rows,
         fit.slopes or SlopeDistribution.bounded(fit.loss.slope_bound()),
         n_rows=fit.session.n_rows(*fit.rounds([fit.phase])),
         mu=fit.rounds_mu(),
         shift=shift,
-        direction_length=direction_length,
+        unbiased=fit.has("debiasing"),
     )
 
 
 def update_curvature(fit: Fit) -> bool:
     """Release the curvature at the present fit and whiten by it; skip it where noise forbids.
-
-    It varies with the score, or with the row where long rows come with large residuals: then a
-    residual within its limit is rare along these rows, and a step that does not know is too short.
 
     The largest row limit whose noise, from public numbers, stays small against the released
     curvature is taken.
@@ -318,17 +271,16 @@ def update_curvature(fit: Fit) -> bool:
     assert fit.clip is not None
     assert fit.rows is not None
     stage, weights = fit.stage("curvature"), curvature_weighting(fit)
-    kept = 1.0 if fit.slopes is None or fit.curved else fit.slopes.curvature(fit.clip.slope_limit)
     for limit in map(float, fit.rows.limits[fit.rows.limits <= fit.clip.row_limit][::-1]):
         query = SecondMoments(fit.curvature_view, limit, ROW_CAP * limit, weights)
         noise_std = query.noise_std(fit.n_rows, fit.n_features, stage.mu) * weights.bound
         level = noise_level(noise_std, fit.view.width)
-        if level <= CURVATURE_NOISE * kept * fit.rows.curvature(limit):
+        if level <= CURVATURE_NOISE * fit.rows.curvature(limit):
             break
     else:
         return False
     moments = fit.session.ask(query, fit.weights, stage) * weights.bound
-    whitened = whiten(moments, level, curved=fit.curved)
+    whitened = whiten(moments, level, curved=True)
     matrix, fit.effective_dim = whitened.matrix, whitened.effective_dim
     fit.variance_inflation = whitened.variance_inflation(level)
     fit.view = fit.view.through(fit.view.whitening @ matrix)

@@ -22,7 +22,6 @@ from tailguard.queries.view import View
 from tailguard.solvers.private_units import target_units
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.moments import shrunk
-from tailguard.solvers.whitened.residual_direction import ResidualDirection
 from tailguard.solvers.whitened.secants import Secants
 from tailguard.solvers.whitened.session import BudgetSession, usable
 from tailguard.solvers.whitened.stages import DEBIASING_STAGES, Shares
@@ -80,10 +79,6 @@ class Fit:
         Privacy noise of the weights in whitened coordinates.
     debiased
         The debiased directions, each as long as its standard error, if debiasing ran.
-    residual_direction
-        Along which rows residuals are large, if that was released.
-    skipped_stages
-        Planned stages that were skipped in favour of the rounds.
     constant_moved
         Whether the constant was read off residuals before the rounds.
     secants
@@ -116,8 +111,6 @@ class Fit:
     noise_std: float = math.nan
     iterates: list[NewtonIterate] = field(default_factory=list)
     debiased: FloatArray | None = None
-    residual_direction: ResidualDirection | None = None
-    skipped_stages: tuple[str, ...] = ()
     constant_moved: bool = False
     mu_factor: float = 1.0
     secants: Secants | None = None
@@ -213,12 +206,11 @@ class Fit:
         return self.mu_factor if stage.takes_rest else 1.0
 
     def rounds_mu(self) -> float:
-        """Return the mu of all rounds that read what this phase does, and of the skipped stages."""
+        """Return the mu of all rounds that read what this phase does."""
         early = self.shares.early
         if self.phase < early:
             return self.total_mu(self.rounds(range(early)))
-        late = self.rounds(range(early, len(self.shares.rounds)))
-        return self.total_mu([*late, *self.planned(*self.skipped_stages)])
+        return self.total_mu(self.rounds(range(early, len(self.shares.rounds))))
 
     def constant(self) -> FloatArray:
         """Return the whitened direction of a constant score as a column; zero without intercept."""
@@ -230,16 +222,11 @@ class Fit:
     def debiasing_basis(self) -> FloatArray:
         """Return an orthonormal basis of what clipping takes most from.
 
-        The constant, or mean row, the fitted score, and, where it is seen, the residual direction.
+        These are the constant, or the mean row, and the fitted score.
         """
         inverse = self.inverse
         first = inverse[:, -1] if self.problem.intercept else self.view.whitening.T @ self.mean_row
-        columns = [first, inverse @ self.weights]
-        basis, _ = np.linalg.qr(np.column_stack(columns))
-        if self.residual_direction is not None and self.residual_direction.detected_outside(basis):
-            basis, _ = np.linalg.qr(
-                np.column_stack([*columns, self.residual_direction.outside(basis)])
-            )
+        basis, _ = np.linalg.qr(np.column_stack([first, inverse @ self.weights]))
         return np.asarray(basis)
 
     def average_iterates(self) -> None:

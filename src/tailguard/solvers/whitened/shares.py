@@ -26,11 +26,8 @@ __all__ = ["enough", "shares_for"]
 SQUARED = Shares(
     second_moments=0.06,
     slopes=0.06,
-    curvature=0.08,
-    residual_direction=0.04,
     debiasing=0.12,
     diagnostic_phases=(0, 2, 3),
-    curvature_phases=(2,),
 )
 ROBUST = Shares(debiasing=0.0)
 LOGISTIC = Shares(
@@ -47,28 +44,19 @@ LOG_LINK: dict[str, Any] = {"slopes": 0.04, "debiasing": 0.06}  # besides those 
 
 # By budget. A histogram of one column tells nothing where its share of mu, times n, is below about
 # 20: with n * mu below FEWER_HISTOGRAMS_BELOW residuals have two histograms, at a larger share
-# each, and the curvature would be mostly noise. Below NO_VARIANCE_BELOW the variance would be, too,
-# and likelihoods and losses of bounded slopes have one. Below ONE_HISTOGRAM_BELOW all do, and below
-# ONE_HISTOGRAM_BELOW_PER_WEIGHT times size, where rounds tell little.
-FEWER_HISTOGRAMS_BELOW, NO_VARIANCE_BELOW, ONE_HISTOGRAM_BELOW, ONE_HISTOGRAM_BELOW_PER_WEIGHT = (
-    350.0,
-    300.0,
-    140.0,
-    12.0,
-)
+# each, likelihoods and losses of bounded slopes one. Below ONE_HISTOGRAM_BELOW all have one, and
+# below ONE_HISTOGRAM_BELOW_PER_WEIGHT times size, where rounds tell little.
+FEWER_HISTOGRAMS_BELOW, ONE_HISTOGRAM_BELOW, ONE_HISTOGRAM_BELOW_PER_WEIGHT = 350.0, 140.0, 12.0
 FEWER_HISTOGRAMS: dict[str, Any] = {
     "row_norms": 0.03,
     "whitened_row_norms": 0.05,
     "slopes": 0.16,
-    "curvature": 0.0,
     "diagnostic_phases": (0, 2),
-    "curvature_phases": (),
 }
 ONE_HISTOGRAM: dict[str, Any] = {"slopes": 0.1, "diagnostic_phases": (0,)}
 ONE_HISTOGRAM_OF_LIKELIHOOD: dict[str, Any] = {
     "whitened_row_norms": 0.1,
     "curvature": 0.0,
-    "variance": 0.0,
     "diagnostic_phases": (0,),
     "curvature_phases": (),
 }
@@ -78,18 +66,14 @@ ONE_HISTOGRAM_OF_LIKELIHOOD: dict[str, Any] = {
 WHITENING_ONLY_BELOW, WHITENING_ONLY_BELOW_OF_LIKELIHOOD = 4.2, 16.0
 WHITENING_ONLY: dict[str, Any] = {
     "curvature": 0.0,
-    "residual_direction": 0.0,
     "debiasing": 0.0,
     "variance": 0.0,
     "curvature_phases": (),
 }
 # Of few columns the noise of rounds is the least of all errors where residuals are skewed: their
-# correction gets this share over the number of columns, with n * mu above NO_VARIANCE_BELOW, but
-# leaves that much to the rounds.
+# correction gets this share over the number of columns, with n * mu above FEWER_HISTOGRAMS_BELOW,
+# but leaves that much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING, LEFT_BY_DEBIASING = 4.0, 0.3, 0.3
-# With n * mu below this many times size**1.5 noise is far above what clipping symmetric residuals
-# may take from a fit.
-SKIP_BELOW = 1000.0
 # With n * mu above this many times size**1.5 it allows a likelihood more rounds and curvatures.
 MORE_ROUNDS_ABOVE = 60.0
 MORE_ROUNDS: dict[str, Any] = {
@@ -125,8 +109,9 @@ CURVED_WITH_SAMPLE: dict[str, Any] = {
 # on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails) lose.
 BALANCED_BELOW = 80.0
 
-# Bounds of features are chosen anew with n * mu above this: below, noise hides differences.
-CHOICE_ABOVE, CHOICE_SHARE = 500.0, 0.03
+# With n * mu below this a fit may be mostly noise: it is compared with its constant, and no
+# intervals are given. Above, bounds of features are chosen anew: below, noise hides what they do.
+FEW_BELOW, FIT_CHOICE_SHARE, BOUND_CHOICE_SHARE = 500.0, 0.05, 0.03
 
 # The first constant of a likelihood should be seen so clearly, as share of mu times n.
 CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 20.0, 0.2
@@ -166,10 +151,12 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         shares, below = _of_likelihood(problem, mu), WHITENING_ONLY_BELOW_OF_LIKELIHOOD
     if problem.n_rows * mu < below * (problem.n_features + 2) ** 1.5:
         shares = replace(shares, **WHITENING_ONLY)
-    if problem.n_rows * mu > CHOICE_ABOVE and feature_bound(problem) < LARGEST_FEATURE:
-        shares = replace(shares, bound_choice=CHOICE_SHARE)
+    if problem.n_rows * mu < FEW_BELOW:
+        shares = replace(shares, fit_choice=FIT_CHOICE_SHARE, variance=0.0)
+    elif feature_bound(problem) < LARGEST_FEATURE:
+        shares = replace(shares, bound_choice=BOUND_CHOICE_SHARE)
     shares = _with_units(shares, problem, mu)
-    if shares.debiasing < SQUARED.debiasing or problem.n_rows * mu < NO_VARIANCE_BELOW:
+    if shares.debiasing < SQUARED.debiasing or problem.n_rows * mu < FEWER_HISTOGRAMS_BELOW:
         return shares
     corrected = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
     room = shares.debiasing + shares.rest(problem) - LEFT_BY_DEBIASING
@@ -180,13 +167,11 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
     """Shares of losses whose curvature does not depend on the score."""
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
     shares = ROBUST if robust or bounded else SQUARED
-    skip_if_symmetric = problem.n_rows * mu < SKIP_BELOW * (problem.n_features + 2) ** 1.5
     shares = replace(
         shares,
         rounds=_rounds_of_phases(problem, mu, ROUNDS_UNIT, MOST_ROUNDS),
-        skip_if_symmetric=skip_if_symmetric,
     )
-    if problem.n_rows * mu < (NO_VARIANCE_BELOW if bounded else FEWER_HISTOGRAMS_BELOW):
+    if problem.n_rows * mu < FEWER_HISTOGRAMS_BELOW:
         return _with_fewer_histograms(shares, problem, mu, once=bounded)
     sample = _sample_for(problem, mu)
     return replace(shares, **WITH_SAMPLE, sample=sample) if sample else shares
@@ -195,8 +180,6 @@ def _of_residuals(problem: Problem, mu: float, *, robust: bool) -> Shares:
 def _with_fewer_histograms(shares: Shares, problem: Problem, mu: float, *, once: bool) -> Shares:
     """Plan fewer histograms, each of which tells something."""
     shares = replace(shares, **FEWER_HISTOGRAMS)
-    if problem.n_rows * mu < NO_VARIANCE_BELOW:
-        shares = replace(shares, variance=0.0)
     if once or problem.n_rows * mu < max(
         ONE_HISTOGRAM_BELOW, ONE_HISTOGRAM_BELOW_PER_WEIGHT * problem.size
     ):
@@ -212,7 +195,7 @@ def _of_likelihood(problem: Problem, mu: float) -> Shares:
     )
     if problem.n_rows * mu > MORE_ROUNDS_ABOVE * problem.size**1.5:
         shares = replace(shares, **MORE_ROUNDS)
-    if problem.n_rows * mu < NO_VARIANCE_BELOW:
+    if problem.n_rows * mu < FEWER_HISTOGRAMS_BELOW:
         shares = replace(shares, **ONE_HISTOGRAM_OF_LIKELIHOOD)
     if sample := _sample_for(problem, mu):
         shares = replace(shares, **CURVED_WITH_SAMPLE, sample=sample)

@@ -43,9 +43,10 @@ DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
 
 BALANCED = ", slopes bounded by one half"
-DEBIASING_STAGES = ("residual direction", "debiasing", "debiasing curvature")
+DEBIASING_STAGES = ("debiasing", "debiasing curvature")
 OTHER_BOUNDS = 2  # of features, with which the fit is compared halfway
-DEBIASING_DIRECTIONS = 3  # that are debiased at most
+FIT_CHOICE, OTHER_FITS = "choice of fit", 2  # half of the fit, and the constant
+DEBIASING_DIRECTIONS = 2  # the constant and the fitted score
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
 
@@ -64,7 +65,7 @@ class Shares:
         What places may have besides, of what the second release of sizes leaves.
     constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
         The stages of these names.
-    bound_choice, residual_direction, debiasing, variance
+    bound_choice, debiasing, fit_choice, variance
         The same.
     rounds
         How many rounds each phase has.
@@ -73,8 +74,6 @@ class Shares:
     sample, early
         How many records the random sample has, and how many of the first phases read it, together
         with all that steers them; 0 where there is none.
-    skip_if_symmetric
-        Whether the correction of clipping is given up for rounds where residuals look symmetric.
     balanced
         Whether a logistic loss takes the slopes of ``BalancedLogistic``.
 
@@ -97,15 +96,14 @@ class Shares:
     slopes: float = 0.08
     curvature: float = 0.0
     bound_choice: float = 0.0
-    residual_direction: float = 0.0
     debiasing: float = 0.08
+    fit_choice: float = 0.0
     variance: float = 0.03
     rounds: tuple[int, ...] = (1, 1, 2, 4)
     diagnostic_phases: tuple[int, ...] = (0, 1, 2, 3)
     curvature_phases: tuple[int, ...] = ()
     sample: int = 0
     early: int = 0
-    skip_if_symmetric: bool = False
     balanced: bool = False
 
     def rest(self, problem: Problem) -> float:
@@ -210,7 +208,7 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
     curved = target_units(problem) != "location-scale"
-    lengths = n_releases if curved else 1 + len(shares.curvature_phases)
+    lengths = n_releases if curved else 1
     levels = DEBIASING_LEVELS + 1
     exposed = problem.has_offset and target_units(problem) == "scale"
     # With a sample the last histogram reads all records.
@@ -231,11 +229,11 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
          len(shares.curvature_phases), square),
         ("choice of bounds", "within which bounds features are read from here on",
          shares.bound_choice, 1, OTHER_BOUNDS),
-        ("residual direction", "along which rows residuals are large", shares.residual_direction, 1,
-         problem.size),
         ("debiasing", "bias that clipping leaves in the mean and the fitted score",
          0.8 * shares.debiasing, 1, DEBIASING_DIRECTIONS * levels),
         ("debiasing curvature", "curvature of the loss in these directions",
          0.2 * shares.debiasing, 1, DEBIASING_DIRECTIONS * (DEBIASING_DIRECTIONS + 1) // 2),
+        (FIT_CHOICE, "whether the fit, half of it or its constant is kept",
+         shares.fit_choice * problem.intercept, 1, OTHER_FITS),
         ("variance", "the sampling variance of the coefficients", shares.variance, 1, square),
     ]  # fmt: skip

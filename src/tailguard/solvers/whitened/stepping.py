@@ -16,6 +16,7 @@ from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
 from tailguard.solvers.whitened.secants import Score, Secants
 from tailguard.solvers.whitened.session import usable
+from tailguard.solvers.whitened.stages import FIT_CHOICE
 
 __all__ = ["step"]
 
@@ -86,10 +87,8 @@ def _stable_part(fit: Fit) -> float:
 
 def _left(fit: Fit) -> float:
     """Return the mu that the stages after the rounds leave."""
-    later = ("debiasing", "debiasing curvature", "variance")
-    return fit.session.left(
-        fit.total_mu(fit.planned(*(name for name in later if name not in fit.skipped_stages)))
-    )
+    later = fit.planned("debiasing", "debiasing curvature", FIT_CHOICE, "variance")
+    return fit.session.left(fit.total_mu(later))
 
 
 def bounded_displacement(fit: Fit, displacement: FloatArray) -> FloatArray:

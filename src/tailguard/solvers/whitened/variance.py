@@ -22,15 +22,20 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.queries.second_moments import SecondMoments, Weighting
-from tailguard.solvers.whitened.clipping import HIDDEN_BINS, HIDDEN_DECAY, SlopeDistribution
+from tailguard.solvers.whitened.clipping import (
+    HIDDEN_BINS,
+    HIDDEN_DECAY,
+    SKEWED_LENGTH,
+    SlopeDistribution,
+)
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.moments import noise_level
 from tailguard.solvers.whitened.session import BEYOND_FLOATS
 
 __all__ = [
+    "CLIPPED_SHARES",
     "clipped_variance",
     "covariances",
-    "expected_shares",
     "noise_covariance",
     "sampling_covariance",
     "squared_bias",
@@ -123,19 +128,13 @@ def sampling_covariance(fit: Fit) -> FloatArray:
         basis = fit.debiased / np.linalg.norm(fit.debiased, axis=0)
         outside = np.eye(width) - basis @ basis.T
         covariance = outside @ covariance @ outside + fit.debiased @ fit.debiased.T
-    if fit.skipped_stages and fit.slopes is not None:
-        # What looks symmetric may lean a little, which clipping takes from the constant.
-        constant = fit.constant()
-        covariance += fit.slopes.bias(height) ** 2 * constant @ constant.T
     if fit.slopes is not None and fit.slopes.is_bounded:
         # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
         constant = fit.constant() * fit.slopes.missed(height) / fit.clip.curvature
         covariance += constant @ constant.T
-    if fit.residual_direction is not None and fit.slopes is not None and fit.slopes.skewed:
+    if fit.debiased is not None and fit.slopes is not None and fit.slopes.skewed and not fit.curved:
         # What clipping may take in all other directions, none of which is preferred.
-        beside = fit.residual_direction.expected_outside(fit.debiasing_basis()) * fit.slopes.lost(
-            height
-        )
+        beside = SKEWED_LENGTH * fit.slopes.lost(height)
         covariance += (beside / fit.clip.curvature) ** 2 / width * np.eye(width)
     return np.asarray(fit.view.whitening @ covariance @ fit.view.whitening.T)
 
@@ -157,22 +156,6 @@ def clipped_variance(slopes: SlopeDistribution, level: float) -> float:
     beyond = np.minimum(np.abs(slopes.slopes()).max() * 2.0 ** (steps / 3.0), level)
     hidden = slopes.distribution.hidden * HIDDEN_DECAY**steps @ beyond**2
     return slopes.variance(level) + float(hidden)
-
-
-def expected_shares(fit: Fit, basis: FloatArray) -> FloatArray:
-    """Return what clipping is expected to take along each debiased direction, as a share.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = example_fit(tg.losses.Squared())
-    >>> expected_shares(fit, fit.debiasing_basis())
-    array([0.7 , 0.08])
-    """
-    if fit.residual_direction is None:
-        return np.array(CLIPPED_SHARES)[: basis.shape[1]]
-    return fit.residual_direction.along(basis)
 
 
 def squared_bias(

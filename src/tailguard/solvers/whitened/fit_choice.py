@@ -1,0 +1,57 @@
+"""Whether the fit, half of it or its constant alone is kept, where noise may be most of it.
+
+With little budget shrinkage does not know all errors of a fit: units, whitening and clip levels
+come from histograms that are hardly seen. Differences of losses, record by record, show them.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Theorem 1; Liu and Talwar 2019 (private selection).
+"""
+
+import numpy as np
+
+from tailguard.queries.loss_differences import LossDifferences
+from tailguard.solvers.private_units import target_units
+from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.stages import FIT_CHOICE, OTHER_FITS
+
+__all__ = ["choose_fit"]
+
+KEPT = ("half of the fit was kept", "nothing but the constant was kept")
+# What of a fit's noise is left in them: the constant is not told apart from what was chosen.
+NOISE_KEPT = (0.5, np.nan)
+# Differences are bounded at half a nat, and at one count in scales of the target; of residuals at
+# the loss of one scale of the target: low bounds show most, as in the choice of bounds.
+LARGEST_DIFFERENCE = {"none": 0.5, "scale": 1.0}
+
+
+def choose_fit(fit: Fit) -> None:
+    """Ask once which of them loses least, and keep that.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((2000, 5)), rng.standard_normal(2000)  # nothing to fit
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(0.2), random_state=8).fit(X, y)
+    >>> model.notes_[-1], model.plan_.stage("choice of fit").times
+    ('nothing but the constant was kept', 1)
+    """
+    if not (fit.has(FIT_CHOICE) and fit.problem.intercept):
+        return
+    loss = fit.problem.scored
+    assert loss is not None
+    now, constant = fit.inverse @ fit.weights, fit.constant()
+    # A likelihood's constant is the one that it started at, residuals' that of the mean row.
+    start = fit.inverse @ fit.iterates[0].start if fit.curved else now
+    level = constant @ (constant.T @ start)
+    others = [fit.view.whitening @ weights for weights in ((now + level) / 2.0, level)]
+    limit = LARGEST_DIFFERENCE.get(target_units(fit.problem)) or float(loss.value(1.0, 0.0))
+    query = LossDifferences(loss, (fit.view,) * (1 + OTHER_FITS), limit)
+    weights = np.array([fit.weights, *others])
+    differences = fit.session.ask(query, weights, fit.stage(FIT_CHOICE))
+    best = int(np.argmin(differences))
+    if differences[best] < 0.0:
+        fit.weights = others[best]
+        fit.noise_std *= NOISE_KEPT[best]
+        fit.notes.append(KEPT[best])

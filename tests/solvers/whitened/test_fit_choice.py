@@ -1,0 +1,80 @@
+"""The choice of fit: a fit that is mostly noise gives way to its constant, a good one stays."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.losses.registry import make_loss
+from tailguard.plans.problem import Problem
+from tailguard.solvers.whitened.fit_choice import KEPT
+from tailguard.solvers.whitened.shares import FEW_BELOW, FIT_CHOICE_SHARE, shares_for
+from tailguard.solvers.whitened.stages import FIT_CHOICE
+from tailguard.solvers.whitened_newton import WhitenedNewton
+
+N_ROWS = 2_000
+GUARANTEE = tg.GDP(0.2)
+
+
+def notes(model, y, seed):
+    """What a fit of five columns says, and its coefficients."""
+    X = np.random.default_rng(1).standard_normal((N_ROWS, 5))
+    fitted = model(guarantee=GUARANTEE, random_state=seed).fit(X, y(X))
+    return fitted.notes_, fitted.coef_
+
+
+def kept(found):
+    return [note for note in found if note in KEPT]
+
+
+@pytest.mark.parametrize(
+    ("model", "noise"),
+    [
+        (tg.LinearRegression, lambda rng: rng.standard_t(2.5, N_ROWS)),
+        (tg.PoissonRegression, lambda rng: rng.poisson(3.0, N_ROWS)),
+    ],
+)
+def test_where_there_is_nothing_to_fit_most_fits_are_cut_short(model, noise):
+    rng = np.random.default_rng(2)
+    y = noise(rng)
+    found = [kept(notes(model, lambda X: y, seed)[0]) for seed in range(12)]
+    assert sum(map(bool, found)) >= 5
+
+
+def test_a_clear_signal_is_kept_whole():
+    def y(X):
+        return 3.0 * X[:, 0] + np.random.default_rng(3).standard_normal(N_ROWS)
+
+    for seed in range(6):
+        found, coef = notes(tg.LinearRegression, y, seed)
+        assert not kept(found)
+        assert coef[0] > 1.5
+
+
+def test_a_fit_that_shrank_to_its_constant_has_no_coefficients():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        found, coef = notes(
+            tg.LinearRegression, lambda X, rng=rng: rng.standard_normal(N_ROWS), seed
+        )
+        if KEPT[1] in found:
+            np.testing.assert_allclose(coef, 0.0, atol=1e-12)
+            return
+    raise AssertionError("no fit was cut to its constant")
+
+
+@pytest.mark.parametrize("name", ["squared", "huber", "logistic", "poisson"])
+def test_few_records_choose_and_have_no_intervals_and_many_do_not(name):
+    for part, few in ((0.99, True), (1.01, False)):
+        problem = Problem(make_loss(name), 10_000, 2, intercept=True)
+        mu = part * FEW_BELOW / problem.n_rows
+        plan = WhitenedNewton().plan(problem, tg.GDP(mu))
+        names = {stage.name for stage in plan.stages}
+        assert (FIT_CHOICE in names) == few
+        assert ("variance" in names) != few
+        assert (shares_for(problem, mu).fit_choice == FIT_CHOICE_SHARE) == few
+
+
+def test_without_an_intercept_there_is_no_constant_to_choose():
+    problem = Problem(tg.losses.Squared(), 10_000, 2)
+    names = {stage.name for stage in WhitenedNewton().plan(problem, tg.GDP(0.04)).stages}
+    assert FIT_CHOICE not in names
