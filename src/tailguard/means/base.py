@@ -23,8 +23,8 @@ __all__ = ["Expected", "MeanAnswer", "MeanMethod", "MeanPlan", "Task", "paper_bu
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
-# More numbers than any method here releases: searches, a histogram, four shells.
-RELEASES_PER_COLUMN, RELEASES_BESIDES = 60, 100
+# More numbers than any method here releases: histograms of columns, one of magnitudes, four shells.
+RELEASES_PER_COLUMN, RELEASES_BESIDES = 1000, 100
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class MeanPlan:
     >>> task = Task(n_rows=1000, n_features=1, guarantee=tg.GDP(1.0))
     >>> plan = make_method("clipped").plan(task)
     >>> [stage.name for stage in plan.stages]
-    ['scale', 'location', 'tail', 'mean']
+    ['typical size', 'location', 'fine location', 'scale', 'tail', 'mean']
     """
 
     method: str

@@ -17,8 +17,9 @@ from tailguard.checks import check_choice
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
+from tailguard.scaling.units import find_units
 from tailguard.solvers.base import Plan, Problem, Solution, require, usable_mu
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import columns_of, target_units
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
@@ -37,7 +38,6 @@ from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.solution import solution
 from tailguard.solvers.whitened.stages import Shares, stages_for
 from tailguard.solvers.whitened.stepping import step
-from tailguard.solvers.whitened.units import find_units
 
 __all__ = ["WhitenedNewton"]
 
@@ -142,7 +142,9 @@ class WhitenedNewton:
         shares = self.shares_of(problem, plan.guarantee)
         units = Units.raw(problem.n_features, intercept=problem.intercept)
         try:
-            units, detected = find_units(session, problem, location_reserve=shares.location_reserve)
+            units, detected = find_units(
+                session, columns_of(problem), location_reserve=shares.location_reserve
+            )
             hopeless = (
                 target_units(problem) == "location-scale" and not detected[problem.n_features]
             )

@@ -8,10 +8,10 @@ import tailguard as tg
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.base import Plan, Problem, Stage
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.variance import (

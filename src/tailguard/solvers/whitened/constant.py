@@ -12,8 +12,9 @@ import numpy as np
 from tailguard.gate import Gate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.view import View
+from tailguard.scaling.units import find_target
 from tailguard.solvers.base import Plan, Problem, Solution, usable_mu
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import columns_of, target_units
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.initialise import best_constant
 from tailguard.solvers.whitened.outlook import (
@@ -24,7 +25,6 @@ from tailguard.solvers.whitened.outlook import (
 )
 from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import Shares
-from tailguard.solvers.whitened.units import find_target
 
 __all__ = ["CONSTANT_ONLY", "constant_plan", "constant_solution", "fit_constant"]
 
@@ -78,7 +78,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     True
     """
     session, problem = BudgetSession(plan, gate), plan.problem
-    units, seen = find_target(session, problem)
+    units, seen = find_target(session, columns_of(problem))
     notes = (PLANNED,) if seen else (PLANNED, UNSEEN)
     if target_units(problem) == "location-scale":
         return constant_solution(plan, units.target_center, *notes)

@@ -17,7 +17,7 @@ from tailguard.losses.balanced_logistic import ExpectedBalancedSlope
 from tailguard.losses.base import Loss
 from tailguard.queries.view import View
 from tailguard.solvers.base import Problem
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.residual_direction import ResidualDirection

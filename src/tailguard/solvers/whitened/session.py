@@ -107,7 +107,24 @@ class BudgetSession:
         """Ask for histograms; return counts and their noise, both as of all records."""
         factor = self.n_rows() / self.n_rows(stage)
         counts = self.ask(query, state, mu, stage)
-        return factor * counts, factor * math.sqrt(2 * columns) / mu
+        return factor * counts, self.noise_std(columns, mu, stage)
+
+    def noise_std(self, columns: int, mu: float, stage: str = "") -> float:
+        """Return the noise of histograms of so many columns, as of all records."""
+        return self.n_rows() / self.n_rows(stage) * math.sqrt(2 * columns) / mu
+
+    @property
+    def total_mu(self) -> float:
+        """What the plan may spend in all."""
+        return self.plan.total_mu
+
+    def plans(self, stage: str) -> bool:
+        """Whether the stage was planned."""
+        return any(planned.name == stage for planned in self.plan.stages)
+
+    def mu(self, stage: str) -> float:
+        """Return what one release of the stage may spend."""
+        return self.plan.stage(stage).mu
 
     def reads_sample(self, stage: str) -> bool:
         """Whether the stage reads the sample: as planned, unless ``whole`` was set since."""

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from tailguard.solvers.base import Plan, Solution
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.bounds import feature_bounds
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.variance import covariances

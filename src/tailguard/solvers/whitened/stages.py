@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.base import Problem, Stage, require
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units, units_stages
 from tailguard.solvers.whitened.session import SAMPLE, SAMPLED
-from tailguard.solvers.whitened.units import units_stages
 
 __all__ = [
     "DEBIASING_LEVELS",

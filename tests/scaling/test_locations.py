@@ -5,10 +5,10 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.solvers.base import Plan, Problem, Stage
-from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
-from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
-from tailguard.solvers.whitened.locations import (
+from tailguard.scaling.column_queries import ColumnQueries
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.location_scale_fit import fit_location_scale
+from tailguard.scaling.locations import (
     FALSE_LOCATION,
     FINE_BINS,
     LOCATION_BINS,
@@ -17,7 +17,8 @@ from tailguard.solvers.whitened.locations import (
     WINDOWS,
     find_locations,
 )
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.solvers.base import Plan, Problem, Stage
 from tailguard.solvers.whitened.session import BudgetSession
 
 N_ROWS, SIZE = 4_000, 100.0

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tailguard.solvers.whitened.column_queries import ColumnScales
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
-from tailguard.solvers.whitened.sizes import (
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes import (
     COMMON_OCTAVES,
     DIFFERENCE_OVER_SIZE,
     FALSE_ONES,
@@ -55,6 +55,9 @@ class ToldPairs:
 
     def n_rows(self, stage=""):
         return N_ROWS
+
+    def noise_std(self, count, stage):
+        return np.sqrt(2.0 * count)
 
     def histograms(self, chosen, bins, mu, stage, *, paired):
         assert paired
