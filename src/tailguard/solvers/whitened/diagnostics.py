@@ -17,6 +17,8 @@ from tailguard.losses.base import Loss
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.location_scale_fit import fit_location_scale
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.bound_choice import CHOICE, CHOICE_PHASE, choose_bound
 from tailguard.solvers.whitened.clipping import (
     NORMAL_SPREAD,
@@ -26,9 +28,7 @@ from tailguard.solvers.whitened.clipping import (
     choose_clip,
 )
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
 from tailguard.solvers.whitened.moments import noise_level, whiten
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.residual_direction import ResidualDirection
 from tailguard.solvers.whitened.stages import DEBIASING_STAGES, ROW_NORM_BINS, SLOPE_BINS
 
