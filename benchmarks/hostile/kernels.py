@@ -46,7 +46,7 @@ def column_kernels():
     for bins in (Bins("signed", -8.0, 8.0, 128), Bins("linear", -4.0, 16.0, 128)):
         kernel = ColumnHistogramCount(bins=bins, **units, **counted | {"paired": False})
         yield f"column histograms, {bins.transform}", kernel
-    for of in ("norm", "entries"):
+    for of in ("norm", "entries", "differences"):
         yield f"magnitudes, {of}", MagnitudeCount(**LINE, edges=EDGES, of=of, multiplier=1)
     radii = np.array([1.0, 2.0, 4.0, 8.0])
     yield "shells", ShellSum(**LINE, radii=radii, limits=np.ones(4), grid=GRID)

@@ -77,7 +77,12 @@ def test_what_is_spent_is_what_was_planned_and_the_certificate_recomputes_it(nam
         pairs = [(getattr(total, name), getattr(spent, name)) for name in ("epsilon", "mu", "rho")]
         compared = [pair for pair in pairs if None not in pair and pair[0] < np.inf]
         assert compared
-        assert all(0.99 * planned <= used <= planned * (1 + 1e-12) for planned, used in compared)
+        # Finer histograms are not asked for here; what they leave Laplace noise cannot spend.
+        skipped = [stage.event for stage in plan.stages if stage.name == "fine location"]
+        left = spent_share(task.guarantee, skipped[0]) if task.pure and skipped else 0.0
+        least = 0.99 * (1.0 - left)
+        assert left < 0.08
+        assert all(least * planned <= used <= planned * (1 + 1e-12) for planned, used in compared)
         if isinstance(task.guarantee, tg.ApproxDP | tg.PureDP):
             assert 0.98 * task.guarantee.epsilon <= total.epsilon <= task.guarantee.epsilon
         named = {stage.name: stage.times for stage in plan.stages}

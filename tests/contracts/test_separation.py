@@ -39,7 +39,7 @@ TESTS = Path(__file__).parents[1]
 
 EXAMPLES = {example.name: example for example in query_examples()}
 COUNTS = (
-    *("count-below", "count-cells-below", "count-norms-below", "count-magnitudes"),
+    *("count-below", "count-norms-below", "count-magnitudes"),
     *("column-histograms", "whitened-histogram"),
 )
 WEIGHTED = ("curvature", "slopes")

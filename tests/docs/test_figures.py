@@ -8,7 +8,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
+from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 SMALLEST = 110  # the page's, times the root of all columns over mu

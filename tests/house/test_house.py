@@ -26,16 +26,16 @@ EXCEPTIONS = {
         *("tailguard.solvers.minimize", "tailguard.queries.clipped_minimiser"),
         *("tailguard.queries.float_error", "tailguard.queries.units", "tailguard.plans.problem"),
         *("tailguard.solvers.hard_thresholding", "tailguard.solvers.limits"),
-        *("tailguard.solvers.private_units", "tailguard.solvers.registry"),
+        "tailguard.solvers.registry",
         *("tailguard.solvers.reproduction", "tailguard.solvers.scaled_gradient_descent"),
         *("tailguard.plans.budget", "tailguard.solvers.sparse_limits"),
-        *("tailguard.solvers.unit_rate", "tailguard.solvers.whitened_newton"),
+        *("tailguard.solvers.session", "tailguard.solvers.whitened_newton"),
         *(
             "tailguard.solvers.whitened." + name
             for name in ("initialise", "constant", "fit", "diagnostics")
         ),
-        *("tailguard.solvers.whitened." + name for name in ("outlook", "session", "shares")),
-        *("tailguard.solvers.whitened." + name for name in ("stages", "units")),
+        *("tailguard.solvers.whitened." + name for name in ("outlook", "shares")),
+        "tailguard.solvers.whitened.stages",
     },
 }
 TESTS = "".join(f"    if isinstance(g, {name}):\n        return 1\n" for name in ("A", "B", "C"))

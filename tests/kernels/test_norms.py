@@ -22,10 +22,12 @@ def units(n_features=3):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("of", ["norm", "entries"])
+@pytest.mark.parametrize("of", ["norm", "entries", "differences"])
 def test_counts_are_those_of_numpy(of, dtype):
-    X = rows(dtype=dtype)
+    X = rows(3_001, dtype=dtype)  # the last one has no partner
     standard = (X.astype(np.float64) - 0.5) * 2.0
+    if of == "differences":
+        standard = standard[:-1:2] - standard[1::2]
     magnitudes = np.linalg.norm(standard, axis=1) if of == "norm" else np.abs(standard).ravel()
     expected = [((magnitudes > low) & (magnitudes <= high)).sum() for low, high in _cells()]
     kernel = MagnitudeCount(**units(), edges=EDGES, of=of, multiplier=7)
@@ -52,6 +54,8 @@ def test_shells_add_up_to_the_clipped_sum():
 def test_void_records_count_nowhere(value):
     X = rows(10)
     X[4, 1] = value
+    pairs = MagnitudeCount(**units(), edges=EDGES, of="differences", multiplier=1)
+    assert pairs.sum_block(RecordBlock(X)).sum() == 4 * 3
     Z = np.delete(X, 4, axis=0)
     for kernel in (
         MagnitudeCount(**units(), edges=EDGES, of="norm", multiplier=1),

@@ -10,7 +10,7 @@ from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_scores import ClippedScores
-from tailguard.solvers.whitened.session import BudgetSession
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.shares import BALANCED_BELOW, shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 

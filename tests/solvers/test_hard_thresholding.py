@@ -89,7 +89,8 @@ def test_the_paper_s_recursion_in_private_units_is_the_same_up_to_units():
     plain, _, _ = run(solver, X, y, intercept=True)
     moved, _, _ = run(solver, 1024.0 * X, 5.0 + 4.0 * y, intercept=True)
     np.testing.assert_allclose(moved.coef, plain.coef / 256.0, rtol=1e-3)
-    assert moved.intercept == pytest.approx(5.0 + 4.0 * plain.intercept, abs=0.01)
+    # Four steps leave a part of how far the private centre, read off bins, is from the best one.
+    assert moved.intercept == pytest.approx(5.0 + 4.0 * plain.intercept, abs=0.05)
     np.testing.assert_array_equal(np.flatnonzero(plain.coef), support)
 
 

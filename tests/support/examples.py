@@ -5,7 +5,6 @@ import numpy as np
 import tailguard as tg
 from support.example import N_FEATURES, Example, skewed_units
 from support.whitened_examples import whitened_examples
-from tailguard.queries.cell_counts import CountCellsBelow
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.counts import CountBelow
@@ -153,11 +152,6 @@ def query_examples():
         (1e6,) * 4,
         record_loss,
     )
-    for name, query, state, old, new in (
-        ("values", CountCellsBelow((0, 1, 2, 3)), np.zeros(1), (-9.0,) * 4, (9.0,) * 4),
-        ("pairs", CountCellsBelow((0, 1, 2), paired=True), np.ones(1), (0.0,) * 4, (1e6,) * 4),
-    ):
-        yield Example(f"count-cells-below/{name}", query, state, old, new)
     yield from mean_examples()
     yield from magnitude_examples()
     yield from minimiser_examples()
@@ -207,8 +201,9 @@ def magnitude_examples():
     """Histograms of norms and of entries, and shells; the worst pair spans all of them."""
     raw, zero = Units.raw(N_FEATURES, intercept=False), np.zeros(N_FEATURES)
     low, high = (0.0,) * 4, (1e6, 1e6, 1e6, 0.0)
-    for of in ("norm", "entries"):
-        query = CountMagnitudes(raw, (0.5, 1.0, 8.0), of)
+    for of in ("norm", "entries", "differences"):
+        edges = (0.5, 1.0, 8.0) if of != "differences" else tuple(np.geomspace(0.01, 100.0, 11))
+        query = CountMagnitudes(raw, edges, of)
         yield Example(f"count-magnitudes/{of}", query, zero, low, high)
     yield Example(
         "count-magnitudes/units", CountMagnitudes(skewed_units(False), (1.0, 9.0)), zero, low, high

@@ -149,7 +149,7 @@ def counting_kernels(rng):
             kernel = ColumnHistogramCount(bins=bins, **units, **counted)
             yield f"column-histogram/{bins.transform}/{paired}", kernel
     edges = np.geomspace(1e-3, 1e3, 200)
-    for of in ("norm", "entries"):
+    for of in ("norm", "entries", "differences"):
         yield f"magnitudes/{of}", MagnitudeCount(**of_line(rng), edges=edges, of=of, multiplier=1)
     logistic = make_loss("logistic")
     for what in ("length", "residual", "slope"):

@@ -35,12 +35,13 @@ class MagnitudeCount(RowModel):
     """How many magnitudes lie in each cell ``(edges[i - 1], edges[i]]``, times a multiplier.
 
     The first cell starts at zero and one more has no end. Magnitudes are norms of rows, one a
-    record, or the absolute entries of rows, ``d`` a record.
+    record, or the absolute entries of rows, ``d`` a record, or of the differences of records
+    ``(2i, 2i + 1)``, ``d`` a pair.
 
     Guarantee
     ---------
-    The counts of one record are whole, not negative, and add up to ``multiplier`` for norms and to
-    ``d * multiplier`` for entries; to zero for a void record.
+    The counts of one record, or pair, are whole, not negative, and add up to ``multiplier`` for
+    norms and to ``d * multiplier`` for entries; to zero for a void record or a pair with one.
 
     Examples
     --------
@@ -53,11 +54,11 @@ class MagnitudeCount(RowModel):
     """
 
     edges: FloatArray
-    of: Literal["norm", "entries"]
+    of: Literal["norm", "entries", "differences"]
     multiplier: int
 
     def __post_init__(self) -> None:
-        check_choice("of", self.of, ("norm", "entries"))
+        check_choice("of", self.of, ("norm", "entries", "differences"))
         check_integer("multiplier", self.multiplier, minimum=1)
 
     @property
@@ -73,6 +74,10 @@ class MagnitudeCount(RowModel):
             void = chunk.void()
             if self.of == "norm":
                 magnitudes = directions(self, chunk, void)[1][:, None]
+            elif self.of == "differences":
+                ends, void = 2 * (chunk.n_rows // 2), void[1::2] | void[: len(void) - 1 : 2]
+                rows = chunk.features.astype(np.float64)
+                magnitudes = np.abs((rows[:ends:2] - rows[1:ends:2]) * self.inverse_scale)
             else:
                 rows = chunk.features.astype(np.float64) - self.center
                 magnitudes = np.abs(rows * self.inverse_scale)

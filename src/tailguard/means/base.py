@@ -33,8 +33,8 @@ __all__ = [
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
-# More numbers than any method here releases: searches, a histogram, four shells.
-RELEASES_PER_COLUMN, RELEASES_BESIDES = 60, 100
+# More numbers than any method here plans: histograms of columns, one of magnitudes, four shells.
+RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class MeanPlan(Plan):
     >>> problem = Problem(None, n_rows=1000, n_features=1)
     >>> plan = make_method("clipped").plan(problem, tg.GDP(1.0))
     >>> [stage.name for stage in plan.stages]
-    ['scale', 'location', 'tail', 'mean']
+    ['typical size', 'location', 'fine location', 'scale', 'tail', 'mean']
     """
 
     expected: Expected
@@ -186,7 +186,7 @@ def most_coordinates(problem: Problem) -> int:
     Examples
     --------
     >>> most_coordinates(Problem(None, n_rows=1000, n_features=3))
-    280
+    3400
     """
     return RELEASES_PER_COLUMN * problem.n_features + RELEASES_BESIDES
 

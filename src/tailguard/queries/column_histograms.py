@@ -20,7 +20,8 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.bins import Bins
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.column_histograms import ColumnHistogramCount
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.noise.lattice import laplace_calibration
+from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.rows.base import Rows
 
@@ -39,8 +40,8 @@ class ColumnHistograms(GaussianQuery):
     ---------
     A record lies in one bin of each of the ``k`` columns, or in none: replacing it takes one count
     from a bin and adds one to another, in each column, which moves the vector by at most
-    ``sqrt(2 * k)``. In whatever order records come, each is in one pair at most, so the same holds
-    for pairs. Counts are exact.
+    ``sqrt(2 * k)`` in l2 norm and ``2 * k`` in l1 norm. In whatever order records come, each is in
+    one pair at most, so the same holds for pairs. Counts are exact.
 
     Edge cases
     ----------
@@ -69,9 +70,16 @@ class ColumnHistograms(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""
-        move = math.sqrt(2 * len(self.columns))
+        return self._sensitivity(n_rows, "l2", math.sqrt(2 * len(self.columns)))
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        move = 2.0 * len(self.columns)
+        return laplace_calibration(self._sensitivity(n_rows, "l1", move), epsilon)
+
+    def _sensitivity(self, n_rows: int, norm: Norm, move: float) -> Sensitivity:
         return Sensitivity(
-            norm="l2",
+            norm=norm,
             ideal=move,
             computed=move,
             size=len(self.columns) * self.bins.count,

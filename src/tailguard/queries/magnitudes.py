@@ -40,16 +40,18 @@ class CountMagnitudes(GaussianQuery):
         Where cells end, in increasing order; each edge belongs to the cell below it.
     of
         ``"norm"``: one magnitude a record. ``"entries"``: the absolute entries, ``d`` a record.
+        ``"differences"``: those of the differences of random pairs, ``d`` a pair.
 
     Guarantee
     ---------
     A record puts a count of at most 1 (for entries ``d``) into the cells. Replacing it takes that
     away and adds as much: a move of at most ``sqrt(2)`` in l2 norm and 2 in l1 norm, times ``d``
-    for entries. Counts are exact integers: nothing is charged for rounding.
+    for entries. In whatever order records come, each is in one pair at most, so the same holds for
+    pairs. Counts are exact integers: nothing is charged for rounding.
 
     Edge cases
     ----------
-    A record with a non-finite value is counted nowhere.
+    A record with a non-finite value is counted nowhere; so is a pair with such a member.
 
     Examples
     --------
@@ -60,19 +62,24 @@ class CountMagnitudes(GaussianQuery):
 
     units: Units
     edges: tuple[float, ...]
-    of: Literal["norm", "entries"] = "norm"
+    of: Literal["norm", "entries", "differences"] = "norm"
 
     name = "histogram of magnitudes"
 
     def __post_init__(self) -> None:
-        check_choice("of", self.of, ("norm", "entries"))
+        check_choice("of", self.of, ("norm", "entries", "differences"))
         if not self.edges or (np.diff(self.edges, prepend=0.0) <= 0).any():
             raise InputError(f"edges must be positive and increasing; got {shown(self.edges)}.")
 
     @property
     def per_record(self) -> int:
         """How many magnitudes a record has."""
-        return self.units.size if self.of == "entries" else 1
+        return 1 if self.of == "norm" else self.units.size
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired, by their places in the order that they come in."""
+        return self.of == "differences"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the counts move in l2 norm."""

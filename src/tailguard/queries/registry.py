@@ -18,7 +18,6 @@ QUERIES = {
     "mean-record-gradient": "tailguard.queries.record_gradient:MeanRecordGradient",
     "count-below": "tailguard.queries.counts:CountBelow",
     "count-norms-below": "tailguard.queries.norm_counts:CountNormsBelow",
-    "count-cells-below": "tailguard.queries.cell_counts:CountCellsBelow",
     "clipped-minimiser": "tailguard.queries.clipped_minimiser:ClippedMinimiser",
     "column-histograms": "tailguard.queries.column_histograms:ColumnHistograms",
     "whitened-histogram": "tailguard.queries.whitened_histogram:WhitenedHistogram",

@@ -1,15 +1,20 @@
 """A clip level for gradients, released as a private quantile of their norms at the start.
 
+The quantile is searched by bisection of the ordered floats: the bit pattern of a positive double
+grows with its value, and halving the range of patterns eleven times leaves one octave. Nothing but
+noised counts is looked at, and no bound on the norms is needed.
+
 Reference
 ---------
-Andrew, Thakkar, McMahan and Ramaswamy 2021 (a clip level from a private quantile).
+Andrew, Thakkar, McMahan and Ramaswamy 2021 (a clip level from a private quantile); Smith 2011,
+Section 3 (quantiles from noisy ranks); IEEE 754-2019, section 3.4 (binary interchange format).
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.plans.budget import BUDGET_MARGIN
 from tailguard.plans.problem import Problem
@@ -17,13 +22,12 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.bisection import UNSIGNED_OCTAVE_STEPS, bisect_quantiles
 
 __all__ = ["CLIP_RELEASES", "clip_level_stage", "release_clip_norm"]
 
-
 CLIP_SHARE = 0.1  # of mu**2
-CLIP_STEPS = UNSIGNED_OCTAVE_STEPS + 2  # to a quarter of an octave
+CLIP_STEPS = 13  # to a quarter of an octave
+LARGEST_PATTERN = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of a finite float
 CLIP_RELEASES = CLIP_STEPS + 1  # one more for the number of records that are not void
 CLIP_QUANTILE = 0.9  # of the gradient norms at the start
 
@@ -60,13 +64,35 @@ def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) 
     """
     query = _norm_counts(problem, start)
 
-    def counts_below(thresholds: FloatArray) -> FloatArray:
+    def count_below(threshold: float) -> float:
         """Ask how many gradients are shorter."""
-        return gate.ask(query, thresholds, stage)
+        return float(gate.ask(query, np.array([threshold]), stage)[0])
 
-    counted = counts_below(np.array([np.inf]))
-    level = bisect_quantiles(counts_below, CLIP_QUANTILE * counted, steps=CLIP_STEPS, signed=False)
-    return float(np.clip(level[0], 2.0**-500, 2.0**500))
+    level = bisect(count_below, CLIP_QUANTILE * count_below(math.inf), steps=CLIP_STEPS)
+    return float(np.clip(level, 2.0**-500, 2.0**500))
+
+
+def bisect(count_below: Callable[[float], float], wanted: float, *, steps: int) -> float:
+    """Return a float at or below which about as many lie as wanted, after so many counts.
+
+    Examples
+    --------
+    >>> round(bisect(lambda threshold: min(threshold, 100.0), 50.0, steps=40), 6)
+    50.0
+    """
+    low, high = 0, LARGEST_PATTERN
+    for _ in range(steps):
+        middle = low // 2 + high // 2
+        if count_below(_float_of(middle)) >= wanted:
+            high = middle
+        else:
+            low = middle
+    return _float_of(high)
+
+
+def _float_of(pattern: int) -> float:
+    """Return the float of a bit pattern."""
+    return float(np.int64(pattern).view(np.float64))
 
 
 def _norm_counts(problem: Problem, start: float) -> CountNormsBelow:

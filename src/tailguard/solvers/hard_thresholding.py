@@ -37,8 +37,9 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
-from tailguard.solvers.private_units import LOCATION_STEPS, SCALE_STEPS, target_units
-from tailguard.solvers.shared_units import SharedUnits
+from tailguard.solvers.problem_columns import target_units
+from tailguard.solvers.session import BudgetSession
+from tailguard.solvers.shared_scale import SharedScale
 from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
 
 __all__ = ["HardThresholding"]
@@ -169,7 +170,7 @@ class HardThresholding:
         descent = cast(PeelingStage, plan.stage("descent"))
         query = PeeledStep(
             problem.scored,
-            self._units(problem).release(gate, plan.stages),
+            self._units(problem).release(BudgetSession(plan, gate)),
             threshold=float(settings["threshold"]),
             step_size=float(settings["step_size"]),
             n_nonzero=int(settings["n_nonzero"]),
@@ -212,7 +213,7 @@ class HardThresholding:
         )
         return n_nonzero
 
-    def _units(self, problem: Problem) -> SharedUnits:
+    def _units(self, problem: Problem) -> SharedScale:
         """Lay out what is stated and what is released."""
         stated = Units(
             _vector("feature_center", self.feature_center, problem.n_features),
@@ -222,7 +223,7 @@ class HardThresholding:
             self.target_scale or 1.0,
         )
         releases_target = self.target_scale is None and target_units(problem) != "none"
-        return SharedUnits(problem, stated, self.feature_scale is None, releases_target)
+        return SharedScale(problem, stated, self.feature_scale is None, releases_target)
 
 
 def _per_column(name: str, value: Any, check: Callable[[str, object], float]) -> PerColumn:
@@ -245,8 +246,9 @@ def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
 
 def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
     """Bound the numbers that a plan releases, before its steps are chosen."""
-    unit_stages = 2 * (SCALE_STEPS + 2) + LOCATION_STEPS + 1
-    return unit_stages + (n_steps or max(STEP_COUNTS)) * problem.size
+    stated = Units.raw(problem.n_features, intercept=False)
+    stages = SharedScale(problem, stated, releases_scale=True, releases_target=True).stages(1.0)
+    return sum(stage.coordinates for stage in stages) + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
 def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solution:

@@ -6,13 +6,14 @@ follows from the clipped curvature, so it cannot overshoot. Coefficients are map
 
 Reference
 ---------
-Zhao et al. 2024, Algorithm 1 with the clipped mean of Algorithm 2; Xu et al. 2025, Algorithm 1.
+Zhao et al. 2024, Algorithm 1 with the clipped mean of Algorithm 2; Xu et al. 2025, Algorithm 1;
+McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the intercept only).
 The exact Gaussian composition replaces the papers' accounting (Dong, Roth and Su 2022, Corollary
 3.3).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,12 +27,13 @@ from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.scaling.units import find_columns
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.descent import Schedule, descend, predicted_noise_std
 from tailguard.solvers.limits import choose_limits, typical_curvature
-from tailguard.solvers.private_units import release_units, scale_and_location_stages
-from tailguard.solvers.scale_facts import descent_scale_warnings, most_coordinates
-from tailguard.solvers.unit_rate import RATE_PURPOSE, RATE_SHARE, at_unit_rate, needs_rate
+from tailguard.solvers.problem_columns import columns_of, units_stages
+from tailguard.solvers.scale_facts import UNIT_SHARES, descent_scale_warnings, most_coordinates
+from tailguard.solvers.session import BudgetSession
 
 __all__ = ["ScaledGradientDescent"]
 
@@ -106,11 +108,7 @@ class ScaledGradientDescent:
             "units of its own; use solver='noisy-gradient-descent'.",
         )
         total_mu = usable_mu(guarantee, most_coordinates(problem, self.n_steps))
-        unit_stages = [*scale_and_location_stages(problem, total_mu * math.sqrt(self.units_share))]
-        if needs_rate(problem):
-            unit_stages.append(
-                Stage("rate", RATE_PURPOSE, total_mu * math.sqrt(RATE_SHARE), 1, problem.size)
-            )
+        unit_stages = units_stages(problem, total_mu * math.sqrt(self.units_share), **UNIT_SHARES)
         left = math.sqrt(total_mu**2 - sum(stage.total_mu**2 for stage in unit_stages))
         limits = choose_limits(
             problem,
@@ -137,22 +135,14 @@ class ScaledGradientDescent:
                 "iterate": self.iterate,
             },
             assumptions=ASSUMPTIONS,
-            warnings=descent_scale_warnings(problem, guarantee, unit_stages[0]),
+            warnings=descent_scale_warnings(problem, guarantee, unit_stages),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Release units, descend, map back."""
-        settings = plan.settings
-        units = release_units(gate, plan.problem, plan.stage("scale"), plan.stage("location"))
-        query = MeanClippedGradient(
-            plan.problem.scored,
-            units,
-            row_limit=float(settings["row_limit"]),
-            slope_limit=float(settings["slope_limit"]),
-        )
-        if needs_rate(plan.problem):
-            query = at_unit_rate(gate, query, plan.stage("rate"))
-        descent = plan.stage("descent")
+        """Release units, descend with what these leave, map back."""
+        session, descent, settings = BudgetSession(plan, gate), plan.stage("descent"), plan.settings
+        query = _query(session)
+        descent = replace(descent, mu=session.left() / math.sqrt(descent.times))
         schedule = Schedule(descent.times, float(settings["step_size"]), str(settings["iterate"]))
         weights, points = descend(
             gate,
@@ -162,12 +152,35 @@ class ScaledGradientDescent:
             start=np.zeros(query.units.size),
             constraint=L2Ball(float(settings["radius"])),
         )
-        return _descent_solution(plan, query, schedule, weights, points)
+        return _descent_solution(plan, query, descent, schedule, weights, points)
+
+
+def _query(session: BudgetSession) -> MeanClippedGradient:
+    """Release units and return the gradient that is asked for in them.
+
+    A column whose scale hides is read in its raw units, or as it is at its centre. A Poisson loss
+    has curvature equal to its mean, so rare events make descent slow: under a log link an intercept
+    takes up any scale, and the target is read in units of its mean. Its slope limit is read in the
+    same units, so that the same slopes are clipped.
+    """
+    problem, settings = session.plan.problem, session.plan.settings
+    columns = columns_of(problem)
+    found = find_columns(session, columns)
+    found.scale = np.where(found.detected, found.scale, np.maximum(1.0, np.abs(found.center)))
+    units, slope_limit = found.units(columns), float(settings["slope_limit"])
+    if columns.target and not columns.residual and problem.intercept:
+        mean = found.mean_size[columns.n_features]
+        rate = min(mean / units.target_scale, 1.0) if mean > 0.0 else 1.0
+        units = replace(units, target_scale=units.target_scale * rate)
+        slope_limit /= rate
+    row_limit = float(settings["row_limit"])
+    return MeanClippedGradient(problem.scored, units, row_limit=row_limit, slope_limit=slope_limit)
 
 
 def _descent_solution(
     plan: Plan,
     query: MeanClippedGradient,
+    descent: Stage,
     schedule: Schedule,
     weights: FloatArray,
     points: FloatArray,
@@ -177,7 +190,7 @@ def _descent_solution(
     assert loss is not None
     coef, intercept = units.coefficients(weights, loss.target_units)
     n_rows = plan.problem.n_rows
-    calibration = query.calibrate(n_rows, plan.problem.n_features, plan.stage("descent").mu)
+    calibration = query.calibrate(n_rows, plan.problem.n_features, descent.mu)
     weight_std = predicted_noise_std(
         schedule, calibration.noise_std / n_rows, typical_curvature(loss)
     )

@@ -21,7 +21,9 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
-from tailguard.solvers.private_units import target_units
+from tailguard.scaling.units import find_units
+from tailguard.solvers.problem_columns import columns_of, target_units
+from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
@@ -36,12 +38,10 @@ from tailguard.solvers.whitened.fit_choice import choose_fit
 from tailguard.solvers.whitened.initialise import fit_constant_only, initialise, keep_constant_only
 from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
 from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
-from tailguard.solvers.whitened.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.solution import solution
 from tailguard.solvers.whitened.stages import Shares, stages_for
 from tailguard.solvers.whitened.stepping import step
-from tailguard.solvers.whitened.units import find_units
 
 __all__ = ["WhitenedNewton"]
 
@@ -146,7 +146,9 @@ class WhitenedNewton:
         shares = self.shares_of(problem, plan.guarantee)
         units = Units.raw(problem.n_features, intercept=problem.intercept)
         try:
-            units, detected = find_units(session, problem, location_reserve=shares.location_reserve)
+            units, detected = find_units(
+                session, columns_of(problem), location_reserve=shares.location_reserve
+            )
             hopeless = (
                 target_units(problem) == "location-scale" and not detected[problem.n_features]
             )

@@ -8,6 +8,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.queries.column_histograms import Bins
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.clipping import (
     MISFIT,
     RowNormDistribution,
@@ -15,7 +16,6 @@ from tailguard.solvers.whitened.clipping import (
     choose_clip,
     top_level,
 )
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
 
 BINS = Bins("signed", -12.0, 6.0, 144)
 N_DRAWS = 200_000

@@ -12,12 +12,12 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened import debiasing
 from tailguard.solvers.whitened.clipping import Clip, SlopeDistribution
 from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares, stages_for
 
 STD, VARIANCE = 0.1, 0.01

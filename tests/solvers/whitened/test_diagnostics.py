@@ -12,12 +12,12 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers import whitened_newton
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened import diagnostics, initialise
 from tailguard.solvers.whitened.clipping import SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 

@@ -8,9 +8,9 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.clipping import Clip
 from tailguard.solvers.whitened.fit import Fit, NewtonIterate
-from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import Shares, stages_for
 from tailguard.solvers.whitened.stepping import (
     CURVATURE_RANGE,

@@ -11,10 +11,10 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.variance import (
     clipped_variance,

@@ -15,7 +15,7 @@ import numpy as np
 
 from tailguard.losses.base import Loss
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.whitened.fit import Fit
 

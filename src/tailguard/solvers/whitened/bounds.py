@@ -18,7 +18,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.fit import Fit
 
 __all__ = ["feature_bound", "feature_bounds"]

@@ -16,8 +16,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.limits import centre_fraction
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
 
 __all__ = [
     "NORMAL_SPREAD",

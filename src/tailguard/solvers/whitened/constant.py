@@ -16,7 +16,9 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.view import View
-from tailguard.solvers.private_units import target_units
+from tailguard.scaling.units import find_target
+from tailguard.solvers.problem_columns import columns_of, target_units
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.initialise import best_constant
 from tailguard.solvers.whitened.outlook import (
@@ -25,9 +27,7 @@ from tailguard.solvers.whitened.outlook import (
     refusal,
     warning,
 )
-from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import Shares
-from tailguard.solvers.whitened.units import find_target
 
 __all__ = ["CONSTANT_ONLY", "constant_plan", "constant_solution", "fit_constant"]
 
@@ -81,7 +81,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     True
     """
     session, problem = BudgetSession(plan, gate), plan.problem
-    units, seen = find_target(session, problem)
+    units, seen = find_target(session, columns_of(problem))
     notes = (PLANNED,) if seen else (PLANNED, UNSEEN)
     if target_units(problem) == "location-scale":
         return constant_solution(plan, units.target_center, *notes)

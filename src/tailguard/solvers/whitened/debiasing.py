@@ -20,6 +20,7 @@ from tailguard.array_types import FloatArray
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
+from tailguard.solvers.session import usable
 from tailguard.solvers.whitened.clip_increments import (
     ClipIncrements,
     increment_shares,
@@ -29,7 +30,6 @@ from tailguard.solvers.whitened.clipping import top_level
 from tailguard.solvers.whitened.diagnostics import curvature_weighting
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.moments import noise_level, shrunk
-from tailguard.solvers.whitened.session import usable
 from tailguard.solvers.whitened.stages import DEBIASING_LEVELS
 from tailguard.solvers.whitened.variance import CLIPPED_SHARES, clipped_variance, squared_bias
 

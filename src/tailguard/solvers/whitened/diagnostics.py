@@ -16,6 +16,8 @@ from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.location_scale_fit import fit_location_scale
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.bound_choice import CHOICE, CHOICE_PHASE, choose_bound
 from tailguard.solvers.whitened.clipping import (
     NORMAL_SPREAD,
@@ -25,9 +27,7 @@ from tailguard.solvers.whitened.clipping import (
     choose_clip,
 )
 from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
 from tailguard.solvers.whitened.moments import noise_level, whiten
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS
 
 __all__ = [

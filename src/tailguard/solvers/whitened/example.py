@@ -6,13 +6,14 @@ from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP
+from tailguard.scaling.units import find_units
+from tailguard.solvers.problem_columns import columns_of
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.initialise import initialise
-from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.stages import Shares
-from tailguard.solvers.whitened.units import find_units
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 __all__ = ["example_fit", "example_run"]
@@ -55,7 +56,7 @@ def example_fit(loss: Loss, *, phase: int | None = None) -> Fit:
     ((3,), True)
     """
     session, problem, shares = example_run(loss)
-    units, detected = find_units(session, problem)
+    units, detected = find_units(session, columns_of(problem))
     fit = initialise(session, problem, shares, units, detected, feature_bound(problem))
     if phase is not None:
         release_row_norms(fit)

@@ -19,11 +19,11 @@ from tailguard.losses.base import Loss
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.view import View
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
+from tailguard.solvers.session import BudgetSession, usable
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.moments import shrunk
 from tailguard.solvers.whitened.secants import Secants
-from tailguard.solvers.whitened.session import BudgetSession, usable
 from tailguard.solvers.whitened.stages import DEBIASING_STAGES, Shares
 
 __all__ = ["Fit", "NewtonIterate"]

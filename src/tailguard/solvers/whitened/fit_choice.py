@@ -11,7 +11,7 @@ Dwork, McSherry, Nissim and Smith 2006, Theorem 1; Liu and Talwar 2019 (private 
 import numpy as np
 
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.stages import FIT_CHOICE, OTHER_FITS
 

@@ -20,16 +20,16 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.units import UNITS
 from tailguard.solvers.limits import centre_fraction
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
+from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.clipping import RowNormDistribution
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.session import BudgetSession
 from tailguard.solvers.whitened.shares import SAMPLE_FOR_EVENTS, enough
 from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS, Shares
-from tailguard.solvers.whitened.units import UNITS
 
 __all__ = ["best_constant", "fit_constant_only", "initialise", "keep_constant_only"]
 
@@ -65,9 +65,10 @@ def initialise(
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> from tailguard.solvers.whitened.units import find_units
+    >>> from tailguard.scaling.units import find_units
+    >>> from tailguard.solvers.problem_columns import columns_of
     >>> session, problem, shares = example_run(tg.losses.Squared())
-    >>> fit = initialise(session, problem, shares, *find_units(session, problem))
+    >>> fit = initialise(session, problem, shares, *find_units(session, columns_of(problem)))
     >>> fit.view.whitening.shape, bool(fit.weights[0] > 0.0 > fit.weights[1])
     ((3, 3), True)
     """

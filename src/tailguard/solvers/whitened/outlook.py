@@ -20,13 +20,13 @@ from tailguard.plans.budget import usable_mu
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
 from tailguard.solvers.limits import centre_fraction
-from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.locations import FINE_BINS, REFINEMENTS
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
-from tailguard.solvers.whitened.shares import SIZE_WINDOW, shares_for
-from tailguard.solvers.whitened.sizes import SIZE_BINS
+from tailguard.solvers.problem_columns import target_units
+from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import stages_before, stages_for
 
 __all__ = [

@@ -8,7 +8,7 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (the error that noise adds to a 
 import math
 
 from tailguard.plans.problem import Problem
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
 
 __all__ = ["assumptions", "meaning", "predicted"]
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.private_units import target_units
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes import SIZE_WINDOW
+from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.bounds import feature_bound
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
 from tailguard.solvers.whitened.stages import Shares
 
 __all__ = ["enough", "shares_for"]
@@ -115,9 +116,9 @@ FEW_BELOW, FIT_CHOICE_SHARE, BOUND_CHOICE_SHARE = 500.0, 0.05, 0.03
 
 # The first constant of a likelihood should be seen so clearly, as share of mu times n.
 CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 20.0, 0.2
-# A typical column has this share of its records in one window of octaves, which should stand out by
-# this many times what is taken for records. All shares of units follow from what that asks for.
-SIZE_WINDOW, SIZE_MARGIN = 0.4, 1.3
+# A typical column should stand out by this many times what is taken for records. All shares of
+# units follow from what that asks for.
+SIZE_MARGIN = 1.3
 LARGEST_SIZE = 0.12  # of many columns not all sizes are worth being seen
 TARGET_MARGIN, LARGEST_TARGET = 4.0, 0.16  # times that: without the target all is lost
 # Both releases of sizes together: times that, where losses are residuals, since columns that are

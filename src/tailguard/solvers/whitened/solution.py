@@ -11,7 +11,7 @@ import numpy as np
 
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
-from tailguard.solvers.private_units import target_units
+from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.bounds import feature_bounds
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.variance import covariances

@@ -13,9 +13,8 @@ from tailguard.checks import require
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.whitened_histogram import Bins
-from tailguard.solvers.private_units import target_units
-from tailguard.solvers.whitened.session import SAMPLE, SAMPLED
-from tailguard.solvers.whitened.units import units_stages
+from tailguard.solvers.problem_columns import target_units, units_stages
+from tailguard.solvers.session import SAMPLE, SAMPLED
 
 __all__ = [
     "DEBIASING_LEVELS",

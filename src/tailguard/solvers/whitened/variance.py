@@ -22,6 +22,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.queries.second_moments import SecondMoments, Weighting
+from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.whitened.clipping import (
     HIDDEN_BINS,
     HIDDEN_DECAY,
@@ -30,7 +31,6 @@ from tailguard.solvers.whitened.clipping import (
 )
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.moments import noise_level
-from tailguard.solvers.whitened.session import BEYOND_FLOATS
 
 __all__ = [
     "CLIPPED_SHARES",
@@ -145,7 +145,7 @@ def clipped_variance(slopes: SlopeDistribution, level: float) -> float:
     Examples
     --------
     >>> from tailguard.queries.column_histograms import Bins
-    >>> from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+    >>> from tailguard.scaling.noisy_distribution import NoisyDistribution
     >>> bins = Bins("linear", -1.5, 1.0, 3)
     >>> residuals = NoisyDistribution.of(np.array([9.0, 90.0, 9.0]), bins, 0.1)
     >>> slopes = SlopeDistribution(None, residuals)
@@ -174,7 +174,7 @@ def squared_bias(
     Examples
     --------
     >>> from tailguard.queries.column_histograms import Bins
-    >>> from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+    >>> from tailguard.scaling.noisy_distribution import NoisyDistribution
     >>> bins = Bins("linear", -1.5, 1.0, 4)
     >>> residuals = NoisyDistribution.of(np.array([0.0, 90.0, 40.0, 9.0]), bins, 0.1)
     >>> shares, above = np.array([0.7, 0.08]), np.array([0.3, 0.0])

@@ -7,20 +7,21 @@ import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.session import BudgetSession
-from tailguard.solvers.whitened.units import find_units, units_stages
+from tailguard.scaling.units import find_units
+from tailguard.solvers.problem_columns import columns_of, units_stages
+from tailguard.solvers.session import BudgetSession
 
 N_ROWS = 4_000
 MU = 3.0
 
 
 def session_over(X, y, mu, *, intercept=True, seed=0, **shares):
-    """A budget session that planned for the histograms only, and its problem."""
+    """A budget session that planned for the histograms only, and its columns."""
     problem = Problem(tg.losses.Squared(), len(X), X.shape[1], intercept=intercept)
     plan = Plan("test", problem, tg.GDP(mu), tuple(units_stages(problem, mu, **shares)))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    return BudgetSession(plan, gate), problem
+    return BudgetSession(plan, gate), columns_of(problem)
 
 
 def units_of(X, *, intercept=True, mu=MU):
@@ -77,8 +78,8 @@ def test_a_second_look_is_taken_where_some_scale_was_not_seen_and_may_be(others,
     """Of the second column so many records are not zero."""
     z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
     z[others:, 1] = 0.0
-    session, problem = session_over(z, z[:, 0], MU, size=size, location=0.1, size_retry=0.4)
-    find_units(session, problem)
+    session, columns = session_over(z, z[:, 0], MU, size=size, location=0.1, size_retry=0.4)
+    find_units(session, columns)
     retry = session.plan.stage("typical size retry")
     assert (session.unspent(retry) < retry.mu) == asked
 
@@ -89,8 +90,8 @@ def test_a_second_look_spends_no_more_than_its_columns_need():
     for others in (N_ROWS // 4, N_ROWS // 40):
         z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
         z[others:, 1] = 0.0
-        session, problem = session_over(z, z[:, 0], MU, size=3e-5, location=0.1, size_retry=0.4)
-        _, seen = find_units(session, problem)
+        session, columns = session_over(z, z[:, 0], MU, size=3e-5, location=0.1, size_retry=0.4)
+        _, seen = find_units(session, columns)
         assert seen.all()
         retry = session.plan.stage("typical size retry")
         planned = retry.mu
@@ -104,11 +105,11 @@ def test_a_second_look_spends_no_more_than_its_columns_need():
 ])  # fmt: skip
 def test_places_spend_what_no_size_was_asked_again_for(again, spare, expected):
     z = 30.0 + np.random.default_rng(7).standard_normal((N_ROWS, 2))
-    session, problem = session_over(
+    session, columns = session_over(
         z, z[:, 0], MU, size=0.3, location=0.1, size_retry=again, pair_differences=0.05
     )
     before = session.plan.total_mu**2
-    find_units(session, problem, location_reserve=spare)
+    find_units(session, columns, location_reserve=spare)
     target = sum(s.total_mu**2 for s in session.plan.stages if s.name.startswith("target"))
     sizes, pairs = (session.plan.stage(name).total_mu ** 2 for name in ("typical size", "scale"))
     placed = before - session.left() ** 2 - target - sizes - pairs
@@ -121,10 +122,10 @@ def test_empty_columns_do_not_hide_a_rare_one():
     z = np.random.default_rng(6).standard_normal((N_ROWS, 301))
     z[1_200:, 0] = 0.0
     z[:, 1:] = 0.0
-    session, problem = session_over(
+    session, columns = session_over(
         z, z[:, 0], 1.0, size=0.02, location=0.1, size_retry=0.02, seed=2
     )
-    _, seen = find_units(session, problem)
+    _, seen = find_units(session, columns)
     assert seen[0]
     assert not seen[1:-1].any()
 
@@ -132,8 +133,8 @@ def test_empty_columns_do_not_hide_a_rare_one():
 @pytest.mark.parametrize("location", [0.0, 40.0])
 def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location):
     y = 1e-4 * (location + np.random.default_rng(5).standard_normal(N_ROWS))
-    session, problem = session_over(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
-    units, seen = find_units(session, problem)
+    session, columns = session_over(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
+    units, seen = find_units(session, columns)
     assert not seen.any()
     assert abs(units.target_center - 1e-4 * location) < 1e-4
 
@@ -150,8 +151,8 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
     """Where the plan gives pairs too little for all columns, and the few that need it enough."""
     z = np.random.default_rng(8).standard_normal((N_ROWS, 40))
     X = z + np.where(np.arange(40) == 3, 1e4, 0.0)
-    session, problem = session_over(X, z[:, 0], 1.0, size=0.3, location=0.3, pair_differences=0.004)
-    units, seen = find_units(session, problem)
+    session, columns = session_over(X, z[:, 0], 1.0, size=0.3, location=0.3, pair_differences=0.004)
+    units, seen = find_units(session, columns)
     paired = [r for r in session.gate.books.releases if r.name == "histograms of pair differences"]
     assert seen.all()
     assert [release.parameters["columns"] for release in paired] == [1, 1]  # of the target, too
@@ -161,8 +162,8 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
 def test_the_target_is_seen_where_its_columns_are_not():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((500, 50)), rng.standard_normal(500)
-    session, problem = session_over(X, y, 0.5, size=0.05, location=0.05, target=0.1)
-    assert find_units(session, problem)[1].tolist() == [False] * 50 + [True]
+    session, columns = session_over(X, y, 0.5, size=0.05, location=0.05, target=0.1)
+    assert find_units(session, columns)[1].tolist() == [False] * 50 + [True]
 
 
 def test_a_rare_column_is_no_indicator_where_more_than_noise_is_neither_tie_nor_one():

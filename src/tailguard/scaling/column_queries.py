@@ -1,4 +1,4 @@
-"""Columns that are asked about together, and what is known of them.
+"""Columns that are asked about together, and who asks for them.
 
 Reference
 ---------
@@ -7,51 +7,66 @@ Dong, Roth and Su 2022, Theorem 2.7: one release of ``k`` columns costs what one
 """
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
-from tailguard.array_types import BoolArray, FloatArray, IndexArray
+from tailguard.array_types import FloatArray, IndexArray
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
-from tailguard.solvers.whitened.session import BudgetSession
 
-__all__ = ["ColumnQueries", "ColumnScales"]
+__all__ = ["ColumnQueries", "HistogramSession"]
 
 
-@dataclass(eq=False)
-class ColumnScales:
-    """Centre and scale of some columns, as far as they are known by now.
+class HistogramSession(Protocol):
+    """The budget of a plan while it is spent, as far as histograms of columns need it.
 
-    Attributes
-    ----------
-    center, scale
-        One number a column; the scale of a column that was not seen is NaN.
-    width
-        How wide the bin of the centre is where it is too coarse to tell the scale, else 0.
-    zeros
-        Columns that are zero so often that zero is their centre.
+    Noise is the standard deviation of Gaussian noise, or one of
+    which other noise passes no multiple more often.
 
     Examples
     --------
-    >>> ColumnScales.unknown(2).detected
-    array([False, False])
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_run
+    >>> session: HistogramSession = example_run(tg.losses.Squared())[0]
+    >>> session.plans("typical size"), session.plans("tea")
+    (True, False)
     """
 
-    center: FloatArray
-    scale: FloatArray
-    width: FloatArray
-    zeros: BoolArray
-
-    @classmethod
-    def unknown(cls, count: int) -> "ColumnScales":
-        """Of columns that were not measured."""
-        zeros = np.zeros(count)
-        return cls(zeros, np.full(count, np.nan), zeros.copy(), np.zeros(count, dtype=bool))
-
     @property
-    def detected(self) -> BoolArray:
-        """Columns whose scale is known."""
-        return ~np.isnan(self.scale)
+    def total_mu(self) -> float:
+        """What the plan may spend in all."""
+        ...
+
+    def n_rows(self, stage: Stage | None = None) -> int:
+        """Return how many records the stage reads; without a stage, how many there are."""
+        ...
+
+    def plans(self, name: str) -> bool:
+        """Whether a stage of that name was planned."""
+        ...
+
+    def stage(self, name: str) -> Stage:
+        """Return the planned stage of that name."""
+        ...
+
+    def unspent(self, stage: Stage) -> float:
+        """Return the mu of a planned stage that was not spent."""
+        ...
+
+    def left(self) -> float:
+        """Return the mu that is left of the whole plan."""
+        ...
+
+    def noise_std(self, columns: int, stage: Stage) -> float:
+        """Return the noise of histograms of so many columns, as of all records."""
+        ...
+
+    def histograms(
+        self, query: ColumnHistograms, state: Any, stage: Stage, *, columns: int = 1
+    ) -> tuple[FloatArray, float]:
+        """Ask for histograms; return counts and their noise, both as of all records."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +89,7 @@ class ColumnQueries:
     >>> from tailguard.plans.plan import Plan
     >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
+    >>> from tailguard.solvers.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=2)
     >>> stage = Stage("typical size", "sizes", 1.0, 1, 8)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (stage,))
@@ -86,7 +102,7 @@ class ColumnQueries:
     (array([3, 3]), 2.0)
     """
 
-    session: BudgetSession
+    session: HistogramSession
     indices: tuple[int, ...]
     prefix: str = ""
 
@@ -99,15 +115,19 @@ class ColumnQueries:
 
     def plans(self, name: str) -> bool:
         """Whether the stage was planned for these columns."""
-        return any(planned.name == self.prefix + name for planned in self.session.plan.stages)
+        return self.session.plans(self.prefix + name)
 
     def stage(self, name: str) -> Stage:
         """Return the stage that was planned for these columns."""
-        return self.session.plan.stage(self.prefix + name)
+        return self.session.stage(self.prefix + name)
 
     def unspent(self, name: str) -> float:
         """Return the mu of a stage of these columns that was not spent; 0 if not planned."""
         return self.session.unspent(self.stage(name)) if self.plans(name) else 0.0
+
+    def noise_std(self, count: int, stage: Stage) -> float:
+        """Return the noise of histograms of so many of them, as of all records."""
+        return self.session.noise_std(count, stage)
 
     def histograms(
         self,

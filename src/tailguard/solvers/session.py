@@ -110,7 +110,24 @@ class BudgetSession:
         """Ask for histograms; return counts and their noise, both as of all records."""
         factor = self.n_rows() / self.n_rows(stage)
         counts = self.ask(query, state, stage)
-        return factor * counts, factor * math.sqrt(2 * columns) / stage.mu
+        return factor * counts, self.noise_std(columns, stage)
+
+    def noise_std(self, columns: int, stage: Stage) -> float:
+        """Return the noise of histograms of so many columns, as of all records."""
+        return self.n_rows() / self.n_rows(stage) * math.sqrt(2 * columns) / stage.mu
+
+    @property
+    def total_mu(self) -> float:
+        """What the plan may spend in all."""
+        return self.plan.total_mu
+
+    def plans(self, name: str) -> bool:
+        """Whether a stage of that name was planned."""
+        return any(planned.name == name for planned in self.plan.stages)
+
+    def stage(self, name: str) -> Stage:
+        """Return the planned stage of that name."""
+        return self.plan.stage(name)
 
     def reads_sample(self, stage: Stage) -> bool:
         """Whether the stage reads the sample: as planned, unless ``sample_dropped`` was set."""

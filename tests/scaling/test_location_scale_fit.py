@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.location_scale_fit import LocationScaleFit, fit_location_scale
-from tailguard.solvers.whitened.locations import FINE_BINS, LOCATION_BINS
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution
+from tailguard.scaling.location_scale_fit import LocationScaleFit, fit_location_scale
+from tailguard.scaling.locations import FINE_BINS, LOCATION_BINS
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 
 N_ROWS = 20_000
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from support.stages import once
-from tailguard.solvers.whitened.column_queries import ColumnScales
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
-from tailguard.solvers.whitened.sizes import (
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes import (
     COMMON_OCTAVES,
     DIFFERENCE_OVER_SIZE,
     FALSE_ONES,
@@ -56,6 +56,9 @@ class ToldPairs:
 
     def n_rows(self, stage=None):
         return N_ROWS
+
+    def noise_std(self, count, stage):
+        return np.sqrt(2.0 * count)
 
     def histograms(self, chosen, bins, stage, *, paired):
         assert paired

@@ -14,11 +14,12 @@ import numpy as np
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
-from tailguard.solvers.whitened.location_scale_fit import LocationScaleFit, fit_location_scale
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
+from tailguard.scaling.column_queries import ColumnQueries
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.location_scale_fit import LocationScaleFit, fit_location_scale
+from tailguard.scaling.noisy_distribution import detection_threshold
 
-__all__ = ["FINE_BINS", "LOCATION_BINS", "REFINEMENTS", "find_locations"]
+__all__ = ["FINEST_BINS", "FINE_BINS", "LOCATION_BINS", "REFINEMENTS", "find_locations"]
 
 
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
@@ -29,6 +30,8 @@ less clearly.
 """
 REFINEMENTS = len(FINE_BINS)
 """How many finer histograms there are at most."""
+FINEST_BINS = (*FINE_BINS, FINE_BINS[-1])
+"""With one more, to a two hundred thousandth of a size."""
 
 # A fitted curve is wrong as often as this, among so few windows: a centre that is wrong by some
 # sizes does little harm.
@@ -42,7 +45,12 @@ NEAR = 0.35  # of the size: a median within that is no offset, and the size tell
 
 
 def find_locations(
-    queries: ColumnQueries, found: ColumnScales, stage: Stage, fine: Stage
+    queries: ColumnQueries,
+    found: ColumnScales,
+    stage: Stage,
+    fine: Stage,
+    *,
+    fine_bins: tuple[Bins, ...] = FINE_BINS,
 ) -> BoolArray:
     """Release centres, and scales of columns that lie away from zero; who hides stays at zero.
 
@@ -55,7 +63,7 @@ def find_locations(
     >>> from tailguard.plans.plan import Plan
     >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.whitened.session import BudgetSession
+    >>> from tailguard.solvers.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
     >>> stage = Stage("location", "centres", 1.5, 3, 128)
     >>> plan = Plan("example", problem, tg.GDP(3.0), (stage,))
@@ -78,7 +86,7 @@ def find_locations(
             _adopt(found, column, fitted, unit, LOCATION_BINS)
         else:
             found.center[column] = fitted.location * unit
-    for bins in FINE_BINS:
+    for bins in fine_bins:
         coarse = np.flatnonzero(found.width)
         for column, fitted, unit in _detected_fits(queries, found, coarse, found.width, bins, fine):
             if fitted.significance > SCALE_SIGNIFICANCE:
@@ -87,7 +95,7 @@ def find_locations(
             else:
                 found.center[column] += fitted.location * unit
                 n_narrow[column] += fitted.narrow
-    return np.asarray((found.width > 0.0) & (n_narrow == REFINEMENTS))
+    return np.asarray((found.width > 0.0) & (n_narrow == len(fine_bins)))
 
 
 def _detected_fits(

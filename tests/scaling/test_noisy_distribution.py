@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution, most_significant_window
+from tailguard.scaling.noisy_distribution import NoisyDistribution, most_significant_window
 
 BINS = Bins("octaves", -20.0, 1.0, 40)
 

@@ -10,8 +10,8 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.solvers.session import SAMPLE, SAMPLED, BudgetSession
 from tailguard.solvers.whitened import shares as shares_file
-from tailguard.solvers.whitened.session import SAMPLE, SAMPLED, BudgetSession
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import STEERING, stages_for
 from tailguard.solvers.whitened_newton import WhitenedNewton

@@ -10,9 +10,10 @@ from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
-from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
-from tailguard.solvers.whitened.location_scale_fit import fit_location_scale
-from tailguard.solvers.whitened.locations import (
+from tailguard.scaling.column_queries import ColumnQueries
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.location_scale_fit import fit_location_scale
+from tailguard.scaling.locations import (
     FALSE_LOCATION,
     FINE_BINS,
     LOCATION_BINS,
@@ -21,8 +22,8 @@ from tailguard.solvers.whitened.locations import (
     WINDOWS,
     find_locations,
 )
-from tailguard.solvers.whitened.noisy_distribution import detection_threshold
-from tailguard.solvers.whitened.session import BudgetSession
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.solvers.session import BudgetSession
 
 N_ROWS, SIZE = 4_000, 100.0
 

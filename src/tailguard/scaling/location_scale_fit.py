@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 
 from tailguard.array_types import FloatArray
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.noisy_distribution import POINTS, NoisyDistribution
+from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 
 __all__ = ["LocationScaleFit", "fit_location_scale"]
 

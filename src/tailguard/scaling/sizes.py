@@ -19,14 +19,26 @@ import numpy as np
 from tailguard.array_types import FloatArray, IndexArray
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
-from tailguard.solvers.whitened.column_queries import ColumnQueries, ColumnScales
-from tailguard.solvers.whitened.noisy_distribution import NoisyDistribution, detection_threshold
+from tailguard.scaling.column_queries import ColumnQueries
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.noisy_distribution import NoisyDistribution, detection_threshold
 
-__all__ = ["SIZE_BINS", "find_scales", "find_sizes", "read_sizes", "sizes_at"]
+__all__ = [
+    "SIZE_BINS",
+    "SIZE_WINDOW",
+    "fewest_records",
+    "find_scales",
+    "find_sizes",
+    "read_octaves",
+    "read_sizes",
+]
 
 
 SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 """Octaves of absolute values; the first holds zeros and what is too small to tell."""
+
+SIZE_WINDOW = 0.4
+"""The share of its records that a typical column has in one window of octaves."""
 
 ONES = int(SIZE_BINS.index(1.0))  # the bin that all ones of an indicator are in
 # A rare indicator has ones that stand out as one given bin must, which noise does so often a fit,
@@ -48,11 +60,12 @@ LIKELY, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2  # differences of pairs over th
 LEAST_SCALE = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
 
 
-def find_sizes(queries: ColumnQueries) -> ColumnScales:
+def find_sizes(queries: ColumnQueries, once: Stage | None = None) -> ColumnScales:
     """Release the size of every column, and again, if planned, of those not seen.
 
-    Both releases are averaged by their precision. Columns that are zero nearly always are not asked
-    for again, since their few other records would hide once more.
+    With ``once`` it is released once, in that stage. Both releases are averaged by their
+    precision. Columns that are zero nearly always are not asked for again, since their few other
+    records would hide once more.
 
     Examples
     --------
@@ -61,7 +74,7 @@ def find_sizes(queries: ColumnQueries) -> ColumnScales:
     >>> from tailguard.plans.plan import Plan
     >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.whitened.session import BudgetSession
+    >>> from tailguard.solvers.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
     >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
@@ -70,6 +83,9 @@ def find_sizes(queries: ColumnQueries) -> ColumnScales:
     >>> bool(2.0**22 < find_sizes(columns).scale[0] < 2.0**24)
     True
     """
+    if once is not None:
+        counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, once)
+        return read_sizes(counts, np.full(len(queries), noise_std), queries.n_rows())
     found = ColumnScales.unknown(len(queries))
     counts, noise = np.zeros((len(queries), SIZE_BINS.count)), np.full(len(queries), np.inf)
     for name in ("typical size", "typical size retry"):
@@ -90,28 +106,6 @@ def find_sizes(queries: ColumnQueries) -> ColumnScales:
     return found
 
 
-def sizes_at(queries: ColumnQueries, stage: Stage) -> ColumnScales:
-    """Release the size of every column once, at what ``stage`` may spend.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.whitened.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
-    >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> sizes_at(ColumnQueries(BudgetSession(plan, gate), (0,)), plan.stages[0]).detected
-    array([ True])
-    """
-    counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
-    return read_sizes(counts, np.full(len(queries), noise_std), queries.n_rows())
-
-
 def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnScales:
     """Read one histogram and its noise per column; ``total`` is the public number of records.
 
@@ -126,8 +120,11 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
     least_far = detection_threshold(UNCOMMON_FACTOR * len(counts))
     found.zeros = counts[:, 0] > MANY_ZEROS * total
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
-        distribution = _read_octaves(row, noise_std)
+        distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
+        found.mean_size[column] = (
+            distribution.mean(distribution.points) * distribution.total / total
+        )
         mostly_zero_factor = _mostly_zero_factor(row, noise_std, total, len(counts))
         if distribution.significance > (
             least if abs(math.log2(size)) < COMMON_OCTAVES else least_far
@@ -138,6 +135,30 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
         elif _is_indicator(row, noise_std, total, len(counts)):
             found.scale[column] = mostly_zero_factor
     return found
+
+
+def read_octaves(counts: FloatArray, noise_std: float) -> NoisyDistribution:
+    """Read the distribution of sizes that are not zero: that of a histogram without its first bin.
+
+    Examples
+    --------
+    >>> counts = np.zeros(SIZE_BINS.count)
+    >>> counts[[0, 170]] = 900.0, 100.0
+    >>> read_octaves(counts, noise_std=1.0).quantile(0.5) == 1.5 * 2.0**10
+    True
+    """
+    return NoisyDistribution.of(np.concatenate([[0.0], counts[1:]]), SIZE_BINS, noise_std)
+
+
+def fewest_records(columns: int, noise_std: float) -> float:
+    """Return how many records typical columns need to stand out of histograms with such noise.
+
+    Examples
+    --------
+    >>> round(fewest_records(columns=1, noise_std=10.0))
+    110
+    """
+    return detection_threshold(columns) * noise_std / SIZE_WINDOW
 
 
 def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
@@ -154,7 +175,7 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     >>> from tailguard.plans.plan import Plan
     >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.whitened.session import BudgetSession
+    >>> from tailguard.solvers.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
     >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("scale", "sizes", 1.0, 1, 320),))
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
@@ -167,8 +188,8 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     True
     """
     stage = queries.stage("scale")
-    needed = detection_threshold(len(queries)) * math.sqrt(2 * len(queries))
-    told = PAIRS_DETECTED * queries.n_rows(stage) * stage.mu > needed
+    needed = detection_threshold(len(queries)) * queries.noise_std(len(queries), stage)
+    told = PAIRS_DETECTED * queries.n_rows() > needed
     chosen = np.flatnonzero(found.detected if told else found.width)
     if not chosen.size:
         return
@@ -178,7 +199,7 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     for column, row in zip(chosen, counts, strict=True):
         size = max(abs(found.center[column]), found.scale[column])
         likely = (octaves > LIKELY[0] * size) & (octaves < LIKELY[1] * size)
-        distribution = _read_octaves(np.where(likely, row, 0.0), noise_std)
+        distribution = read_octaves(np.where(likely, row, 0.0), noise_std)
         if distribution.significance > least:
             found.scale[column] = max(distribution.quantile(0.5), LEAST_SCALE * found.width[column])
         elif found.width[column] and row[0] > least * noise_std:
@@ -206,11 +227,6 @@ def _mu_to_detect(others: FloatArray) -> float:
     size = max(others.size, 1)
     least = max(float(others.min(initial=math.inf)), 1.0)
     return CERTAIN_FACTOR * detection_threshold(size) * math.sqrt(2.0 * size) / least
-
-
-def _read_octaves(row: FloatArray, noise_std: float) -> NoisyDistribution:
-    """Read octaves without the first."""
-    return NoisyDistribution.of(np.concatenate([[0.0], row[1:]]), SIZE_BINS, noise_std)
 
 
 def _mostly_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:

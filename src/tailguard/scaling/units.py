@@ -1,0 +1,281 @@
+"""A location and a scale for every column from a few releases of histograms.
+
+Typical size: the median absolute value of every column, and again of those that were not detected.
+Location: in units of that size, and finer where it is far from zero; a curve fitted to these bins
+tells the scale, too. Scale: differences of pairs, which do not depend on the location. Without an
+intercept nothing may be shifted, and the size is the scale.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); the search for a scale that spans
+all units follows Karwa and Vadhan 2018, Section 3.
+"""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tailguard.array_types import BoolArray
+from tailguard.plans.stage import Stage
+from tailguard.queries.units import Units
+from tailguard.scaling.column_queries import ColumnQueries, HistogramSession
+from tailguard.scaling.columns import Columns, ColumnScales
+from tailguard.scaling.locations import (
+    FINE_BINS,
+    FINEST_BINS,
+    LOCATION_BINS,
+    REFINEMENTS,
+    find_locations,
+)
+from tailguard.scaling.sizes import SIZE_BINS, find_scales, find_sizes
+
+__all__ = [
+    "UNITS",
+    "PlannedHistograms",
+    "find_columns",
+    "find_target",
+    "find_units",
+    "planned_histograms",
+]
+
+
+TARGET = "target "  # what the names of the target's own stages begin with
+PURPOSES = {
+    "target typical size": "the typical absolute value of the target",
+    "target location": "the location of the target",
+    "target scale": "the scale of the target, from differences of pairs",
+    "typical size": "the typical absolute value of every column",
+    "typical size retry": "the same again, for columns that were not detected",
+    "location": "the location of every column",
+    "fine location": "finer histograms of locations far from zero",
+    "scale": "the scale of columns, from differences of pairs",
+}
+UNITS = tuple(PURPOSES)
+"""The stages that units come from."""
+# What of the target's share goes to its typical size, its location and its scale.
+TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
+
+
+class PlannedHistograms(NamedTuple):
+    """A stage: ``times`` releases of ``size`` numbers that get a ``share`` of the budget together.
+
+    Examples
+    --------
+    >>> planned = planned_histograms(Columns(n_features=3), size=0.5, location=0.5)
+    >>> planned[0].size, math.fsum(stage.share for stage in planned)
+    (960, 1.02)
+    """
+
+    name: str
+    purpose: str
+    share: float
+    times: int
+    size: int
+
+
+def planned_histograms(
+    columns: Columns,
+    *,
+    size: float,
+    location: float,
+    size_retry: float = 0.0,
+    pair_differences: float = 0.02,
+    target: float = 0.02,
+    refinements: int = REFINEMENTS,
+) -> list[PlannedHistograms]:
+    """Plan the histograms by their shares of what adds up; those without a share are left out.
+
+    The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
+    large, and without it no fit is better than a guess.
+
+    Examples
+    --------
+    >>> columns = Columns(n_features=3, target=True, residual=True)
+    >>> [stage.name for stage in planned_histograms(columns, size=0.03, location=0.03)][:4]
+    ['target typical size', 'target location', 'target scale', 'typical size']
+    """
+    others = len(columns.indices) - columns.target
+    stages: list[tuple[str, float, int, int, int]] = []
+    if columns.target and columns.target_shifted:
+        stages = [
+            ("target typical size", TARGET_SIZE * target, 1, 1, SIZE_BINS.count),
+            ("target location", TARGET_LOCATION * target, 1 + REFINEMENTS, 1, FINE_BINS[-1].count),
+            ("target scale", TARGET_SCALE * target, 1, 1, SIZE_BINS.count),
+        ]
+    elif columns.target:
+        stages = [("target typical size", target, 1, 1, SIZE_BINS.count)]
+    stages.append(("typical size", size, 1, others, SIZE_BINS.count))
+    stages.append(("typical size retry", size_retry, 1, others, SIZE_BINS.count))
+    if columns.intercept:
+        stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
+        stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
+        stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))
+    return [
+        PlannedHistograms(name, PURPOSES[name], share, times, count * bins)
+        for name, share, times, count, bins in stages
+        if share > 0.0
+    ]
+
+
+def find_units(
+    session: HistogramSession, columns: Columns, *, location_reserve: float = 0.0
+) -> tuple[Units, BoolArray]:
+    """Release the histograms and turn them into units; say which columns were seen.
+
+    Where the target is not seen only a constant will be fitted: its centre takes all that is left,
+    and no columns are asked for.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.solvers.problem_columns import columns_of, units_stages
+    >>> from tailguard.solvers.session import BudgetSession
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
+    >>> stages = tuple(units_stages(problem, 9.0, size=0.5, location=0.4))
+    >>> plan = Plan("example", problem, tg.GDP(9.0), stages)
+    >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
+    >>> gate = Gate.over(x, x[:, 0], guarantee=tg.GDP(9.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> units, seen = find_units(BudgetSession(plan, gate), columns_of(problem))
+    >>> bool(abs(units.center[0] - 50.0) < 1.0)
+    True
+    """
+    found = find_columns(session, columns, location_reserve=location_reserve, or_constant=True)
+    return found.units(columns), found.detected
+
+
+def find_columns(
+    session: HistogramSession,
+    columns: Columns,
+    *,
+    location_reserve: float = 0.0,
+    or_constant: bool = False,
+    believe_narrow: bool = False,
+) -> ColumnScales:
+    """Release the histograms and return what they tell of the columns, the target, the offset.
+
+    What the second release of sizes leaves goes to locations, up to ``location_reserve`` of
+    ``mu**2``. With ``or_constant`` a target that may be shifted, and is not seen, takes all that is
+    left, and no columns are asked for.
+
+    A column whose place is one bin, however fine the histogram, is taken to have one value in most
+    records, not to be that narrow: its size is the scale, unless differences of pairs tell it,
+    since one that is far too small would cut all rows at that column. With ``believe_narrow``
+    locations are refined once more, and the width of the last bin is the scale.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.problem_columns import columns_of
+    >>> from tailguard.solvers.whitened.example import example_run
+    >>> session, problem, _ = example_run(tg.losses.Squared())
+    >>> find_columns(session, columns_of(problem)).detected
+    array([ True,  True,  True])
+    """
+    indices = np.array(columns.indices)
+    is_target = indices == columns.n_features
+    whole, alone = ColumnScales.unknown(len(indices)), False
+    if columns.target:
+        queries = ColumnQueries(session, (columns.n_features,), TARGET)
+        found = _target(queries, shifted=columns.target_shifted, or_constant=or_constant)
+        alone = or_constant and columns.target_shifted and not found.detected.any()
+        whole.put(is_target, found)
+    if not alone and not is_target.all():
+        queries = ColumnQueries(session, tuple(map(int, indices[~is_target])))
+        found = find_sizes(queries)
+        if columns.intercept and found.detected.any():
+            _locate(queries, found, location_reserve, believe_narrow=believe_narrow)
+        whole.put(~is_target, found)
+    return whole
+
+
+def find_target(session: HistogramSession, columns: Columns) -> tuple[Units, bool]:
+    """Release what the target alone tells of units; say whether it was seen.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.solvers.problem_columns import columns_of
+    >>> from tailguard.solvers.whitened.outlook import constant_stages
+    >>> from tailguard.solvers.session import BudgetSession
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
+    >>> plan = Plan("example", problem, tg.GDP(9.0), constant_stages(problem, 9.0))
+    >>> y = np.random.default_rng(0).normal(50.0, 1.0, 400)
+    >>> gate = Gate.over(y[:, None], y, guarantee=tg.GDP(9.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> units, _ = find_target(BudgetSession(plan, gate), columns_of(problem))
+    >>> bool(abs(units.target_center - 50.0) < 1.0)
+    True
+    """
+    whole = ColumnScales.unknown(len(columns.indices))
+    if not columns.target:
+        return whole.units(columns), True
+    queries = ColumnQueries(session, (columns.n_features,), TARGET)
+    found = _target(queries, shifted=columns.target_shifted)
+    whole.put(np.array(columns.indices) == columns.n_features, found)
+    return whole.units(columns), bool(found.detected.any())
+
+
+def _locate(
+    queries: ColumnQueries, found: ColumnScales, location_reserve: float, *, believe_narrow: bool
+) -> None:
+    """Find centres, and scales about them, as far as noise lets them be seen."""
+    sizes = found.scale.copy()
+    location, fine = _location_stages(queries, location_reserve)
+    fine_bins = FINEST_BINS if believe_narrow else FINE_BINS
+    narrow = find_locations(queries, found, location, fine, fine_bins=fine_bins)
+    found.scale[narrow] = found.width[narrow] if believe_narrow else sizes[narrow]
+    find_scales(queries, found)
+    if believe_narrow:
+        equal = np.isnan(found.scale) & (found.width > 0.0)  # most pairs are
+        found.scale[equal] = found.width[equal]
+
+
+def _location_stages(queries: ColumnQueries, location_reserve: float) -> tuple[Stage, Stage]:
+    """Return what the first and a finer histogram of locations may spend."""
+    location, fine = queries.stage("location"), queries.stage("fine location")
+    reserve = min(
+        location_reserve * queries.session.total_mu**2,
+        queries.unspent("typical size retry") ** 2,
+    )
+    times = math.sqrt(1.0 + reserve / (location.mu**2 + REFINEMENTS * fine.mu**2))
+    return replace(location, mu=times * location.mu), replace(fine, mu=times * fine.mu)
+
+
+def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False) -> ColumnScales:
+    """Measure the target; where its size is not seen, its centre may take all that is left."""
+    found = find_sizes(queries)
+    if not shifted:
+        return found
+    if found.detected.any():
+        _locate_target(queries, found, queries.stage("location"))
+        if queries.plans("scale"):
+            find_scales(queries, found)
+        return found
+    return _constant(queries) if or_constant else found
+
+
+def _constant(queries: ColumnQueries) -> ColumnScales:
+    """Spend all that is left on the centre of the target, whose scale then stays unknown."""
+    releases = 2 + REFINEMENTS  # size, location and finer histograms
+    mu = queries.session.left() / math.sqrt(releases)
+    rest = Stage("rest", "all that is left", mu, releases, SIZE_BINS.count)
+    found = find_sizes(queries, rest)
+    if found.detected.any():
+        _locate_target(queries, found, rest)
+        found.scale[:] = np.nan
+    return found
+
+
+def _locate_target(queries: ColumnQueries, found: ColumnScales, stage: Stage) -> None:
+    """Find the centre of the target, a fit of its own even where most of it is zero."""
+    found.zeros[:] = False
+    find_locations(queries, found, stage, stage)

@@ -1,0 +1,126 @@
+"""One private scale for all features, and a scale and a centre of the target's own.
+
+A scale for each of a thousand columns would cost more than the fit. One for all of them costs as
+much as one column's. So columns must come in comparable units and near zero, as columns of one
+kind do (expression levels, word counts, standardised scores); a user can state scales and centres.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Karwa and Vadhan 2018, Section 3.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.magnitudes import CountMagnitudes
+from tailguard.queries.units import Units
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes import SIZE_BINS, fewest_records, read_octaves
+from tailguard.scaling.units import find_target
+from tailguard.solvers.enough import scale_warnings
+from tailguard.solvers.problem_columns import columns_of, units_stages
+from tailguard.solvers.scale_facts import RAW_UNITS, most_coordinates
+from tailguard.solvers.session import BudgetSession
+
+__all__ = ["SharedScale"]
+
+FEATURES = "feature scale"
+FEATURES_SHARE = 0.4  # of what units get, where the target is measured too, in three stages
+SMALLEST, LARGEST = float(SIZE_BINS.value(1)), float(SIZE_BINS.value(SIZE_BINS.count - 1))
+
+
+@dataclass(frozen=True)
+class SharedScale:
+    """Which histograms are needed, and what they tell.
+
+    Attributes
+    ----------
+    problem
+        The public facts.
+    stated
+        Centres and scales that the user states.
+    releases_scale, releases_target
+        What is released: the scale of the features; scale and centre of the target.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=1000, intercept=True)
+    >>> stated = Units.raw(1000, intercept=False)
+    >>> [stage.name for stage in SharedScale(problem, stated, True, True).stages(0.1)]
+    ['feature scale', 'target typical size', 'target location', 'target scale']
+    """
+
+    problem: Problem
+    stated: Units
+    releases_scale: bool
+    releases_target: bool
+
+    @property
+    def releases_any(self) -> bool:
+        """Whether anything is released."""
+        return self.releases_scale or self.releases_target
+
+    def stages(self, total_mu: float) -> tuple[Stage, ...]:
+        """Share the budget of units out."""
+        features = float(self.releases_scale)
+        if self.releases_scale and self.releases_target:
+            features = FEATURES_SHARE
+        stages = []
+        if self.releases_scale:
+            words = "one private scale for all features"
+            stages = [Stage(FEATURES, words, total_mu * math.sqrt(features), 1, SIZE_BINS.count)]
+        if self.releases_target:
+            stages += units_stages(
+                self.problem, total_mu, size=0.0, location=0.0, pair_differences=0.0,
+                target=1.0 - features,
+            )  # fmt: skip
+        return tuple(stages)
+
+    def warnings(self, guarantee: Guarantee, stages: tuple[Stage, ...]) -> tuple[str, ...]:
+        """Say from public numbers alone that no scale can be expected to be seen, or refuse."""
+        sizes = [stage for stage in stages if stage.name in (FEATURES, "target typical size")]
+        if not sizes:
+            return ()
+        # Of differences there are half as many as records.
+        parts = [(1.0 + (stage.name == FEATURES)) / stage.mu for stage in sizes]
+        coordinates = most_coordinates(self.problem, None)
+        return scale_warnings(
+            self.problem.n_rows,
+            guarantee,
+            math.ceil(fewest_records(1, math.sqrt(2.0) * max(parts))),
+            amount=lambda promise: usable_mu(promise, coordinates),
+            noise_std=1.0 / guarantee.gaussian_mu(),
+            effect=RAW_UNITS,
+        )
+
+    def release(self, session: BudgetSession) -> Units:
+        """Release the histograms that were planned, and complete the stated units."""
+        units = self.stated
+        if self.releases_scale:
+            units = replace(units, scale=np.full(units.center.size, self._scale(session)))
+        if self.releases_target:
+            target, _ = find_target(session, columns_of(self.problem))
+            units = replace(
+                units, target_center=target.target_center, target_scale=target.target_scale
+            )
+        return units
+
+    def _scale(self, session: BudgetSession) -> float:
+        """Return the median of the pair differences that are not zero; 1 where they hide."""
+        query = CountMagnitudes(self._raw, tuple(SIZE_BINS.upper()[:-1].tolist()), "differences")
+        stage, sizes = session.stage(FEATURES), (session.n_rows(), self.problem.n_features)
+        counts = session.ask(query, None, stage)
+        distribution = read_octaves(counts, query.calibrate(*sizes, stage.mu).noise_std)
+        seen = distribution.significance > detection_threshold(1)
+        return min(max(distribution.quantile(0.5), SMALLEST), LARGEST) if seen else 1.0
+
+    @property
+    def _raw(self) -> Units:
+        return Units.raw(self.problem.n_features, intercept=False)
