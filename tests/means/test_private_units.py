@@ -8,6 +8,7 @@ import pytest
 import tailguard as tg
 from support.means import planned, task_of
 from tailguard.gate import Gate
+from tailguard.means.base import most_coordinates
 from tailguard.means.private_units import PrivateUnits, affords_tail, affords_units
 from tailguard.means.registry import make_method
 from tailguard.privacy.events import Composed
@@ -121,3 +122,10 @@ def test_a_histogram_takes_the_documented_number_of_rows_whatever_the_columns(
         for part in (0.9, 1.1)
     ]
     assert affordable == [False, True]
+
+
+@pytest.mark.parametrize("n_features", [1, 50])
+@pytest.mark.parametrize("name", ["clipped", "clamped", "soft"])
+def test_a_plan_releases_no_more_numbers_than_its_budget_is_worked_out_for(name, n_features):
+    plan = planned(make_method(name), task_of(20_000, n_features, tg.ApproxDP(1.0, 1e-6)))
+    assert plan.coordinates <= most_coordinates(plan.problem)

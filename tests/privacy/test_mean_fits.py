@@ -1,8 +1,8 @@
 """Audits of whole means, scales and all, by everything that they release.
 
 The pair moves every release by nearly all that it may: the first record has a partner that is far
-out, so that its difference to it, and its place among all records, change for every threshold of a
-search; its size changes for the histogram, and its side for the mean. Whoever attacks overhears all
+out, so that its difference to it changes, and its bins in the histograms of size, place and
+magnitude, and its side for the mean. Whoever attacks overhears all
 releases, and reads them by the likelihood ratio. False alarms at 1e-6. By default the noise of
 every release is tested; in the audit whole means are told apart, often enough to catch noise that
 is 1.3 times too small with a chance of 99.9 per cent.
@@ -40,7 +40,7 @@ FAR, ON_THE_OTHER_SIDE = -1e300, 2.0**13
 # Columns, and what the pair attains. For three columns "auto" does not choose "clipped".
 MEANS = {"clipped": (1, 0.99), "auto": (3, 0.97)}
 OTHERS = {"clamped": (1, 0.0), "truncated": (1, 0.0), "soft": (1, 0.0)}
-N_FITS = 16
+N_FITS = 192
 
 module = import_module("tailguard.estimators.mean")  # tailguard.estimators.mean is the function
 
@@ -96,8 +96,10 @@ def test_every_release_moves_as_was_booked_and_carries_the_noise_that_was(method
         transcript(heard, method, n_features, CLAIMED, seed, neighbour=seed % 2 == 1)
         for seed in range(N_FITS)
     ]
-    for one in told:
-        assert least * CLAIMED <= one.mu <= CLAIMED
+    mus = [one.mu for one in told]
+    assert max(mus) <= CLAIMED
+    # In one fit of some hundred the tail that noise shows is so heavy that the pair is near in it.
+    assert np.quantile(mus, 0.01) >= least * CLAIMED
     noises = np.concatenate([one.noises for one in told])
     ratios = 1.0 / TOO_MUCH, TOO_MUCH
     verdict = gaussian_scale_test(noises, 1.0, false_alarm=FALSE_ALARM, ratios=ratios)

@@ -14,7 +14,7 @@ from privacy.mutants.naive_soft import NaiveClosedForm, printed_closed_form
 from privacy.mutants.no_clip import ForgottenClip
 from privacy.mutants.one_sided import OneSidedLadder
 from privacy.mutants.reused_histogram import ReusedHistogram
-from privacy.mutants.uncharged import UnchargedCounts
+from privacy.mutants.uncharged import UnchargedHistograms
 from support.attack import attack
 from support.examples import query_examples
 from support.spy import spent_mu
@@ -86,7 +86,7 @@ def test_an_uncharged_release_is_caught_by_comparing_spent_with_planned():
     guarantee = tg.GDP(1.0)
     plan = ScaledGradientDescent().plan(problem, guarantee)
     rows = make_rows(X, X[:, 0], loss=problem.loss)
-    gate = UnchargedCounts(rows, guarantee=guarantee, source=SimulationSource(1))
+    gate = UnchargedHistograms(rows, guarantee=guarantee, source=SimulationSource(1))
     gate.reserve(plan.event, coordinates=plan.coordinates)
     ScaledGradientDescent().run(plan, gate)
     assert spent_mu(gate.books) < 0.99 * plan.total_mu
