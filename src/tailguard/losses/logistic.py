@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 
-from .base import SlopeScalar, TargetUnits
+from .base import SlopeScalar
 from .compiled import compile_slope
+from .link import Link
 
 __all__ = ["Logistic"]
 
@@ -35,7 +36,7 @@ class Logistic:
     """
 
     name: ClassVar[str] = "logistic"
-    target_units: ClassVar[TargetUnits] = "none"
+    link: ClassVar[Link] = Link.LOGIT
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[int] = 2
 

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 
-from .base import SlopeScalar, TargetUnits
+from .base import SlopeScalar
 from .compiled import compile_slope
+from .link import Link
 
 __all__ = ["Poisson"]
 
@@ -40,7 +41,7 @@ class Poisson:
     """
 
     name: ClassVar[str] = "poisson"
-    target_units: ClassVar[TargetUnits] = "scale"
+    link: ClassVar[Link] = Link.LOG
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[None] = None
 

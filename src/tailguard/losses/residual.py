@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_between
 
-from .base import TargetUnits
+from .link import Link
 
 __all__ = ["ResidualLoss", "check_width"]
 
@@ -39,7 +39,7 @@ class ResidualLoss:
     array([ True, False])
     """
 
-    target_units: ClassVar[TargetUnits] = "location-scale"
+    link: ClassVar[Link] = Link.IDENTITY
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[None] = None
 
