@@ -27,7 +27,6 @@ EXCEPTIONS = {
         *("tailguard.queries.clipped_minimiser", "tailguard.solvers.hard_thresholding"),
         *("tailguard.solvers.minimize", "tailguard.solvers.registry"),
         *("tailguard.solvers.reproduction", "tailguard.solvers.session"),
-        "tailguard.solvers.whitened.diagnostics",
     },
 }
 TESTS = "".join(f"    if isinstance(g, {name}):\n        return 1\n" for name in ("A", "B", "C"))

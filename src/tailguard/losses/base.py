@@ -65,6 +65,10 @@ class Loss(Protocol):
         """Differentiate the loss with respect to each score."""
         ...
 
+    def narrowed(self, part: float) -> "Loss":
+        """Return the loss averaged over that part of its window of scores; itself without one."""
+        ...
+
     def slope_bound(self) -> float:
         """Supremum of the absolute slope; infinity where there is none."""
         ...

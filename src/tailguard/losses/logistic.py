@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,6 +62,10 @@ class Logistic:
         """Predicted probability less the target."""
         slope: FloatArray = np.subtract(self.mean(score), target)
         return slope
+
+    def narrowed(self, part: float) -> Self:
+        """Return the loss itself: it has no window."""
+        return self
 
     def slope_bound(self) -> float:
         """One: the worst is to be sure and wrong."""

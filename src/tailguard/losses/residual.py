@@ -1,6 +1,6 @@
 """What losses of the residual ``score - target`` have in common."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +42,10 @@ class ResidualLoss:
     link: ClassVar[Link] = Link.IDENTITY
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[None] = None
+
+    def narrowed(self, part: float) -> Self:
+        """Return the loss itself: it has no window."""
+        return self
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite."""

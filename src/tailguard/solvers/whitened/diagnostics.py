@@ -7,7 +7,6 @@ Thakurta 2023, Section 3 (a floor under the noised curvature).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -167,11 +166,8 @@ def _smoothed(fit: Fit, distribution: NoisyDistribution) -> Loss:
     """
     loss = fit.problem.scored
     assert loss is not None
-    narrowed: Callable[[float], Loss] | None = getattr(loss, "narrowed", None)
-    if narrowed is None:
-        return loss
     spread = SlopeDistribution(None, distribution).spread / NORMAL_SPREAD
-    return narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
+    return loss.narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
 
 
 def _coarse_distribution(fit: Fit, counts: FloatArray, noise_std: float) -> NoisyDistribution:
