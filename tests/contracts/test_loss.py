@@ -22,6 +22,7 @@ from tailguard.losses import (
     RecordLoss,
     make_loss,
 )
+from tailguard.losses.link import Link
 from tailguard.losses.registry import LOSSES, RECORD_LOSSES
 
 
@@ -47,27 +48,30 @@ RECORD_EXAMPLES = examples_of(RECORD_LOSSES, make_loss, RECORD_EXTRA)
 SCORE_LOSSES = [loss for losses in SCORE_EXAMPLES.values() for loss in losses]
 RECORD_LOSS_LIST = [loss for losses in RECORD_EXAMPLES.values() for loss in losses]
 
-# The targets of losses that do not take every number.
-TARGETS = {"logistic": [0.0, 1.0], "balanced_logistic": [0.0, 1.0], "poisson": [0.0, 0.5, 1.0, 7.0]}
+TARGETS = {
+    Link.IDENTITY: [-2.0, 0.0, 0.7, 3.0],
+    Link.LOG: [0.0, 0.5, 1.0, 7.0],
+    Link.LOGIT: [0.0, 1.0],
+}
 EXTREMES = [0.0, 5e-324, 1e-300, 1.0, 709.0, 711.0, 1e10, 1e154, 1e200, 1e308, 1.7e308]
 GRID = np.linspace(-6, 6, 1201)
 
 
 def targets_of(loss):
-    return TARGETS.get(loss.name, [-2.0, 0.0, 0.7, 3.0])
+    return TARGETS[loss.link]
 
 
-# Where the best score is not the target itself.
 PERFECT_SCORES = {
-    "logistic": lambda loss, target: np.copysign(800.0, target - 0.5),
-    "balanced_logistic": lambda loss, target: np.copysign(800.0, target - 0.5),
-    "poisson": lambda loss, target: math.log(target) if target else -800.0,
-    "quantile": lambda loss, target: target + (2 * loss.level - 1) * loss.width,
+    Link.IDENTITY: lambda target: target,
+    Link.LOG: lambda target: math.log(target) if target else -800.0,
+    Link.LOGIT: lambda target: np.copysign(800.0, target - 0.5),
 }
 
 
 def perfect_score(loss, target):
-    return PERFECT_SCORES.get(loss.name, lambda _, y: y)(loss, target)
+    """The score that predicts the target; a loss that leans is least beside it."""
+    lean = (2 * loss.level - 1) * loss.width if loss.name == "quantile" else 0.0
+    return PERFECT_SCORES[loss.link](target) + lean
 
 
 def extreme_cases(loss):
@@ -100,6 +104,32 @@ def test_registry_name_leads_to_the_class(name, loss):
     assert isinstance(loss, Loss)
     assert loss.name == name
     assert LOSSES[name] == f"{type(loss).__module__}:{type(loss).__name__}"
+
+
+@each_loss
+def test_link_says_what_may_be_done_to_targets(loss):
+    """Shifts of both leave a residual alone; a scale of a count is a shift of its logarithm."""
+    for target in targets_of(loss):
+        slope = loss.slope(GRID, target)
+        if loss.link.residual:
+            assert_allclose(loss.slope(GRID + 64.0, target + 64.0), slope, rtol=1e-9, atol=1e-9)
+            assert_allclose(loss.mean(GRID), GRID)
+        if loss.link.log:
+            assert_allclose(loss.slope(GRID + math.log(8.0), 8.0 * target), 8.0 * slope, atol=1e-9)
+            assert_allclose(loss.mean(GRID), np.exp(GRID))
+    if not loss.link.scaled:
+        assert loss.n_classes == 2
+        assert_array_equal(loss.valid_target(np.arange(-4.0, 9.0) / 2.0).sum(), 2)
+        assert_allclose(np.log(loss.mean(GRID) / loss.mean(-GRID)), GRID, atol=1e-9)
+
+
+@each_loss
+def test_what_is_narrowed_is_a_loss_of_its_kind(loss):
+    assert loss.narrowed(1.0) == loss
+    narrowed = loss.narrowed(0.25)
+    assert narrowed.link is loss.link
+    assert narrowed.slope_bound() == loss.slope_bound()
+    assert narrowed.curvature_bound() >= loss.curvature_bound()
 
 
 @each_loss

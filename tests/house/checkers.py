@@ -27,7 +27,7 @@ PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
 PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")
 ASKS_THE_CLASS = BEHIND_THE_WALL | {"queries", "gate", "baselines"}
-TELLING_WORDS = {"target_units"}  # an attribute whose word stands for the class
+TELLING = re.compile(r"(\w+\.)*link(\.name|\.value|\(.*\))?")  # one that answers by its members
 TOLD_BY_CLASS = {"loss", "constraint", "solver", "query"}  # what should answer by its methods
 REFUSES_CLASSES = {"tailguard.queries.admission"}  # exact classes are its purpose
 FEWEST_TESTS, MOST_FILES = 3, 12  # of one name in a function; in a package
@@ -163,8 +163,7 @@ def disguises(m):
         parts = []
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
-            words = {getattr(p, "attr", getattr(getattr(p, "func", p), "id", "")) for p in parts}
-            if words & TELLING_WORDS and any(isinstance(p, ast.Constant) for p in parts):
+            if any(TELLING.fullmatch(ast.unparse(part)) for part in parts):
                 yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.Subscript):
             parts = [node.slice]

@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
+from tailguard.losses.link import Link
 from tailguard.losses.residual import ResidualLoss
 
 
@@ -11,4 +12,4 @@ def test_every_finite_target_is_valid():
 
 def test_score_is_the_prediction():
     assert_array_equal(ResidualLoss().mean([1, -2]), [1.0, -2.0])
-    assert ResidualLoss.target_units == "location-scale"
+    assert ResidualLoss.link is Link.IDENTITY

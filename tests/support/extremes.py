@@ -39,9 +39,9 @@ def records(kind, seed, n_rows, n_features=3):
 def in_units(loss, X, y, feature_unit, target_unit):
     """The records in other units, with targets that the loss takes."""
     with np.errstate(all="ignore"):
-        if loss.target_units == "none":
+        if not loss.link.scaled:
             return X * feature_unit, (y > 0.0).astype(float)
-        if loss.name == "poisson":
+        if loss.link.log:
             y = np.floor(np.abs(y))
         return X * feature_unit, y * target_unit
 

@@ -6,13 +6,15 @@ one record, so bounding a gradient needs the slope only.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 
-__all__ = ["Gradient", "Loss", "RecordLoss", "SlopeScalar", "TargetUnits"]
+from .link import Link
+
+__all__ = ["Gradient", "Loss", "RecordLoss", "SlopeScalar"]
 
 
 SlopeScalar: TypeAlias = Callable[[float, float, FloatArray], float]
@@ -20,9 +22,6 @@ SlopeScalar: TypeAlias = Callable[[float, float, FloatArray], float]
 
 Gradient: TypeAlias = Callable[[FloatArray, FloatArray, float], Any]
 """``(weights, features, target) -> gradient`` of one record."""
-
-TargetUnits: TypeAlias = Literal["location-scale", "scale", "none"]
-"""What a method may do to targets: shift and scale them, scale them only, or leave them alone."""
 
 
 @runtime_checkable
@@ -40,7 +39,7 @@ class Loss(Protocol):
     """
 
     name: ClassVar[str]
-    target_units: ClassVar[TargetUnits]
+    link: ClassVar[Link]
     needs_target: ClassVar[bool]
 
     @property
@@ -64,6 +63,10 @@ class Loss(Protocol):
 
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Differentiate the loss with respect to each score."""
+        ...
+
+    def narrowed(self, part: float) -> "Loss":
+        """Return the loss averaged over that part of its window of scores; itself without one."""
         ...
 
     def slope_bound(self) -> float:

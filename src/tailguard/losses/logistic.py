@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 
-from .base import SlopeScalar, TargetUnits
+from .base import SlopeScalar
 from .compiled import compile_slope
+from .link import Link
 
 __all__ = ["Logistic"]
 
@@ -35,7 +36,7 @@ class Logistic:
     """
 
     name: ClassVar[str] = "logistic"
-    target_units: ClassVar[TargetUnits] = "none"
+    link: ClassVar[Link] = Link.LOGIT
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[int] = 2
 
@@ -61,6 +62,10 @@ class Logistic:
         """Predicted probability less the target."""
         slope: FloatArray = np.subtract(self.mean(score), target)
         return slope
+
+    def narrowed(self, part: float) -> Self:
+        """Return the loss itself: it has no window."""
+        return self
 
     def slope_bound(self) -> float:
         """One: the worst is to be sure and wrong."""

@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 
-from .base import SlopeScalar, TargetUnits
+from .base import SlopeScalar
 from .compiled import compile_slope
+from .link import Link
 
 __all__ = ["Poisson"]
 
@@ -40,7 +41,7 @@ class Poisson:
     """
 
     name: ClassVar[str] = "poisson"
-    target_units: ClassVar[TargetUnits] = "scale"
+    link: ClassVar[Link] = Link.LOG
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[None] = None
 
@@ -66,6 +67,10 @@ class Poisson:
         """Difference of the expected target and the target."""
         slope: FloatArray = np.subtract(self.mean(score), target)
         return slope
+
+    def narrowed(self, part: float) -> Self:
+        """Return the loss itself: it has no window."""
+        return self
 
     def slope_bound(self) -> float:
         """Infinite."""

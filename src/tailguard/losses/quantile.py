@@ -1,7 +1,7 @@
 """Smoothed pinball loss."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +87,7 @@ class Quantile(ResidualLoss):
         """Return the steeper of the two sides."""
         return max(self.level, 1 - self.level)
 
-    def narrowed(self, part: float) -> "Quantile":
+    def narrowed(self, part: float) -> Self:
         """Return the loss averaged over that part of the window."""
         return replace(self, width=max(SMALLEST_WIDTH, part * self.width))
 

@@ -1,6 +1,6 @@
 """What losses of the residual ``score - target`` have in common."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_between
 
-from .base import TargetUnits
+from .link import Link
 
 __all__ = ["ResidualLoss", "check_width"]
 
@@ -39,9 +39,13 @@ class ResidualLoss:
     array([ True, False])
     """
 
-    target_units: ClassVar[TargetUnits] = "location-scale"
+    link: ClassVar[Link] = Link.IDENTITY
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[None] = None
+
+    def narrowed(self, part: float) -> Self:
+        """Return the loss itself: it has no window."""
+        return self
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tailguard.losses.base import Loss, RecordLoss
+from tailguard.losses.link import Link
 from tailguard.moments import Moment
 from tailguard.sets.base import ConstraintSet
 
@@ -52,6 +53,12 @@ class Problem:
     def scored(self) -> Loss | None:
         """The loss if it is one of a single score, else None."""
         return cast(Loss, self.loss) if hasattr(self.loss, "slope") else None
+
+    @property
+    def link(self) -> Link:
+        """How scores tell expected targets; of a loss of a single score."""
+        assert self.scored is not None
+        return self.scored.link
 
     @property
     def by_record(self) -> RecordLoss | None:

@@ -14,6 +14,7 @@ from typing import TypedDict
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.losses.link import Link
 
 __all__ = ["ReadingUnits", "Units"]
 
@@ -85,19 +86,25 @@ class Units:
             offset_center=self.offset_center,
         )
 
-    def coefficients(self, weights: FloatArray, target_units: str) -> tuple[FloatArray, float]:
+    def gain(self, link: Link) -> float:
+        """Return how many units of the user's score one unit of a score is."""
+        return self.target_scale if link.residual else 1.0
+
+    def coefficients(
+        self, weights: FloatArray, link: Link = Link.LOGIT
+    ) -> tuple[FloatArray, float]:
         """Map weights back to coefficients and intercept in the user's units.
 
-        ``target_units`` is the loss's word for what was done to the target: ``"location-scale"``,
-        ``"scale"`` (a log link turns the scale into a shift of the intercept), or ``"none"``.
+        ``link`` is the loss's and tells what was done to the target: by default, nothing. A log
+        link turns its scale into a shift of the intercept.
         """
         slopes = weights[: self.center.size]
         constant = float(weights[-1]) if self.intercept else 0.0
-        gain = self.target_scale if target_units == "location-scale" else 1.0
+        gain = self.gain(link)
         coef = slopes * (gain / self.scale)
         shift = constant * gain - float(coef @ self.center) - self.offset_center
-        if target_units == "location-scale":
+        if link.residual:
             shift += self.target_center
-        elif target_units == "scale":
+        elif link.log:
             shift += float(np.log(self.target_scale))
         return coef, shift

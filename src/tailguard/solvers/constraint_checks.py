@@ -66,4 +66,4 @@ def in_user_units(problem: Problem, weights: FloatArray) -> tuple[FloatArray, fl
     if problem.by_record:
         return weights, 0.0
     units = Units.raw(problem.n_features, intercept=problem.intercept)
-    return units.coefficients(weights, "none")
+    return units.coefficients(weights)

@@ -37,7 +37,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
 from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
@@ -190,7 +189,7 @@ class HardThresholding:
             "constraint.",
         )
         require(
-            target_units(problem) != "scale" and not problem.has_offset,
+            not problem.link.log and not problem.has_offset,
             "solver 'hard-thresholding' must be given a loss without a log link, and no exposure; "
             f"got {type(problem.loss).__name__}.",
         )
@@ -222,7 +221,7 @@ class HardThresholding:
             self.target_center if self.target_scale else 0.0,
             self.target_scale or 1.0,
         )
-        releases_target = self.target_scale is None and target_units(problem) != "none"
+        releases_target = self.target_scale is None and problem.link.scaled
         return SharedScale(problem, stated, self.feature_scale is None, releases_target)
 
 
@@ -257,7 +256,7 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     assert loss is not None
     descent = cast(PeelingStage, plan.stage("descent"))
     weights = points[-1]
-    coef, intercept = units.coefficients(weights, loss.target_units)
+    coef, intercept = units.coefficients(weights, loss.link)
     coef, intercept = np.nan_to_num(coef), float(np.nan_to_num(intercept))
     if problem.constraint is not None:
         coef = problem.constraint.project(coef)
@@ -265,7 +264,7 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     left = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
     reach = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
     noise = reach * descent.noise_over_sensitivity * math.sqrt(left)
-    gain = units.target_scale if loss.target_units == "location-scale" else 1.0
+    gain = units.gain(loss.link)
     coef_std = np.where(coef == 0.0, np.nan, gain * noise / units.scale)
     intercept_std = gain * noise if units.intercept else 0.0
     return Solution(coef, intercept, plan, coef_std, intercept_std, points)

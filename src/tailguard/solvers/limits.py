@@ -75,9 +75,9 @@ def typical_curvature(loss: Loss) -> float:
     >>> round(typical_curvature(tg.losses.Squared()), 3)
     1.0
     """
-    if loss.target_units == "scale":
+    if loss.link.log:
         return 1.0
-    residual = loss.target_units == "location-scale"
+    residual = loss.link.residual
     centre = float(ndtri(centre_fraction(loss))) if residual else 0.0
     # Equally likely points rather than a quadrature: slopes may jump.
     points = ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
@@ -159,7 +159,7 @@ def step_curvature(loss: Loss, typical: float) -> float:
     >>> step_curvature(tg.losses.Logistic(), typical=0.2)
     0.25
     """
-    if loss.target_units == "scale":
+    if loss.link.log:
         return LOG_LINK_CURVATURE * typical
     return min(loss.curvature_bound(), CURVATURE_SPREAD * typical)
 
@@ -175,7 +175,7 @@ def slope_limit_at(loss: Loss, reach: float, typical: float) -> float:
     """
     if math.isfinite(loss.slope_bound()):
         return loss.slope_bound()
-    if loss.target_units == "scale":
+    if loss.link.log:
         return min(reach, LARGEST_COUNT_LIMIT)
     residuals = np.linspace(1.0, reach, 1000)
     slopes = loss.slope(residuals, np.zeros_like(residuals))

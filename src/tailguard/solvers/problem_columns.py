@@ -12,19 +12,7 @@ from tailguard.plans.stage import Stage
 from tailguard.scaling.columns import Columns
 from tailguard.scaling.units import planned_histograms
 
-__all__ = ["columns_of", "target_units", "units_stages"]
-
-
-def target_units(problem: Problem) -> str:
-    """Say what may be done to the target, by the loss's word.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> target_units(Problem(tg.losses.Poisson(), n_rows=10, n_features=1))
-    'scale'
-    """
-    return problem.scored.target_units if problem.scored else "none"
+__all__ = ["columns_of", "units_stages"]
 
 
 def columns_of(problem: Problem) -> Columns:
@@ -36,13 +24,12 @@ def columns_of(problem: Problem) -> Columns:
     >>> columns_of(Problem(tg.losses.Poisson(), n_rows=10, n_features=1)).target_shifted
     False
     """
-    units = target_units(problem)
     return Columns(
         problem.n_features,
-        target=units != "none",
+        target=problem.link.scaled,
         offset=problem.has_offset,
         intercept=problem.intercept,
-        residual=units == "location-scale",
+        residual=problem.link.residual,
     )
 
 

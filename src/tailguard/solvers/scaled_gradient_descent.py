@@ -188,13 +188,13 @@ def _descent_solution(
     """Map weights and their predicted noise back to the user's units."""
     loss, units = query.loss, query.units
     assert loss is not None
-    coef, intercept = units.coefficients(weights, loss.target_units)
+    coef, intercept = units.coefficients(weights, loss.link)
     n_rows = plan.problem.n_rows
     calibration = query.calibrate(n_rows, plan.problem.n_features, descent.mu)
     weight_std = predicted_noise_std(
         schedule, calibration.noise_std / n_rows, typical_curvature(loss)
     )
-    gain = units.target_scale if loss.target_units == "location-scale" else 1.0
+    gain = units.gain(loss.link)
     coef_std = weight_std * gain / units.scale
     own = weight_std * gain if units.intercept else 0.0
     intercept_std = math.hypot(own, float(np.linalg.norm(coef_std * units.center)))

@@ -68,7 +68,7 @@ def typical_slope(loss: Loss) -> float:
     >>> round(typical_slope(tg.losses.Squared()), 3), round(typical_slope(tg.losses.Logistic()), 3)
     (1.0, 0.542)
     """
-    residual = loss.target_units == "location-scale"
+    residual = loss.link.residual
     centre = float(ndtri(centre_fraction(loss))) if residual else 0.0
     points = centre + ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
     return float(np.sqrt(np.mean(loss.slope(points, np.zeros(NORMAL_POINTS)) ** 2)))

@@ -22,7 +22,7 @@ from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.scaling.units import find_units
-from tailguard.solvers.problem_columns import columns_of, target_units
+from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.constant import (
@@ -100,13 +100,13 @@ class WhitenedNewton:
         if chosen and scales_hide(problem, guarantee, bulk=WHOLE):
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
-        logistic = target_units(problem) == "none"
+        logistic = not problem.link.scaled
         require(
             logistic or not shares.balanced,
             "shares must have balanced=False but for a logistic loss.",
         )
         started = problem.intercept or problem.has_offset
-        likelihood = target_units(problem) != "location-scale"
+        likelihood = problem.link.curved
         require(
             shares.constant > 0.0 or not (likelihood and started),
             "shares must have constant > 0 for a likelihood with an intercept or offsets.",
@@ -149,9 +149,7 @@ class WhitenedNewton:
             units, detected = find_units(
                 session, columns_of(problem), location_reserve=shares.location_reserve
             )
-            hopeless = (
-                target_units(problem) == "location-scale" and not detected[problem.n_features]
-            )
+            hopeless = problem.link.residual and not detected[problem.n_features]
             if hopeless or not (problem.intercept or detected[: problem.n_features].any()):
                 return constant_solution(plan, units.target_center, NO_SCALE)
             bound = float(plan.settings["feature_bound"])
@@ -173,7 +171,7 @@ class WhitenedNewton:
 
 def _take_rounds(fit: Fit) -> bool:
     """Take the planned rounds; stop early only where released histograms show nothing."""
-    if not fit.curved and not release_row_norms(fit) and not keep_constant_only(fit):
+    if not fit.link.curved and not release_row_norms(fit) and not keep_constant_only(fit):
         return False
     last = len(fit.shares.rounds) - 1
     for phase, count in enumerate(fit.shares.rounds):

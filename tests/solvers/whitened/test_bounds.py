@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.solvers.whitened.bounds import BOUNDS, feature_bound
@@ -14,9 +15,9 @@ N_ROWS = 8_000
 X = RNG.standard_normal((N_ROWS, 3))
 SCORE = X @ [1.0, -0.5, 0.0]
 ESTIMATORS = {
-    "location-scale": (tg.LinearRegression, SCORE + RNG.standard_normal(N_ROWS)),
-    "none": (tg.LogisticRegression, (SCORE + RNG.logistic(size=N_ROWS) > 0).astype(int)),
-    "scale": (tg.PoissonRegression, RNG.poisson(np.exp(0.5 * SCORE)).astype(float)),
+    Link.IDENTITY: (tg.LinearRegression, SCORE + RNG.standard_normal(N_ROWS)),
+    Link.LOGIT: (tg.LogisticRegression, (SCORE + RNG.logistic(size=N_ROWS) > 0).astype(int)),
+    Link.LOG: (tg.PoissonRegression, RNG.poisson(np.exp(0.5 * SCORE)).astype(float)),
 }
 
 
@@ -27,9 +28,9 @@ def far_column():
     return column
 
 
-@pytest.mark.parametrize("units", ESTIMATORS)
-def test_codes_far_from_all_other_values_do_no_harm(units):
-    estimator, y = ESTIMATORS[units]
+@pytest.mark.parametrize("link", ESTIMATORS)
+def test_codes_far_from_all_other_values_do_no_harm(link):
+    estimator, y = ESTIMATORS[link]
     clean = estimator(**BUDGET).fit(X, y)
     model = estimator(**BUDGET).fit(np.column_stack([X, far_column()]), y)
     np.testing.assert_allclose(model.coef_[:3], clean.coef_, atol=0.15)
@@ -37,15 +38,15 @@ def test_codes_far_from_all_other_values_do_no_harm(units):
     assert high - low < 100.0
 
 
-@pytest.mark.parametrize("units", ESTIMATORS)
-def test_predictions_read_features_within_the_bounds_of_the_fit(units):
-    estimator, y = ESTIMATORS[units]
+@pytest.mark.parametrize("link", ESTIMATORS)
+def test_predictions_read_features_within_the_bounds_of_the_fit(link):
+    estimator, y = ESTIMATORS[link]
     small = BUDGET | {"epsilon": 0.2}  # too little for a choice of other bounds
     model = estimator(**small).fit(X, y)
-    assert model.plan_.settings["feature_bound"] == BOUNDS[units]
+    assert model.plan_.settings["feature_bound"] == BOUNDS[link]
     width = np.diff(model.feature_bounds_, axis=1)[:, 0]
-    assert (width > 1.5 * BOUNDS[units]).all()
-    assert (width < 4.0 * BOUNDS[units]).all()
+    assert (width > 1.5 * BOUNDS[link]).all()
+    assert (width < 4.0 * BOUNDS[link]).all()
     far, edge = np.full((1, 3), 1e9), model.feature_bounds_[:, 1][None, :]
     assert model._score_of(far) == pytest.approx(model._score_of(edge))
     assert model._score_of(X[:9]) == pytest.approx(X[:9] @ model.coef_ + model.intercept_)
@@ -87,4 +88,4 @@ def test_minimize_tells_the_bounds():
         tg.losses.Squared(), X, SCORE, guarantee=tg.GDP(1.0), intercept=True, random_state=0
     )
     assert solved.feature_bounds.shape == (3, 2)
-    assert feature_bound(Problem(tg.losses.Squared(), 10, 3)) == BOUNDS["location-scale"]
+    assert feature_bound(Problem(tg.losses.Squared(), 10, 3)) == BOUNDS[Link.IDENTITY]

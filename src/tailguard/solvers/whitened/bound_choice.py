@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from tailguard.losses.base import Loss
+from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.whitened.fit import Fit
 
@@ -23,10 +23,10 @@ __all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
 
 CHOICE = "choice of bounds"
 CHOICE_PHASE = 2  # before which bounds are chosen
-# Other bounds in scales of a column, by what the loss does to targets, and by how many noise
-# standard deviations the farther one has to win. The nearer one, which is safer, has to win by one.
-OTHERS = {"location-scale": (4.0, 64.0), "none": (4.0, 64.0), "scale": (16.0, 64.0)}
-FARTHER = {"location-scale": 1.0, "none": 3.0, "scale": 2.0}
+# Other bounds in scales of a column, by link, and by how many noise standard deviations the farther
+# one has to win. The nearer one, which is safer, has to win by one.
+OTHERS = {Link.IDENTITY: (4.0, 64.0), Link.LOGIT: (4.0, 64.0), Link.LOG: (16.0, 64.0)}
+FARTHER = {Link.IDENTITY: 1.0, Link.LOGIT: 3.0, Link.LOG: 2.0}
 NEARER = 1.0
 # Differences are bounded at the loss of a typical residual, at half a nat, and at two counts in
 # scales of the target. Low bounds show most: what bounds of features do has one sign over the
@@ -46,28 +46,28 @@ def choose_bound(fit: Fit) -> None:
     >>> fit.view.bound
     16.0
     """
-    units, loss = target_units(fit.problem), fit.problem.scored
+    loss = fit.problem.scored
     assert loss is not None
-    others = OTHERS[units]
+    others = OTHERS[loss.link]
     views = (fit.view, *(replace(fit.view, bound=bound) for bound in others))
-    query = LossDifferences(loss, views, _limit(fit, loss, units))
+    query = LossDifferences(loss, views, _limit(fit, loss))
     stage = fit.stage(CHOICE)
     weights = np.tile(fit.weights, (len(views), 1))
     differences = fit.session.ask(query, weights, stage)
     noise_std = query.noise_std(fit.n_rows, fit.n_features, stage.mu)
     farther = np.array(others) > fit.view.bound
-    differences = differences + np.where(farther, FARTHER[units], NEARER) * noise_std
+    differences = differences + np.where(farther, FARTHER[loss.link], NEARER) * noise_std
     best = int(np.argmin(differences))
     if differences[best] < 0.0:
         fit.view = views[1 + best]
         fit.notes.append(f"features are read within {others[best]:g} scales of their location")
 
 
-def _limit(fit: Fit, loss: Loss, units: str) -> float:
+def _limit(fit: Fit, loss: Loss) -> float:
     """Return the bound of a difference, in units of the loss."""
-    if units == "none":
+    if not loss.link.scaled:
         return HALF_NAT
-    if units == "scale" or fit.slopes is None:
+    if loss.link.log or fit.slopes is None:
         return COUNTS
     residual = max(fit.slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
     return max(float(loss.value(residual, 0.0)), 1e-12)

@@ -16,16 +16,16 @@ import math
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.fit import Fit
 
 __all__ = ["feature_bound", "feature_bounds"]
 
 # In scales of a column. A score's rise is exponential in the loss of a log link, bounded in that of
 # log-odds: the more a far row can do, the nearer the bound.
-BOUNDS = {"location-scale": 16.0, "none": 8.0, "scale": 4.0}
+BOUNDS = {Link.IDENTITY: 16.0, Link.LOGIT: 8.0, Link.LOG: 4.0}
 
 
 def feature_bound(problem: Problem) -> float:
@@ -39,10 +39,11 @@ def feature_bound(problem: Problem) -> float:
     >>> feature_bound(Problem(tg.losses.Squared(), 1000, 3))
     16.0
     """
-    units, loss = target_units(problem), problem.scored
-    if units == "location-scale" and loss is not None and math.isinf(loss.curvature_bound()):
+    loss = problem.scored
+    assert loss is not None
+    if loss.link.residual and math.isinf(loss.curvature_bound()):
         return LARGEST_FEATURE
-    return BOUNDS[units]
+    return BOUNDS[loss.link]
 
 
 def feature_bounds(fit: Fit) -> FloatArray | None:

@@ -17,7 +17,7 @@ from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.view import View
 from tailguard.scaling.units import find_target
-from tailguard.solvers.problem_columns import columns_of, target_units
+from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.initialise import best_constant
@@ -83,14 +83,14 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     session, problem = BudgetSession(plan, gate), plan.problem
     units, seen = find_target(session, columns_of(problem))
     notes = (PLANNED,) if seen else (PLANNED, UNSEEN)
-    if target_units(problem) == "location-scale":
+    if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
     size = problem.size
     view = View(problem.scored, units, np.eye(size)[:, -1:])
     nothing = np.zeros(size)
     fit = Fit(session, problem, Shares(), view, nothing, nothing.copy(), 1.0, np.ones(1))
     best_constant(fit)
-    _, intercept = units.coefficients(fit.weights, target_units(problem))
+    _, intercept = units.coefficients(fit.weights, problem.link)
     return constant_solution(plan, intercept, *notes)
 
 

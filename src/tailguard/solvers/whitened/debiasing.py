@@ -101,7 +101,7 @@ def debias(fit: Fit) -> None:
     skewed = fit.slopes.skewed
     kept, dropped = _kept(inverse @ total, factors * variance, expected, skewed=skewed)
     displacement = -kept
-    if fit.curved:
+    if fit.link.curved:
         displacement *= min(1.0, LONGEST / max(float(np.linalg.norm(displacement)), 1e-300))
     fit.weights = usable(fit.weights + fit.view.whitening @ (basis @ displacement))
     variance = float(noise[: best + 1] @ noise[: best + 1])

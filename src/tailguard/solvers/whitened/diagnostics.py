@@ -7,7 +7,6 @@ Thakurta 2023, Section 3 (a floor under the noised curvature).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -66,7 +65,7 @@ def curvature_weighting(fit: Fit) -> Weighting:
     Weighting(kind='curvature', slope_limit=1.0, half_step=0.5, bound=0.25)
     """
     limit = 1.0 if fit.clip is None else fit.clip.slope_limit
-    if fit.curved:
+    if fit.link.curved:
         half_step, bound = HALF_STEP, fit.largest_curvature
         limit = max(limit, bound)
     else:
@@ -91,8 +90,8 @@ def release_row_norms(fit: Fit) -> bool:
     # At its first constant the curvature of a log link is the same at all records, which then count
     # in full.
     constant = fit.problem.intercept and not fit.problem.has_offset
-    alike = fit.log_link and constant and not fit.iterates
-    weighted = (fit.curved and not alike) or fit.curvature_released
+    alike = fit.link.log and constant and not fit.iterates
+    weighted = (fit.link.curved and not alike) or fit.curvature_released
     weights = curvature_weighting(fit) if weighted else Weighting()
     query = WhitenedHistogram(fit.curvature_view, "length", ROW_NORM_BINS, weights)
     state = fit.weights if weighted else None
@@ -102,7 +101,7 @@ def release_row_norms(fit: Fit) -> bool:
         weight = 1.0
         if alike:
             weight = math.exp(float(fit.weights[-1]))
-        elif fit.curved:
+        elif fit.link.curved:
             weight = fit.largest_curvature * distribution.total / fit.n_rows
         fit.rows = RowNormDistribution(distribution, fit.effective_dim, weight, fit.cap)
     return distribution.significance > SIGNIFICANT
@@ -123,9 +122,9 @@ def release_residuals(fit: Fit) -> bool:
         return True
     stage = fit.current_stage("slopes")
     bins = replace(SLOPE_BINS, unit=_residual_unit(fit))
-    query = WhitenedHistogram(fit.view, "slope" if fit.curved else "residual", bins)
+    query = WhitenedHistogram(fit.view, "slope" if fit.link.curved else "residual", bins)
     counts, noise_std = fit.session.histograms(query, fit.weights, stage)
-    unbounded = not fit.curved and fit.loss.slope_bound() == np.inf
+    unbounded = not fit.link.curved and fit.loss.slope_bound() == np.inf
     few = unbounded and len(fit.shares.diagnostic_phases) <= FEW_HISTOGRAMS
     distribution = (
         _coarse_distribution(fit, counts, noise_std)
@@ -138,8 +137,8 @@ def release_residuals(fit: Fit) -> bool:
         if not fit.iterates:
             _start_at_center(fit, distribution, center)
         center = 0.0
-    loss = fit.loss if fit.curved else _smoothed(fit, distribution)
-    slopes = SlopeDistribution(None if fit.curved else loss, distribution, center)
+    loss = fit.loss if fit.link.curved else _smoothed(fit, distribution)
+    slopes = SlopeDistribution(None if fit.link.curved else loss, distribution, center)
     # Slopes may all be too small for floats.
     detected = distribution.significance > SIGNIFICANT and slopes.limits.size > 0
     # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
@@ -167,11 +166,8 @@ def _smoothed(fit: Fit, distribution: NoisyDistribution) -> Loss:
     """
     loss = fit.problem.scored
     assert loss is not None
-    narrowed: Callable[[float], Loss] | None = getattr(loss, "narrowed", None)
-    if narrowed is None:
-        return loss
     spread = SlopeDistribution(None, distribution).spread / NORMAL_SPREAD
-    return narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
+    return loss.narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
 
 
 def _coarse_distribution(fit: Fit, counts: FloatArray, noise_std: float) -> NoisyDistribution:
@@ -214,7 +210,7 @@ def start_phase(fit: Fit, phase: int) -> bool:
     if phase in fit.shares.curvature_phases:
         update_curvature(fit)
     if phase in fit.shares.diagnostic_phases:
-        if fit.curved:  # weighted lengths move with the fit
+        if fit.link.curved:  # weighted lengths move with the fit
             release_row_norms(fit)
         release_residuals(fit)
     if fit.rows is None or (fit.slopes is None and fit.has("slopes")):
@@ -238,7 +234,7 @@ def choose_clip_levels(fit: Fit) -> None:
     """
     assert fit.rows is not None
     shift = fit.shift
-    if fit.curved and fit.slopes is not None:
+    if fit.link.curved and fit.slopes is not None:
         # A log link: what clipping takes from the mean is lost to the intercept first.
         shift = 1.0 / fit.rows.weight if fit.curvature_released else 1.0
     fit.clip = choose_clip(

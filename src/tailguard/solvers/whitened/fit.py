@@ -16,10 +16,10 @@ import numpy as np
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.balanced_logistic import ExpectedBalancedSlope
 from tailguard.losses.base import Loss
+from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.view import View
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.session import BudgetSession, usable
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.moments import shrunk
@@ -143,14 +143,9 @@ class Fit:
         return replace(self.view, loss=self.expected)
 
     @property
-    def curved(self) -> bool:
-        """Whether curvature varies with the score, so that it has to be released."""
-        return target_units(self.problem) != "location-scale"
-
-    @property
-    def log_link(self) -> bool:
-        """Whether expected targets are exponentials of scores."""
-        return target_units(self.problem) == "scale"
+    def link(self) -> Link:
+        """How scores tell expected targets."""
+        return self.problem.link
 
     @property
     def left_out(self) -> BoolArray:
@@ -269,7 +264,7 @@ class Fit:
     def _kept_share(self, rest: FloatArray) -> float:
         """Return the share of a fit, beside its constant, that noise leaves to be believed."""
         variance = max(0, rest.size - 1) * self.noise_std**2
-        if self.curved:  # noise can look like signal: scores that spread too far are not believed
+        if self.link.curved:  # noise can look like signal: scores that spread far are not believed
             most = PRIOR_SCORE_VARIANCE / (PRIOR_SCORE_VARIANCE + variance)
         else:  # the target cannot spread less than its best prediction
             most = LARGEST_SCORE_STD / max(float(np.linalg.norm(rest)), LARGEST_SCORE_STD)

@@ -10,8 +10,8 @@ Dwork, McSherry, Nissim and Smith 2006, Theorem 1; Liu and Talwar 2019 (private 
 
 import numpy as np
 
+from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.stages import FIT_CHOICE, OTHER_FITS
 
@@ -22,7 +22,7 @@ KEPT = ("half of the fit was kept", "nothing but the constant was kept")
 NOISE_KEPT = (0.5, np.nan)
 # Differences are bounded at half a nat, and at one count in scales of the target; of residuals at
 # the loss of one scale of the target: low bounds show most, as in the choice of bounds.
-LARGEST_DIFFERENCE = {"none": 0.5, "scale": 1.0}
+LARGEST_DIFFERENCE = {Link.LOGIT: 0.5, Link.LOG: 1.0}
 
 
 def choose_fit(fit: Fit) -> None:
@@ -43,10 +43,10 @@ def choose_fit(fit: Fit) -> None:
     assert loss is not None
     now, constant = fit.inverse @ fit.weights, fit.constant()
     # A likelihood's constant is the one that it started at, residuals' that of the mean row.
-    start = fit.inverse @ fit.iterates[0].start if fit.curved else now
+    start = fit.inverse @ fit.iterates[0].start if fit.link.curved else now
     level = constant @ (constant.T @ start)
     others = [fit.view.whitening @ weights for weights in ((now + level) / 2.0, level)]
-    limit = LARGEST_DIFFERENCE.get(target_units(fit.problem)) or float(loss.value(1.0, 0.0))
+    limit = LARGEST_DIFFERENCE.get(loss.link) or float(loss.value(1.0, 0.0))
     query = LossDifferences(loss, (fit.view,) * (1 + OTHER_FITS), limit)
     weights = np.array([fit.weights, *others])
     differences = fit.session.ask(query, weights, fit.stage(FIT_CHOICE))

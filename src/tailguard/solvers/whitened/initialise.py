@@ -23,7 +23,6 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import UNITS
 from tailguard.solvers.limits import centre_fraction
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.clipping import RowNormDistribution
 from tailguard.solvers.whitened.fit import Fit
@@ -72,7 +71,7 @@ def initialise(
     >>> fit.view.whitening.shape, bool(fit.weights[0] > 0.0 > fit.weights[1])
     ((3, 3), True)
     """
-    residual = target_units(problem) == "location-scale"
+    residual = problem.link.residual
     size, d = problem.size, problem.n_features
     alive = np.concatenate([detected[:d], np.ones(1 + residual)]).astype(np.float64)
     later = (stage.total_mu**2 for stage in session.plan.stages if stage.name not in UNITS)
@@ -137,9 +136,9 @@ def _without_constant(fit: Fit, noise_std: float) -> None:
     mean = whitening.T @ fit.mean_row
     square = float(mean @ mean)
     shift = max(0.0, square - noise_std**2 / 2.0 * float((whitening**2).sum()))
-    if not fit.curved:
+    if not fit.link.curved:
         fit.shift = shift
-    elif fit.log_link and shift > 0.0:
+    elif fit.link.log and shift > 0.0:
         fit.weights = whitening @ (mean * _typical_score(fit) * shift / square)
 
 
@@ -153,13 +152,13 @@ def _typical_score(fit: Fit) -> float:
 
 def _start_at_constant(fit: Fit) -> None:
     """Start a likelihood at its best constant, and bound curvatures by what that tells."""
-    fit.largest_curvature = HEADROOM if fit.log_link else 0.25
+    fit.largest_curvature = HEADROOM if fit.link.log else 0.25
     if not fit.problem.intercept:
         return
     mean = _best_constant(fit, fit.stage("constant"), LEAST_FIRST_MEAN)
-    if fit.log_link:
+    if fit.link.log:
         fit.largest_curvature = HEADROOM * mean
-    told = min(mean, 1.0) if fit.log_link else 4.0 * mean * (1.0 - mean)
+    told = min(mean, 1.0) if fit.link.log else 4.0 * mean * (1.0 - mean)
     events = told * fit.shares.sample / SAMPLE_FOR_EVENTS
     if fit.shares.sample and not enough(fit.problem, events, fit.session.plan.total_mu):
         fit.session.sample_dropped = True
@@ -204,13 +203,13 @@ def fit_constant_only(fit: Fit) -> None:
     >>> fit.weights, fit.notes
     (array([0., 0., 0.]), ['residuals could not be told from noise: the fit is a constant'])
     """
-    if not fit.curved and not fit.iterates:
+    if not fit.link.curved and not fit.iterates:
         fit.weights = np.zeros(fit.view.height)
         fit.notes.append("residuals could not be told from noise: the fit is a constant")
         level = centre_fraction(fit.loss)
         if level != 0.5 and fit.problem.intercept:
             _quantile(fit, level)
-    if fit.curved and fit.problem.intercept and not fit.iterates:
+    if fit.link.curved and fit.problem.intercept and not fit.iterates:
         fit.view = replace(fit.view, loss=fit.problem.scored)
         best_constant(fit)
         fit.notes.append(
@@ -232,7 +231,7 @@ def best_constant(fit: Fit) -> None:
     >>> bool(model.intercept_ > 0.5)
     True
     """
-    questions = 2 if fit.log_link and fit.problem.has_offset else 1
+    questions = 2 if fit.link.log and fit.problem.has_offset else 1
     stage = replace(fit.stage("constant"), mu=fit.session.rest(questions).mu)
     _best_constant(fit, stage, LEAST_LAST_MEAN)
 
@@ -249,7 +248,7 @@ def _quantile(fit: Fit, level: float) -> None:
 def _best_constant(fit: Fit, stage: Stage, least: float) -> float:
     """Start at the mean target, or at ``least`` of its noise standard deviations."""
     mean, noise, exposed = _means(fit, stage, least)
-    if fit.log_link:
+    if fit.link.log:
         mean = mean / exposed
         fit.weights[-1] = math.log(mean)
     else:
@@ -267,13 +266,13 @@ def _means(fit: Fit, stage: Stage, least: float) -> tuple[float, float, float]:
     size = fit.n_features + 1
     last = np.eye(size)[:, -1:]
     view = replace(fit.view, units=replace(fit.view.units, intercept=True), whitening=last)
-    query = ClippedScores(view, 1.0, (COUNT_SLOPE_LIMIT if fit.log_link else 1.0,))
+    query = ClippedScores(view, 1.0, (COUNT_SLOPE_LIMIT if fit.link.log else 1.0,))
     noise = least * float(query.noise_std(fit.n_rows, fit.n_features, stage.mu)[0])
     mean, exposed = (
         -float(fit.session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0]),
         1.0,
     )
-    if fit.log_link:
+    if fit.link.log:
         if fit.problem.has_offset:
             exposed = float(fit.session.ask(query, np.zeros(size), stage)[0, 0]) + mean
         mean = max(mean, noise, 1e-12)

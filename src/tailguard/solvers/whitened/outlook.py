@@ -25,7 +25,6 @@ from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
 from tailguard.solvers.limits import centre_fraction
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened.stages import stages_before, stages_for
 
@@ -69,7 +68,7 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     mu = planned_mu(problem, guarantee)
     stages = stages_before(problem, shares_for(problem, guarantee.gaussian_mu()), mu)
     spent = {stage.name: stage.total_mu for stage in stages}
-    residual = target_units(problem) == "location-scale"  # others go on without the target's scale
+    residual = problem.link.residual  # others go on without the target's scale
     target = spent["target typical size"] if residual else math.inf
     columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
     return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
@@ -88,8 +87,8 @@ def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
     size = ("target typical size", "the typical absolute value of the target", 1, SIZE_BINS.count)
     centre = ("target location", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
     constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
-    asked = {"location-scale": [size, centre], "scale": [size, constant], "none": [constant]}
-    chosen = asked[target_units(problem)]
+    asked = centre if problem.link.residual else constant
+    chosen = [size, asked] if problem.link.scaled else [asked]
     each = mu / math.sqrt(sum(times for _, _, times, _ in chosen))
     return tuple(Stage(name, why, each, times, count) for name, why, times, count in chosen)
 
@@ -107,7 +106,7 @@ def constant_hides(problem: Problem, mu: float) -> bool:
     if not problem.intercept:
         return True
     each = constant_stages(problem, mu)[0].mu
-    if target_units(problem) == "none":
+    if not problem.link.scaled:
         return mean_hides(problem.n_rows, 1.0 / each)
     return _hides(problem, each, 1, WHOLE) or _is_quantile(problem)
 
@@ -151,7 +150,7 @@ def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
 
 def _is_quantile(problem: Problem) -> bool:
     """Whether the best constant is no centre, which takes a fit of its own."""
-    residual = target_units(problem) == "location-scale"
+    residual = problem.link.residual
     return residual and problem.scored is not None and centre_fraction(problem.scored) != 0.5
 
 

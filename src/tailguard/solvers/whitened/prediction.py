@@ -7,19 +7,19 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (the error that noise adds to a 
 
 import math
 
+from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
-from tailguard.solvers.problem_columns import target_units
 
 __all__ = ["assumptions", "meaning", "predicted"]
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
-# What the predicted error is of, by the loss's word for its target: the score, its unit, how many
-# times that noise moved it in simulated fits of 3 to 30 columns, by their own coef_noise_std_.
+# What the predicted error is of, by link: the score, its unit, how many times that noise moved it
+# in simulated fits of 3 to 30 columns, by their own coef_noise_std_.
 PREDICTS = {
-    "location-scale": ("the prediction", "in scales of the residuals", "1 to 6"),
-    "scale": ("the logarithm of the prediction", "for a mean of about one", "1 to 6"),
-    "none": ("the score, as log-odds,", "for slopes and curvatures of about one", "3 to 12"),
+    Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 6"),
+    Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 6"),
+    Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "3 to 12"),
 }
 
 
@@ -63,7 +63,7 @@ def meaning(problem: Problem) -> str:
     >>> meaning(Problem(tg.losses.Squared(), n_rows=10_000, n_features=9))[:40]
     'that is how far noise alone would move t'
     """
-    score, unit, times = PREDICTS[target_units(problem)]
+    score, unit, times = PREDICTS[problem.link]
     return (
         f"that is how far noise alone would move {score} of a typical row (root mean square, "
         f"{unit}) if every column and the target were seen and rounds got the whole budget; it is "

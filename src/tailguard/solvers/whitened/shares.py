@@ -17,7 +17,6 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes import SIZE_WINDOW
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.stages import Shares
 
@@ -146,7 +145,7 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     >>> shares_for(problem, mu=0.1).curvature_phases, shares_for(problem, mu=0.35).curvature_phases
     ((), (2, 3))
     """
-    if target_units(problem) == "location-scale":
+    if problem.link.residual:
         shares, below = _of_residuals(problem, mu, robust=robust), WHITENING_ONLY_BELOW
     else:
         shares, below = _of_likelihood(problem, mu), WHITENING_ONLY_BELOW_OF_LIKELIHOOD
@@ -200,9 +199,9 @@ def _of_likelihood(problem: Problem, mu: float) -> Shares:
         shares = replace(shares, **ONE_HISTOGRAM_OF_LIKELIHOOD)
     if sample := _sample_for(problem, mu):
         shares = replace(shares, **CURVED_WITH_SAMPLE, sample=sample)
-    if target_units(problem) == "scale":
+    if problem.link.log:
         shares = replace(shares, **LOG_LINK)
-    if target_units(problem) == "none":  # outcomes, which are yes or no
+    if not problem.link.scaled:  # outcomes, which are yes or no
         shares = replace(shares, balanced=problem.n_rows * mu**2 < BALANCED_BELOW * problem.size)
     below = (CONSTANT_SIGNIFICANCE / (problem.n_rows * mu)) ** 2
     return replace(shares, constant=min(max(below, shares.constant), LARGEST_CONSTANT))
@@ -236,7 +235,7 @@ def enough(problem: Problem, n_rows: float, mu: float) -> bool:
 
 def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
     """Give the histograms of columns what they need to be seen, and leave enough to the rounds."""
-    residual = target_units(problem) == "location-scale"
+    residual = problem.link.residual
     alone, wanted = (_share_to_detect(columns, problem, mu) for columns in (1, problem.n_features))
     most = LARGEST_TARGET if residual else shares.target
     target = min(max(TARGET_MARGIN * alone, shares.target), most)

@@ -11,7 +11,6 @@ import numpy as np
 
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
-from tailguard.solvers.problem_columns import target_units
 from tailguard.solvers.whitened.bounds import feature_bounds
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.variance import covariances
@@ -30,9 +29,9 @@ def solution(fit: Fit, plan: Plan) -> Solution:
     >>> solution(fit, fit.session.plan).coef.shape
     (2,)
     """
-    units, word = fit.view.units, target_units(fit.problem)
-    coef, intercept = units.coefficients(fit.weights, word)
-    gain = units.target_scale if word == "location-scale" else 1.0
+    units, link = fit.view.units, fit.problem.link
+    coef, intercept = units.coefficients(fit.weights, link)
+    gain = units.gain(link)
     jacobian = np.diag(gain / units.scale)
     own = fit.problem.intercept
     if own:

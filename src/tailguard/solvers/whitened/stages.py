@@ -13,7 +13,7 @@ from tailguard.checks import require
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.whitened_histogram import Bins
-from tailguard.solvers.problem_columns import target_units, units_stages
+from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLE, SAMPLED
 
 __all__ = [
@@ -206,10 +206,10 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     height = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
-    curved = target_units(problem) != "location-scale"
+    curved = problem.link.curved
     lengths = n_releases if curved else 1
     levels = DEBIASING_LEVELS + 1
-    exposed = problem.has_offset and target_units(problem) == "scale"
+    exposed = problem.has_offset and problem.link.log
     # With a sample the last histogram reads all records.
     last = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)

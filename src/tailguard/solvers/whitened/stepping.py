@@ -77,7 +77,7 @@ def _stable_part(fit: Fit) -> float:
     A step twice as long as where the slope is zero swings back as far as it came. Slopes of squared
     residuals rise by one, at most three times the believed curvature.
     """
-    if fit.curved or np.isfinite(fit.loss.curvature_bound()):
+    if fit.link.curved or np.isfinite(fit.loss.curvature_bound()):
         return LARGEST_PART
     assert fit.clip is not None
     assert fit.slopes is not None
@@ -93,7 +93,7 @@ def _left(fit: Fit) -> float:
 
 def bounded_displacement(fit: Fit, displacement: FloatArray) -> FloatArray:
     """Bound a step where curvature varies, since Newton's map is only local there."""
-    if not fit.curved:
+    if not fit.link.curved:
         return displacement
     assert fit.rows is not None
     longest = LONGEST * math.sqrt(fit.rows.weight if fit.curvature_released else 1.0)
@@ -111,7 +111,7 @@ def scaled_along_fit(fit: Fit, displacement: FloatArray) -> FloatArray:
     constant, now = fit.constant(), fit.inverse @ fit.weights
     now = now - constant @ (constant.T @ now)
     spread = float(np.linalg.norm(now))
-    if not fit.curved or fit.curvature_released or not spread > 0.0:
+    if not fit.link.curved or fit.curvature_released or not spread > 0.0:
         return displacement
     along = now / spread
     return np.asarray(

@@ -132,7 +132,12 @@ def sampling_covariance(fit: Fit) -> FloatArray:
         # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
         constant = fit.constant() * fit.slopes.missed(height) / fit.clip.curvature
         covariance += constant @ constant.T
-    if fit.debiased is not None and fit.slopes is not None and fit.slopes.skewed and not fit.curved:
+    if (
+        fit.debiased is not None
+        and fit.slopes is not None
+        and fit.slopes.skewed
+        and not fit.link.curved
+    ):
         # What clipping may take in all other directions, none of which is preferred.
         beside = SKEWED_LENGTH * fit.slopes.lost(height)
         covariance += (beside / fit.clip.curvature) ** 2 / width * np.eye(width)
