@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import warn_before_spending
+from tailguard.checks import require, warn_before_spending
 from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -104,6 +104,12 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
     >>> run(solver, plan, gate).coef.shape
     (4,)
     """
+    planned = plan.problem.n_rows, plan.problem.n_features
+    require(
+        planned == (gate.n_rows, gate.n_features),
+        f"plan must be for the gate's {gate.n_rows} records of {gate.n_features} features; got one "
+        f"for {planned[0]} of {planned[1]}.",
+    )
     with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
         warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)

@@ -69,6 +69,8 @@ class MagnitudeCount(RowModel):
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the magnitudes of one block."""
+        if block.features.shape[1] != self.inverse_scale.size:  # NumPy would repeat one scale
+            raise ValueError("a scale is needed for every column")
         counts = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             void = chunk.void()

@@ -244,10 +244,13 @@ def _histograms(task: Task, budget: Budget, part: float) -> tuple[Stage, ...]:
         pair_differences=PAIRS_SHARE,
         refinements=len(FINEST_BINS),
     )
-    return tuple(
+    stages = tuple(
         budget.share(part * share, times=times).stage(name, purpose, times, size)
         for name, purpose, share, times, size in planned
     )
+    for stage in stages:  # calibration refuses what lattices do not carry
+        noise_of(stage, task.n_features, task.n_rows, task.n_features)
+    return stages
 
 
 def _fewest_records(plan: Plan) -> float:

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_choice, shown
+from tailguard.checks import InputError, check_choice, require, shown
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.norms import MagnitudeCount
 from tailguard.noise.lattice import laplace_calibration
@@ -83,13 +83,18 @@ class CountMagnitudes(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the counts move in l2 norm."""
-        return self._sensitivity(n_rows, "l2", math.sqrt(2.0))
+        return self._sensitivity(n_rows, n_features, "l2", math.sqrt(2.0))
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        return laplace_calibration(self._sensitivity(n_rows, "l1", 2.0), epsilon)
+        return laplace_calibration(self._sensitivity(n_rows, n_features, "l1", 2.0), epsilon)
 
-    def _sensitivity(self, n_rows: int, norm: Norm, move: float) -> Sensitivity:
+    def _sensitivity(self, n_rows: int, n_features: int, norm: Norm, move: float) -> Sensitivity:
+        require(
+            self.units.center.size == n_features,
+            f"units must be those of all {n_features} columns that are counted; got units of "
+            f"{self.units.center.size}.",
+        )
         return Sensitivity(
             norm=norm,
             ideal=move * self.per_record,

@@ -75,7 +75,11 @@ class SharedScale:
         stages = []
         if self.releases_scale:
             words = "one private scale for all features"
-            stages = [Stage(FEATURES, words, total_mu * math.sqrt(features), 1, SIZE_BINS.count)]
+            mu, problem = total_mu * math.sqrt(features), self.problem
+            self._differences.calibrate(
+                problem.n_rows, problem.n_features, mu
+            )  # refuses what lattices do not carry
+            stages = [Stage(FEATURES, words, mu, 1, SIZE_BINS.count)]
         if self.releases_target:
             stages += units_stages(
                 self.problem, total_mu, size=0.0, location=0.0, pair_differences=0.0,
@@ -114,7 +118,7 @@ class SharedScale:
 
     def _scale(self, session: BudgetSession) -> float:
         """Return the median of the pair differences that are not zero; 1 where they hide."""
-        query = CountMagnitudes(self._raw, tuple(SIZE_BINS.upper()[:-1].tolist()), "differences")
+        query = self._differences
         stage, sizes = session.stage(FEATURES), (session.n_rows(), self.problem.n_features)
         counts = session.ask(query, None, stage)
         distribution = read_octaves(counts, query.calibrate(*sizes, stage.mu).noise_std)
@@ -122,5 +126,7 @@ class SharedScale:
         return min(max(distribution.quantile(0.5), SMALLEST), LARGEST) if seen else 1.0
 
     @property
-    def _raw(self) -> Units:
-        return Units.raw(self.problem.n_features, intercept=False)
+    def _differences(self) -> CountMagnitudes:
+        """Count differences of pairs, of all features together, by octaves."""
+        raw = Units.raw(self.problem.n_features, intercept=False)
+        return CountMagnitudes(raw, tuple(SIZE_BINS.upper()[:-1].tolist()), "differences")

@@ -1,0 +1,37 @@
+"""Units of other columns than those that are counted are refused: NumPy would repeat a scale."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.gate import Gate
+from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.norms import MagnitudeCount
+from tailguard.plans.stage import PureStage, Stage
+from tailguard.queries.magnitudes import CountMagnitudes
+from tailguard.queries.units import Units
+
+OF = pytest.mark.parametrize("of", ["norm", "entries", "differences"])
+
+
+@OF
+@pytest.mark.parametrize("known", [1, 99])
+@pytest.mark.parametrize("kind", [Stage, PureStage])
+def test_units_of_other_columns_are_refused_before_anything_is_booked(of, known, kind):
+    query = CountMagnitudes(Units.raw(known, intercept=False), (1.0,), of)
+    stage = kind("counts", "magnitudes", 0.1, 1, 2)
+    guarantee = tg.GDP(0.1) if kind is Stage else tg.PureDP(0.1)
+    gate = Gate.over(np.zeros((400, 100)), guarantee=guarantee, random_state=0)
+    gate.reserve(stage.event, coordinates=10)
+    with pytest.raises(tg.InputError, match="units must be those of all 100 columns"):
+        gate.ask(query, None, stage)
+    assert not gate.books.releases
+
+
+@OF
+def test_the_kernel_repeats_no_scale(of):
+    kernel = MagnitudeCount(
+        center=np.zeros(1), inverse_scale=np.ones(1), edges=np.ones(1), of=of, multiplier=1
+    )
+    with pytest.raises(ValueError, match="a scale is needed for every column"):
+        kernel.sum_block(RecordBlock(np.zeros((4, 3))))
