@@ -59,8 +59,8 @@ def usable(weights: FloatArray) -> FloatArray:
 class BudgetSession:
     """Asks the gate and remembers what was asked for.
 
-    ``whole`` may be set where released numbers show that the sample tells too little: the rest is
-    asked of all records then, at the same cost.
+    ``sample_dropped`` may be set where released numbers show that the sample tells too little: the
+    rest is asked of all records then, at the same cost.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from tailguard.solvers.whitened.stages import FIT_CHOICE, OTHER_FITS
 __all__ = ["choose_fit"]
 
 KEPT = ("half of the fit was kept", "nothing but the constant was kept")
-# What of a fit's noise is left in them: the constant is not told apart from what was chosen.
+# What of the stated noise is left in them; of a constant that was chosen none is stated.
 NOISE_KEPT = (0.5, np.nan)
 # Differences are bounded at half a nat, and at one count in scales of the target; of residuals at
 # the loss of one scale of the target: low bounds show most, as in the choice of bounds.
@@ -37,7 +37,7 @@ def choose_fit(fit: Fit) -> None:
     >>> model.notes_[-1], model.plan_.stage("choice of fit").times
     ('nothing but the constant was kept', 1)
     """
-    if not (fit.has(FIT_CHOICE) and fit.problem.intercept):
+    if not fit.has(FIT_CHOICE):
         return
     loss = fit.problem.scored
     assert loss is not None
