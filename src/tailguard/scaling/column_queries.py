@@ -6,6 +6,7 @@ Dong, Roth and Su 2022, Theorem 2.7: one release of ``k`` columns costs what one
 ``l2`` sensitivity ``sqrt(2 k)`` does, so that who asks for fewer columns adds less noise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IndexArray
 from tailguard.plans.stage import Stage
+from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 
 __all__ = ["ColumnQueries", "HistogramSession"]
@@ -33,11 +35,6 @@ class HistogramSession(Protocol):
     (True, False)
     """
 
-    @property
-    def total_mu(self) -> float:
-        """What the plan may spend in all."""
-        ...
-
     def n_rows(self, stage: Stage | None = None) -> int:
         """Return how many records the stage reads; without a stage, how many there are."""
         ...
@@ -50,10 +47,6 @@ class HistogramSession(Protocol):
         """Return the planned stage of that name."""
         ...
 
-    def unspent(self, stage: Stage) -> float:
-        """Return the mu of a planned stage that was not spent."""
-        ...
-
     def left(self) -> float:
         """Return the mu that is left of the whole plan."""
         ...
@@ -63,7 +56,7 @@ class HistogramSession(Protocol):
         ...
 
     def histograms(
-        self, query: ColumnHistograms, state: Any, stage: Stage, *, columns: int = 1
+        self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
         """Ask for histograms; return counts and their noise, both as of all records."""
         ...
@@ -103,7 +96,7 @@ class ColumnQueries:
     """
 
     session: HistogramSession
-    indices: tuple[int, ...]
+    indices: Sequence[int]
     prefix: str = ""
 
     def __len__(self) -> int:
@@ -120,10 +113,6 @@ class ColumnQueries:
     def stage(self, name: str) -> Stage:
         """Return the stage that was planned for these columns."""
         return self.session.stage(self.prefix + name)
-
-    def unspent(self, name: str) -> float:
-        """Return the mu of a stage of these columns that was not spent; 0 if not planned."""
-        return self.session.unspent(self.stage(name)) if self.plans(name) else 0.0
 
     def noise_std(self, count: int, stage: Stage) -> float:
         """Return the noise of histograms of so many of them, as of all records."""

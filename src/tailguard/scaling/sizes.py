@@ -12,13 +12,15 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IndexArray
+from tailguard.array_types import FloatArray
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution, detection_threshold
@@ -31,6 +33,7 @@ __all__ = [
     "find_sizes",
     "read_octaves",
     "read_sizes",
+    "share_size",
 ]
 
 
@@ -47,12 +50,8 @@ FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
 # Units of most columns lie within so many octaves of one; others have to stand out more, as if they
 # were one of so many windows more.
 COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
-# A column is asked for again if its records that are not zero may be so many noise standard
-# deviations after that.
-RETRY_SIGNIFICANCE = 3.0
-CERTAIN_FACTOR = (
-    6.0  # times what a window must have that holds all: bulks hold less, and these were hidden
-)
+MOSTLY_ZERO = 0.5  # share of the records from which on few others are left to be seen
+INDICATOR_STD = 0.5  # the most that the standard deviation of zeros and ones can be
 MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
 PAIRS_DETECTED = 0.12  # share of the records by which pairs of a typical column stand out
@@ -60,12 +59,11 @@ LIKELY, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2  # differences of pairs over th
 LEAST_SCALE = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
 
 
-def find_sizes(queries: ColumnQueries, once: Stage | None = None) -> ColumnScales:
-    """Release the size of every column, and again, if planned, of those not seen.
+def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
+    """Release the size of every column; again, if planned, of those not seen that may be.
 
-    With ``once`` it is released once, in that stage. Both releases are averaged by their
-    precision. Columns that are zero nearly always are not asked for again, since their few other
-    records would hide once more.
+    These are the ones that are zero in less than half of their records. They are fewer, so that
+    each has less noise. Both releases are averaged by their precision.
 
     Examples
     --------
@@ -73,37 +71,63 @@ def find_sizes(queries: ColumnQueries, once: Stage | None = None) -> ColumnScale
     >>> from tailguard.gate import Gate
     >>> from tailguard.plans.plan import Plan
     >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.plans.stage import Stage
     >>> from tailguard.solvers.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
+    >>> stage = Stage("typical size", "sizes", 1.0, 1, 320)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (stage,))
     >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
     >>> columns = ColumnQueries(BudgetSession(plan, gate), (0,))
-    >>> bool(2.0**22 < find_sizes(columns).scale[0] < 2.0**24)
+    >>> bool(2.0**22 < find_sizes(columns, stage).scale[0] < 2.0**24)
     True
     """
-    if once is not None:
-        counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, once)
-        return read_sizes(counts, np.full(len(queries), noise_std), queries.n_rows())
-    found = ColumnScales.unknown(len(queries))
-    counts, noise = np.zeros((len(queries), SIZE_BINS.count)), np.full(len(queries), np.inf)
-    for name in ("typical size", "typical size retry"):
-        if not queries.plans(name):
-            continue
-        hidden, stage = np.flatnonzero(~found.detected), queries.stage(name)
-        if name != "typical size":
-            others = queries.n_rows() - counts[:, 0]  # that are not zero, give or take the noise
-            hidden = _worth_retrying(hidden, stage.mu, others + noise, noise)
-            enough = _mu_to_detect((others - noise)[hidden])
-            stage = replace(stage, mu=min(stage.mu, enough))
-        if hidden.size:
-            more, noise_std = queries.histograms(hidden, SIZE_BINS, stage)
-            weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
-            counts[hidden] += weight[:, None] * (more - counts[hidden])
-            noise[hidden] = noise_std * np.sqrt(weight)
-            found = read_sizes(counts, noise, queries.n_rows())
-    return found
+    total = queries.n_rows()
+    counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
+    noise = np.full(len(queries), noise_std)
+    found = read_sizes(counts, noise, total)
+    hidden = np.flatnonzero(~found.detected & (counts[:, 0] < MOSTLY_ZERO * total))
+    if not hidden.size or not queries.plans("typical size retry"):
+        return found
+    more, noise_std = queries.histograms(hidden, SIZE_BINS, queries.stage("typical size retry"))
+    weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
+    counts[hidden] += weight[:, None] * (more - counts[hidden])
+    noise[hidden] = noise_std * np.sqrt(weight)
+    return read_sizes(counts, noise, total)
+
+
+def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> None:
+    """Take one size for all features that were not detected: the typical length of their rows.
+
+    Such features are mostly zero, as indicators and rare amounts are: too few records show each of
+    them, but all together they are seen. A feature that is far larger than that is read as its
+    bound, one that is far smaller hardly counts.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate import Gate
+    >>> from tailguard.plans.plan import Plan
+    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.solvers.session import BudgetSession
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
+    >>> stage = Stage("shared size", "one size", 1.0, 1, 320)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (stage,))
+    >>> gate = Gate.over(np.tile(np.eye(4), (100, 1)), guarantee=tg.GDP(1.0), random_state=0)
+    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> columns, found = ColumnQueries(BudgetSession(plan, gate), range(4)), ColumnScales.unknown(4)
+    >>> share_size(columns, found, 4)
+    >>> found.scale  # half of the middle of an octave
+    array([0.75, 0.75, 0.75, 0.75])
+    """
+    hidden = ~found.detected & found.zeros & (np.array(queries.indices) < n_features)
+    if not hidden.any() or not queries.plans("shared size"):
+        return
+    chosen = np.eye(n_features)[:, np.array(queries.indices)[hidden]]
+    view = View(None, Units.raw(n_features, intercept=False), chosen)
+    query = WhitenedHistogram(view, "length", SIZE_BINS)
+    distribution = read_octaves(*queries.session.histograms(query, None, queries.stage("shared size")))
+    if distribution.significance > detection_threshold(1):
+        found.scale[hidden] = INDICATOR_STD * distribution.quantile(0.5)
 
 
 def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnScales:
@@ -204,29 +228,6 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
             found.scale[column] = max(distribution.quantile(0.5), LEAST_SCALE * found.width[column])
         elif found.width[column] and row[0] > least * noise_std:
             found.scale[column] = np.nan
-
-
-def _worth_retrying(
-    hidden: IndexArray, mu: float, at_most: FloatArray, noise: FloatArray
-) -> IndexArray:
-    """Return which of the hidden columns may be seen at one more release: as many as can be.
-
-    They have ``at_most`` so many records that are not zero; ``noise`` is that of a column by now.
-    The fewer columns are asked for, the less noise each has.
-    """
-    order = np.argsort(-at_most[hidden], kind="stable")
-    ordered = hidden[order]
-    anew = np.sqrt(2.0 * np.arange(1, hidden.size + 1)) / mu
-    expected = anew / np.sqrt(1.0 + (anew / noise[ordered]) ** 2)
-    hopeful = np.flatnonzero(at_most[ordered] > RETRY_SIGNIFICANCE * expected)
-    return np.sort(ordered[: hopeful[-1] + 1 if hopeful.size else 0])
-
-
-def _mu_to_detect(others: FloatArray) -> float:
-    """Return the mu at which columns with so many records, in a few octaves, surely stand out."""
-    size = max(others.size, 1)
-    least = max(float(others.min(initial=math.inf)), 1.0)
-    return CERTAIN_FACTOR * detection_threshold(size) * math.sqrt(2.0 * size) / least
 
 
 def _mostly_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:

@@ -1,6 +1,6 @@
 """A location and a scale for every column from a few releases of histograms.
 
-Typical size: the median absolute value of every column, and again of those that were not detected.
+Typical size: the median absolute value of every column, and one for all that were not detected.
 Location: in units of that size, and finer where it is far from zero; a curve fitted to these bins
 tells the scale, too. Scale: differences of pairs, which do not depend on the location. Without an
 intercept nothing may be shifted, and the size is the scale.
@@ -12,7 +12,6 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from tailguard.scaling.locations import (
     REFINEMENTS,
     find_locations,
 )
-from tailguard.scaling.sizes import SIZE_BINS, find_scales, find_sizes
+from tailguard.scaling.sizes import SIZE_BINS, find_scales, find_sizes, share_size
 
 __all__ = [
     "UNITS",
@@ -47,7 +46,8 @@ PURPOSES = {
     "target location": "the location of the target",
     "target scale": "the scale of the target, from differences of pairs",
     "typical size": "the typical absolute value of every column",
-    "typical size retry": "the same again, for columns that were not detected",
+    "typical size retry": "the same again, for columns that were not detected and may be",
+    "shared size": "one typical size for all columns that were not detected",
     "location": "the location of every column",
     "fine location": "finer histograms of locations far from zero",
     "scale": "the scale of columns, from differences of pairs",
@@ -81,6 +81,7 @@ def planned_histograms(
     size: float,
     location: float,
     size_retry: float = 0.0,
+    shared_size: float = 0.0,
     pair_differences: float = 0.02,
     target: float = 0.02,
     refinements: int = REFINEMENTS,
@@ -108,6 +109,7 @@ def planned_histograms(
         stages = [("target typical size", target, 1, 1, SIZE_BINS.count)]
     stages.append(("typical size", size, 1, others, SIZE_BINS.count))
     stages.append(("typical size retry", size_retry, 1, others, SIZE_BINS.count))
+    stages.append(("shared size", shared_size, 1, 1, SIZE_BINS.count))
     if columns.intercept:
         stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
         stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
@@ -119,9 +121,7 @@ def planned_histograms(
     ]
 
 
-def find_units(
-    session: HistogramSession, columns: Columns, *, location_reserve: float = 0.0
-) -> tuple[Units, BoolArray]:
+def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, BoolArray]:
     """Release the histograms and turn them into units; say which columns were seen.
 
     Where the target is not seen only a constant will be fitted: its centre takes all that is left,
@@ -145,7 +145,7 @@ def find_units(
     >>> bool(abs(units.center[0] - 50.0) < 1.0)
     True
     """
-    found = find_columns(session, columns, location_reserve=location_reserve, or_constant=True)
+    found = find_columns(session, columns, or_constant=True)
     return found.units(columns), found.detected
 
 
@@ -153,14 +153,12 @@ def find_columns(
     session: HistogramSession,
     columns: Columns,
     *,
-    location_reserve: float = 0.0,
     or_constant: bool = False,
     believe_narrow: bool = False,
 ) -> ColumnScales:
     """Release the histograms and return what they tell of the columns, the target, the offset.
 
-    What the second release of sizes leaves goes to locations, up to ``location_reserve`` of
-    ``mu**2``. With ``or_constant`` a target that may be shifted, and is not seen, takes all that is
+    With ``or_constant`` a target that may be shifted, and is not seen, takes all that is
     left, and no columns are asked for.
 
     A column whose place is one bin, however fine the histogram, is taken to have one value in most
@@ -187,9 +185,10 @@ def find_columns(
         whole.put(is_target, found)
     if not alone and not is_target.all():
         queries = ColumnQueries(session, tuple(map(int, indices[~is_target])))
-        found = find_sizes(queries)
+        found = find_sizes(queries, queries.stage("typical size"))
         if columns.intercept and found.detected.any():
-            _locate(queries, found, location_reserve, believe_narrow=believe_narrow)
+            _locate(queries, found, believe_narrow=believe_narrow)
+        share_size(queries, found, columns.n_features)
         whole.put(~is_target, found)
     return whole
 
@@ -224,12 +223,10 @@ def find_target(session: HistogramSession, columns: Columns) -> tuple[Units, boo
     return whole.units(columns), bool(found.detected.any())
 
 
-def _locate(
-    queries: ColumnQueries, found: ColumnScales, location_reserve: float, *, believe_narrow: bool
-) -> None:
+def _locate(queries: ColumnQueries, found: ColumnScales, *, believe_narrow: bool) -> None:
     """Find centres, and scales about them, as far as noise lets them be seen."""
     sizes = found.scale.copy()
-    location, fine = _location_stages(queries, location_reserve)
+    location, fine = queries.stage("location"), queries.stage("fine location")
     fine_bins = FINEST_BINS if believe_narrow else FINE_BINS
     narrow = find_locations(queries, found, location, fine, fine_bins=fine_bins)
     found.scale[narrow] = found.width[narrow] if believe_narrow else sizes[narrow]
@@ -239,20 +236,9 @@ def _locate(
         found.scale[equal] = found.width[equal]
 
 
-def _location_stages(queries: ColumnQueries, location_reserve: float) -> tuple[Stage, Stage]:
-    """Return what the first and a finer histogram of locations may spend."""
-    location, fine = queries.stage("location"), queries.stage("fine location")
-    reserve = min(
-        location_reserve * queries.session.total_mu**2,
-        queries.unspent("typical size retry") ** 2,
-    )
-    times = math.sqrt(1.0 + reserve / (location.mu**2 + REFINEMENTS * fine.mu**2))
-    return replace(location, mu=times * location.mu), replace(fine, mu=times * fine.mu)
-
-
 def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False) -> ColumnScales:
     """Measure the target; where its size is not seen, its centre may take all that is left."""
-    found = find_sizes(queries)
+    found = find_sizes(queries, queries.stage("typical size"))
     if not shifted:
         return found
     if found.detected.any():

@@ -40,6 +40,7 @@ def units_stages(
     size: float,
     location: float,
     size_retry: float = 0.0,
+    shared_size: float = 0.0,
     pair_differences: float = 0.02,
     target: float = 0.02,
 ) -> list[Stage]:
@@ -57,6 +58,7 @@ def units_stages(
         size=size,
         location=location,
         size_retry=size_retry,
+        shared_size=shared_size,
         pair_differences=pair_differences,
         target=target,
     )

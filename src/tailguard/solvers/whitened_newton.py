@@ -24,7 +24,6 @@ from tailguard.queries.units import Units
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
-from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
@@ -123,7 +122,6 @@ class WhitenedNewton:
             stages=stages_for(problem, shares, mu),
             settings={
                 "target": self.target,
-                "feature_bound": feature_bound(problem),
                 **predicted(problem, mu),
                 **shares.settings(),
             },
@@ -146,14 +144,11 @@ class WhitenedNewton:
         shares = self.shares_of(problem, plan.guarantee)
         units = Units.raw(problem.n_features, intercept=problem.intercept)
         try:
-            units, detected = find_units(
-                session, columns_of(problem), location_reserve=shares.location_reserve
-            )
+            units, detected = find_units(session, columns_of(problem))
             hopeless = problem.link.residual and not detected[problem.n_features]
             if hopeless or not (problem.intercept or detected[: problem.n_features].any()):
                 return constant_solution(plan, units.target_center, NO_SCALE)
-            bound = float(plan.settings["feature_bound"])
-            fit = initialise(session, problem, shares, units, detected, bound)
+            fit = initialise(session, problem, shares, units, detected)
         except BEYOND_FLOATS:
             # Of billions of records that are nearly all void a second release of sizes would ask
             # for less than a lattice carries; nothing else is known to lead here.

@@ -16,6 +16,7 @@ import numpy as np
 from tailguard.losses.base import Loss
 from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
+from tailguard.solvers.whitened.bounds import other_bounds
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.whitened.fit import Fit
 
@@ -23,11 +24,10 @@ __all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
 
 CHOICE = "choice of bounds"
 CHOICE_PHASE = 2  # before which bounds are chosen
-# Other bounds in scales of a column, by link, and by how many noise standard deviations the farther
-# one has to win. The nearer one, which is safer, has to win by one.
-OTHERS = {Link.IDENTITY: (4.0, 64.0), Link.LOGIT: (4.0, 64.0), Link.LOG: (16.0, 64.0)}
+# A farther bound has to win by so many noise standard deviations, a nearer one may lose by one: the
+# fit was made within the bound that it has, and is at home there.
 FARTHER = {Link.IDENTITY: 1.0, Link.LOGIT: 3.0, Link.LOG: 2.0}
-NEARER = 1.0
+NEARER = -1.0
 # Differences are bounded at the loss of a typical residual, at half a nat, and at two counts in
 # scales of the target. Low bounds show most: what bounds of features do has one sign over the
 # records that they touch.
@@ -48,7 +48,7 @@ def choose_bound(fit: Fit) -> None:
     """
     loss = fit.problem.scored
     assert loss is not None
-    others = OTHERS[loss.link]
+    others = other_bounds(loss.link)
     views = (fit.view, *(replace(fit.view, bound=bound) for bound in others))
     query = LossDifferences(loss, views, _limit(fit, loss))
     stage = fit.stage(CHOICE)

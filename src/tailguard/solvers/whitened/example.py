@@ -9,7 +9,6 @@ from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.bounds import feature_bound
 from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
 from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.initialise import initialise
@@ -57,7 +56,7 @@ def example_fit(loss: Loss, *, phase: int | None = None) -> Fit:
     """
     session, problem, shares = example_run(loss)
     units, detected = find_units(session, columns_of(problem))
-    fit = initialise(session, problem, shares, units, detected, feature_bound(problem))
+    fit = initialise(session, problem, shares, units, detected)
     if phase is not None:
         release_row_norms(fit)
         start_phase(fit, phase)

@@ -18,7 +18,7 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
-from tailguard.queries.view import LARGEST_FEATURE, View
+from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import UNITS
@@ -53,12 +53,10 @@ def initialise(
     shares: Shares,
     units: Units,
     detected: BoolArray,
-    bound: float = LARGEST_FEATURE,
 ) -> Fit:
     """Release second moments of bounded rows and start from what they tell.
 
-    Columns whose scale was not seen are left out: their coefficient stays zero. Standardised
-    features are read within ``bound``.
+    Columns whose scale was not seen are left out: their coefficient stays zero.
 
     Examples
     --------
@@ -77,7 +75,7 @@ def initialise(
     later = (stage.total_mu**2 for stage in session.plan.stages if stage.name not in UNITS)
     unspent_mu = session.left(reserve=math.sqrt(sum(later)))
     # The constant is measured also where it is no coefficient: it tells the mean row.
-    view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual, bound)
+    view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual, shares.bound)
     moments, noise_std = _moments(session, problem, view)
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))
@@ -87,7 +85,7 @@ def initialise(
     weights = np.zeros(size)
     if residual:
         weights = first_fit(whitening, moments[:size, -1], noise_std)
-    view = View(problem.scored, units, whitening, bound=bound)
+    view = View(problem.scored, units, whitening, bound=shares.bound)
     mean_row, variance_inflation = moments[:size, d], whitened.variance_inflation(level)
     fit = Fit(
         session,

@@ -70,8 +70,9 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     spent = {stage.name: stage.total_mu for stage in stages}
     residual = problem.link.residual  # others go on without the target's scale
     target = spent["target typical size"] if residual else math.inf
-    columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
-    return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
+    alone = _hides(problem, spent["shared size"], 1, bulk)
+    columns = _hides(problem, spent["typical size"], problem.n_features, bulk)
+    return _hides(problem, target, 1, bulk) or (columns and alone)
 
 
 def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:

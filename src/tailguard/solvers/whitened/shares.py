@@ -120,15 +120,10 @@ CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 20.0, 0.2
 SIZE_MARGIN = 1.3
 LARGEST_SIZE = 0.12  # of many columns not all sizes are worth being seen
 TARGET_MARGIN, LARGEST_TARGET = 4.0, 0.16  # times that: without the target all is lost
-# Both releases of sizes together: times that, where losses are residuals, since columns that are
-# mostly zero have few records to show. The second one takes some of the rounds' budget, but only
-# where some size was not seen and may be.
-RETRY_FACTOR, LEAST_RETRY, LARGEST_RETRY = 100.0, 0.015, 0.2
+LARGEST_SHARED_SIZE = 0.05
+LEAST_RETRY, LARGEST_RETRY = 0.015, 0.2
 # Times that: places are sought in fewer windows. Likelihoods have the more left for them.
 LOCATION_FACTOR, LOCATION_FACTOR_OF_LIKELIHOOD, LARGEST_LOCATION = 0.6, 1.5, 0.12
-# Times that, where the second release of sizes would leave it: finer histograms of many columns
-# show how far those that lie away from zero spread.
-FINE_LOCATION_FACTOR = 3.0
 # Times that: pairs are half as many. Where they would cost more than the largest share they are
 # left to the few columns whose centres stay coarse.
 PAIR_FACTOR, LARGEST_PAIR_DIFFERENCES = 8.0, 0.12
@@ -151,9 +146,11 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         shares, below = _of_likelihood(problem, mu), WHITENING_ONLY_BELOW_OF_LIKELIHOOD
     if problem.n_rows * mu < below * (problem.n_features + 2) ** 1.5:
         shares = replace(shares, **WHITENING_ONLY)
-    if problem.n_rows * mu < FEW_BELOW:
+    few = problem.n_rows * mu < FEW_BELOW
+    shares = replace(shares, bound=feature_bound(problem, few=few))
+    if few:
         shares = replace(shares, fit_choice=FIT_CHOICE_SHARE, variance=0.0)
-    elif feature_bound(problem) < LARGEST_FEATURE:
+    elif shares.bound < LARGEST_FEATURE:
         shares = replace(shares, bound_choice=BOUND_CHOICE_SHARE)
     shares = _with_units(shares, problem, mu)
     if shares.debiasing < SQUARED.debiasing or problem.n_rows * mu < FEWER_HISTOGRAMS_BELOW:
@@ -245,21 +242,16 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
         shares = replace(
             shares, pair_differences=max(PAIR_FACTOR * wanted, shares.pair_differences)
         )
+    shares = replace(
+        shares, shared_size=min(max(alone, shares.shared_size), LARGEST_SHARED_SIZE)
+    )
     room = shares.rest(problem) - LEAST_ROUNDS
-    both = (RETRY_FACTOR if residual else 1.0) * wanted
-    size_retry = max(min(max(both - size, LEAST_RETRY), LARGEST_RETRY, room / 2.0), 0.0)
     wanted_location = (LOCATION_FACTOR if residual else LOCATION_FACTOR_OF_LIKELIHOOD) * wanted
+    size_retry = max(min(max(wanted, LEAST_RETRY), LARGEST_RETRY, room / 2.0), 0.0)
     location = min(
         max(wanted_location, shares.location), shares.location + max(room - size_retry, 0.0)
     )
-    location = min(location, LARGEST_LOCATION)
-    reserve = FINE_LOCATION_FACTOR * wanted - location
-    return replace(
-        shares,
-        size_retry=size_retry,
-        location=location,
-        location_reserve=reserve if 0.0 < reserve <= size_retry else 0.0,
-    )
+    return replace(shares, size_retry=size_retry, location=min(location, LARGEST_LOCATION))
 
 
 def _share_to_detect(columns: int, problem: Problem, mu: float) -> float:

@@ -51,5 +51,5 @@ def solution(fit: Fit, plan: Plan) -> Solution:
         coef_std=std[: coef.size],
         intercept_std=float(std[-1]) if own else 0.0,
         notes=tuple(fit.notes),
-        feature_bounds=feature_bounds(fit),
+        feature_bounds=feature_bounds(fit.view, fit.left_out),
     )

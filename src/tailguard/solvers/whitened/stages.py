@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tailguard.checks import require
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
+from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLE, SAMPLED
@@ -34,7 +35,7 @@ STEERING = {
 }  # fmt: skip
 """What reads the sample where there is one, beside the early rounds.
 
-The target's size and a likelihood's first constant tell rare events, "typical size retry" rare
+The target's size and a likelihood's first constant tell rare events, the shared size rare
 indicators: these read all records, as does whatever the last rounds and the standard errors rest
 on.
 """
@@ -57,11 +58,9 @@ class Shares:
     ----------
     target
         Typical size, location and scale of the target.
-    size, size_retry, location, pair_differences
-        Of the other columns: the first and the second release of sizes; centres; differences of
-        pairs.
-    location_reserve
-        What places may have besides, of what the second release of sizes leaves.
+    size, size_retry, shared_size, location, pair_differences
+        Of the other columns: the first and the second release of sizes; one size for those that
+        are not seen; centres; differences of pairs.
     constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
         The stages of these names.
     bound_choice, debiasing, fit_choice, variance
@@ -75,6 +74,8 @@ class Shares:
         with all that steers them; 0 where there is none.
     balanced
         Whether a logistic loss takes the slopes of ``BalancedLogistic``.
+    bound
+        Within how many scales of their location features are read, at first.
 
     Examples
     --------
@@ -85,9 +86,9 @@ class Shares:
     target: float = 0.02
     size: float = 0.025
     size_retry: float = 0.0
+    shared_size: float = 0.01
     location: float = 0.03
     pair_differences: float = 0.03
-    location_reserve: float = 0.0
     constant: float = 0.0
     row_norms: float = 0.01
     second_moments: float = 0.10
@@ -104,6 +105,7 @@ class Shares:
     sample: int = 0
     early: int = 0
     balanced: bool = False
+    bound: float = LARGEST_FEATURE
 
     def rest(self, problem: Problem) -> float:
         """Return the share that is left to the rounds.
@@ -118,15 +120,16 @@ class Shares:
         stages = stages_before(problem, self, 1.0)
         return 1.0 - sum(stage.total_mu**2 for stage in stages)
 
-    def settings(self) -> dict[str, int]:
-        """Return what a plan says of the sample.
+    def settings(self) -> dict[str, float]:
+        """Return what a plan says of bounds and of the sample.
 
         Examples
         --------
-        >>> Shares().settings(), Shares(sample=100_000, early=4).settings()
-        ({}, {'sampled_records': 100000})
+        >>> Shares(bound=16.0).settings(), Shares(bound=16.0, sample=100_000).settings()
+        ({'feature_bound': 16.0}, {'feature_bound': 16.0, 'sampled_records': 100000})
         """
-        return {SAMPLED: self.sample} if self.sample else {}
+        sampled = {SAMPLED: self.sample} if self.sample else {}
+        return {"feature_bound": self.bound, **sampled}
 
 
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
@@ -191,6 +194,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
         size=shares.size,
         location=shares.location,
         size_retry=shares.size_retry,
+        shared_size=shares.shared_size,
         pair_differences=shares.pair_differences,
         target=shares.target,
     )
