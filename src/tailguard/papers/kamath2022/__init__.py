@@ -3,7 +3,7 @@
 "Improved rates for differentially private stochastic convex optimization with heavy-tailed data".
 """
 
-from tailguard.papers.kamath2022 import parameters
+from tailguard.papers.kamath2022 import parameters, printed
 from tailguard.papers.kamath2022.bounds import (
     clamping_bias,
     convex_bound,
@@ -36,6 +36,7 @@ __all__ = [
     "mean_lower_bound",
     "mean_lower_bound_pure",
     "parameters",
+    "printed",
     "soft_convex",
     "soft_convex_bound",
     "strongly_convex",
