@@ -220,12 +220,12 @@ def strongly_convex_theorem(
     n_steps: int,
     *,
     disjoint: bool = True,
-    following: tuple[float, Guarantee] | None = None,
+    following: tuple[float, Guarantee, Guarantee] | None = None,
 ) -> Theorem:
     """Descent with the last iterate, on ``disjoint`` blocks of records or on all.
 
     Steps on blocks are of ``1 / (strong_convexity + smoothness)``. ``following`` are the expected
-    noise and the promise, where the noise follows the records.
+    noise, the promise and what is spent, where the noise follows the records.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def strongly_convex_theorem(
         kept = facts.promised_and_spent(step.printed_mu)
         noise = stated = _noise(facts, step, n_steps, kept[1], disjoint=disjoint)
     else:
-        kept, noise, stated = (following[1], following[1]), following[0], math.nan
+        noise, kept, stated = following[0], following[1:], math.nan
     bound = strongly_convex_descent_bound(
         diameter=facts.diameter,
         n_steps=n_steps,
