@@ -44,8 +44,8 @@ VOID = (
 CONVEX = "the risk is strongly convex and smooth, and its gradient vanishes at the minimiser"
 PROOFS = ("tight", "numerical", "published")
 PRINTED_TRIMMING = (
-    "where none is told, one value in 20 is left out at either end, as in the experiments; Algorithm "
-    "2 has a number that does not grow (E35)"
+    "where none is told, one value in 20 is left out at either end, as in the experiments; "
+    "Algorithm 2 has a number that does not grow (E35)"
 )
 ARSINH_STD = 1.7873  # of sinh(Y), Y normal: sqrt((e^2 - 1) / 2)
 

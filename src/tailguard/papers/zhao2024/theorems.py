@@ -76,11 +76,21 @@ def convex(facts: Facts) -> Theorem:
 
 
 @theorem_on("directional", "smoothness", of=_Facts, without=("gradient_bound",))
-def iterative_convex(facts: Facts, *, n_groups: int = 20, centre: str = "updates") -> Theorem:
+def iterative_convex(
+    facts: Facts,
+    *,
+    n_groups: int = 20,
+    centre: str = "updates",
+    level: float = 0.9,
+    start: str | None = None,
+) -> Theorem:
     """Descent on the iterative mean of groups of clipped gradients, for convex losses.
 
     ``n_groups`` is not the theorem's, which is larger than most data are; ``centre`` is
     ``"updates"``, the paper's, or ``"median"`` or ``"geometric-median"``, as private and quicker.
+    Updates ask that a part ``level`` of the groups lies ahead, and go from ``start``, the paper's
+    c_1: ``"origin"``, or ``"median"``, from which hardly any step is taken. None is the origin with
+    printed noise, and the median, which is nearer, else.
 
     *Reference.* Zhao and others 2024, Theorem 7 and Algorithm 3.
 
@@ -106,7 +116,14 @@ def iterative_convex(facts: Facts, *, n_groups: int = 20, centre: str = "updates
         "the direction points from the centre to the mean, and the last centre is examined too "
         "(E42)",
     )
-    oracle = make_oracle("iterative", clip_norm=clip_norm, n_groups=n_groups, centre=centre)
+    oracle = make_oracle(
+        "iterative",
+        clip_norm=clip_norm,
+        n_groups=n_groups,
+        centre=centre,
+        level=level,
+        start=start or ("median", "origin")[facts.prints],
+    )
 
     def printed_mu_of(n_steps: int) -> float:
         """Return what the group means of all steps cost, with the noise of equation (24)."""

@@ -43,6 +43,7 @@ from tailguard.rows.base import Rows
 
 __all__ = [
     "CENTRES",
+    "STARTS",
     "IterativeMean",
     "centre_of",
     "check_group_count",
@@ -53,6 +54,7 @@ __all__ = [
 PART = 0.25  # of the way that a step goes
 LEVEL = 0.9  # part of the points that must lie ahead
 MOST_STEPS = 40
+STARTS = ("median", "origin")
 CENTRES = ("updates", "median", "geometric-median")
 WEISZFELD_STEPS = 100
 
@@ -84,8 +86,12 @@ def updated_centre(
     return best
 
 
-def centre_of(points: FloatArray, centre: str, level: float = LEVEL) -> FloatArray:
+def centre_of(
+    points: FloatArray, centre: str, level: float = LEVEL, start: str = "median"
+) -> FloatArray:
     """Return a centre of noised group means, one a row, by one of ``CENTRES``.
+
+    Updates go from one of ``STARTS``.
 
     Examples
     --------
@@ -97,7 +103,7 @@ def centre_of(points: FloatArray, centre: str, level: float = LEVEL) -> FloatArr
         return median
     if centre == "geometric-median":
         return _geometric_median(points, median)
-    return updated_centre(points, median, level=level)
+    return updated_centre(points, median if start == "median" else 0.0 * median, level=level)
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,11 @@ class IterativeMean(GaussianQuery):
         private, quicker, and often nearer.
     level
         The part of the group means that a direction of an update must have ahead.
+    start
+        Where updates start, the paper's ``c_1``: ``"median"`` of the group means, by coordinate, or
+        ``"origin"``. From the median hardly any step is taken, since at the usual level every
+        direction has enough of the group means behind it; from further away the walk ends at the
+        edge of their bulk.
 
     Guarantee
     ---------
@@ -149,6 +160,7 @@ class IterativeMean(GaussianQuery):
     n_groups: int = 20
     centre: str = "updates"
     level: float = LEVEL
+    start: str = "median"
 
     name = "group means"
 
@@ -156,6 +168,7 @@ class IterativeMean(GaussianQuery):
         check_positive("clip_norm", self.clip_norm)
         check_integer("n_groups", self.n_groups, minimum=1)
         check_choice("centre", self.centre, CENTRES)
+        check_choice("start", self.start, STARTS)
         check_open_unit("level", self.level)
 
     @property
@@ -181,7 +194,7 @@ class IterativeMean(GaussianQuery):
         """Divide each noised sum by its group's size and find the centre of the means."""
         sizes = np.diff(group_edges(n_rows, self.n_groups))
         means = noised.reshape(self.n_groups, self.units.size) / sizes[:, None]
-        return centre_of(means, self.centre, self.level)
+        return centre_of(means, self.centre, self.level, self.start)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
