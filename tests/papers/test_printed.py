@@ -568,3 +568,45 @@ def test_the_printed_trimmed_mean_takes_the_textbooks_conversion():
     plan = method.plan(Problem(None, N, 1), APPROX)
     assert plan.stage("mean").asked.rho == pytest.approx(textbook_rho())
     assert plan.settings["trimmed at either end"] == N // 20
+
+
+MEANS = {
+    "clamped": (
+        tg.Moment(2.0, 4.0),
+        ZCDP,
+        {"threshold": 2.0 * (sqrt(RHO) * N / sqrt(D)) ** 0.5, "groups": 4 * log(2 * D / 0.1)},
+    ),
+    "truncated": (
+        raw(1.5, 2.0),
+        APPROX,
+        {
+            "threshold": (2.0 * EPSILON * N / sqrt(D)) ** (1 / 1.5),
+            "groups": 4 * log(2 * D / 0.1),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_printed_mean_is_its_corollary(name):
+    moment, guarantee, says = MEANS[name]
+    problem = Problem(None, N, D, moment=moment)
+    plan = make_method(name, calibration="paper").plan(problem, guarantee)
+    assert plan.settings["threshold"] == pytest.approx(says["threshold"])
+    assert plan.settings["groups"] == even(says["groups"])
+    tau, m = says["threshold"], says["groups"]
+    if name == "clamped":
+        noise = sqrt(72 * tau**2 * m**2 * D / (RHO * N**2))  # Theorem 4.1
+    else:
+        noise = sqrt(8 * tau**2 * m**2 * D * log(1.25 / DELTA) / (EPSILON * N) ** 2)
+    assert noise < plan.expected.noise / sqrt(D) < noise * (1.0 + LATTICE)
+
+
+def test_the_printed_scalar_mean_is_algorithm_1():
+    problem = Problem(None, N, 1, moment=raw(1.5, 2.0))
+    plan = make_method("truncated", calibration="paper").plan(problem, APPROX)
+    nats = log(1 / 0.1) * sqrt(log(1.25 / DELTA))
+    threshold = (2.0 * N * EPSILON / nats) ** (1 / 1.5)
+    assert plan.settings["threshold"] == pytest.approx(threshold)
+    noise = sqrt(8 * threshold**2 * log(1.25 / DELTA)) / (N * EPSILON)
+    assert noise < plan.expected.noise < noise * (1.0 + LATTICE)

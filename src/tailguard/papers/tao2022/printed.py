@@ -7,11 +7,12 @@
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale
 from tailguard.papers.tao2022.parameters import convex_threshold
 
 __all__ = [
     "printed_convex_threshold",
+    "printed_mean_threshold",
     "printed_strongly_convex_threshold",
     "uniform_group_count",
 ]
@@ -33,6 +34,30 @@ def printed_convex_threshold(
     return convex_threshold(
         n_rows=n_rows, n_features=n_features, moment_order=moment_order, epsilon=epsilon
     )
+
+
+def printed_mean_threshold(
+    *,
+    n_rows: int,
+    n_features: int,
+    moment_order: float,
+    epsilon: float,
+    moment_bound: float = 1.0,
+) -> float:
+    """Threshold of the mean of several columns as printed, ``(u n epsilon / sqrt(d))^(1/(1+v))``.
+
+    *Reference.* Tao and others 2022, Corollary 1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 16, "moment_order": 2.0}
+    >>> round(printed_mean_threshold(epsilon=1.0, moment_bound=4.0, **args), 4)
+    316.2278
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
+    check_order(moment_order, minimum=1.0, maximum=2.0)
+    reach = epsilon * n_rows / math.sqrt(n_features)
+    return moment_scale(moment_bound * reach, moment_order)
 
 
 def printed_strongly_convex_threshold(
