@@ -180,6 +180,7 @@ class NoisyGradientDescent:
             start=np.full(problem.size, self.start),
             constraint=constraint,
             blocks=self.batches.blocks(descent, gate),
+            gradient_of=self.oracle.gradient if self.oracle else None,
         )
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)

@@ -42,6 +42,7 @@ from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
 __all__ = [
+    "ALL",
     "CENTRES",
     "STARTS",
     "IterativeMean",
@@ -55,6 +56,7 @@ PART = 0.25  # of the way that a step goes
 LEVEL = 0.9  # part of the points that must lie ahead
 MOST_STEPS = 40
 STARTS = ("median", "origin")
+ALL = "all"
 CENTRES = ("updates", "median", "geometric-median")
 WEISZFELD_STEPS = 100
 
@@ -122,7 +124,7 @@ class IterativeMean(GaussianQuery):
         How many groups, drawn at random. The noise on the centre grows as its root.
     centre
         ``"updates"``: the paper's. ``"median"``, by coordinate, and ``"geometric-median"`` are as
-        private, quicker, and often nearer.
+        private, quicker, and often nearer. ``"all"``: no centre but all means, one after the other.
     level
         The part of the group means that a direction of an update must have ahead.
     start
@@ -167,7 +169,7 @@ class IterativeMean(GaussianQuery):
     def __post_init__(self) -> None:
         check_positive("clip_norm", self.clip_norm)
         check_integer("n_groups", self.n_groups, minimum=1)
-        check_choice("centre", self.centre, CENTRES)
+        check_choice("centre", self.centre, (*CENTRES, ALL))
         check_choice("start", self.start, STARTS)
         check_open_unit("level", self.level)
 
@@ -194,6 +196,8 @@ class IterativeMean(GaussianQuery):
         """Divide each noised sum by its group's size and find the centre of the means."""
         sizes = np.diff(group_edges(n_rows, self.n_groups))
         means = noised.reshape(self.n_groups, self.units.size) / sizes[:, None]
+        if self.centre == ALL:
+            return means.ravel()
         return centre_of(means, self.centre, self.level, self.start)
 
     def parameters(self) -> dict[str, float | int | str]:
