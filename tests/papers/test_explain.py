@@ -92,6 +92,7 @@ def numbers(text):
 def section_of(name):
     """The text of the section of the page that calls the theorem."""
     parts = re.split(r"^##+ .+$", PAGE, flags=re.MULTILINE)
+    parts = [part for part in parts if "*Differs.*" in part]
     return next(part for part in reversed(parts) if f"tg.papers.{name}(" in part)
 
 

@@ -9,6 +9,7 @@ records of one law. Nothing is claimed for (epsilon, delta) algorithms, of which
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from scipy.optimize import minimize_scalar
 
@@ -163,24 +164,12 @@ def mean_lower_bound(
     """
     check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
     check_order(moment_order)
-    log_n_laws = log_packing_size(n_features)
-    if log_n_laws <= math.log(2.0):
-        return 0.0
-
-    def bound_of(chance: float, separation: float) -> float:
-        """Return what laws of that chance prove."""
-        return fano_bound(
-            separation=separation,
-            log_n_laws=log_n_laws,
-            n_rows=n_rows,
-            rho=rho,
-            total_variation=chance,
-        )
-
-    # Beyond this chance the bound is negative; e^-12 of it is far below the best.
-    highest = min(0.0, math.log(math.sqrt(log_n_laws / rho) / n_rows))
-    distance = math.sqrt(least_distance(n_features)) * moment_scale(moment_bound, moment_order)
-    return _best_chance(bound_of, distance, moment_order, highest)
+    bound_of = partial(fano_bound, n_rows=n_rows, rho=rho)
+    # Beyond the root of the logarithm over rho the bound is negative.
+    scale = moment_scale(moment_bound, moment_order)
+    return scale * _best_chance(
+        bound_of, n_features, moment_order, lambda nats: math.sqrt(nats / rho) / n_rows
+    )
 
 
 def mean_lower_bound_pure(
@@ -200,34 +189,36 @@ def mean_lower_bound_pure(
     """
     check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
     check_order(moment_order)
-    log_n_laws = log_packing_size(n_features)
-    if log_n_laws <= math.log(2.0):
-        return 0.0
-
-    def bound_of(chance: float, separation: float) -> float:
-        """Return what laws of that chance prove."""
-        return fano_bound_pure(
-            separation=separation,
-            log_n_laws=log_n_laws,
-            n_rows=n_rows,
-            epsilon=epsilon,
-            total_variation=chance,
-        )
-
-    highest = min(0.0, math.log(2.0 * log_n_laws / (epsilon * n_rows)))
-    distance = math.sqrt(least_distance(n_features)) * moment_scale(moment_bound, moment_order)
-    return _best_chance(bound_of, distance, moment_order, highest)
+    bound_of = partial(fano_bound_pure, n_rows=n_rows, epsilon=epsilon)
+    scale = moment_scale(moment_bound, moment_order)
+    return scale * _best_chance(
+        bound_of, n_features, moment_order, lambda nats: 2.0 * nats / (epsilon * n_rows)
+    )
 
 
 def _best_chance(
-    bound_of: Callable[[float, float], float], distance: float, order: float, highest: float
+    bound_of: Callable[..., float],
+    n_features: int,
+    order: float,
+    most: Callable[[float], float],
 ) -> float:
-    """Return the largest bound over chances up to e^highest; words lie ``distance`` apart."""
+    """Return the largest bound that words of a packing prove, over chances up to ``most`` of them.
+
+    ``most`` takes the logarithm of their number; chances below e^-12 of it prove far less.
+    """
+    log_n_laws = log_packing_size(n_features)
+    if log_n_laws <= math.log(2.0):
+        return 0.0
+    distance, highest = math.sqrt(least_distance(n_features)), min(0.0, math.log(most(log_n_laws)))
 
     def minus_bound(log_chance: float) -> float:
         """Minus the bound at chance exp(log_chance)."""
         chance = math.exp(log_chance)
-        return -bound_of(chance, distance * math.pow(chance, 1.0 - 1.0 / order))
+        return -bound_of(
+            separation=distance * math.pow(chance, 1.0 - 1.0 / order),
+            log_n_laws=log_n_laws,
+            total_variation=chance,
+        )
 
     found = minimize_scalar(
         minus_bound, bounds=(highest - 12.0, highest), method="bounded", options={"xatol": 1e-9}

@@ -8,42 +8,11 @@
 import math
 
 from tailguard.papers.common.facts import check_facts, check_order
-from tailguard.papers.kamath2022.parameters import strongly_convex_threshold
 
 __all__ = [
     "printed_strongly_convex_chance",
-    "printed_strongly_convex_threshold",
     "uniform_group_count",
 ]
-
-
-def printed_strongly_convex_threshold(
-    *,
-    n_rows: int,
-    n_features: int,
-    moment_order: float,
-    rho: float,
-    n_steps: int,
-    moment_bound: float = 1.0,
-) -> float:
-    """Threshold as printed for blocks of ``rho / T`` each, ``(n sqrt(rho / d) / T^(3/2))^(1/k)``.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
-    >>> round(printed_strongly_convex_threshold(rho=0.5, n_steps=10, **args), 4)
-    26.5915
-    """
-    return strongly_convex_threshold(
-        n_rows=n_rows,
-        n_features=n_features,
-        moment_order=moment_order,
-        rho=rho / n_steps,
-        n_steps=n_steps,
-        moment_bound=moment_bound,
-    )
 
 
 def printed_strongly_convex_chance(

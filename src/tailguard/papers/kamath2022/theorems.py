@@ -13,7 +13,6 @@ Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of th
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from tailguard.papers.common.convex import (
     Step,
@@ -224,12 +223,12 @@ def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
 def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
     """Return the same as printed: rho is shared out, and blocks fail with a chance of their own."""
     n_steps, _ = printed_blocks(facts, bounds.mean_bound(**facts.known, rho=facts.rho))
-    order: dict[str, Any] = {"moment_order": facts.moment.order, "rho": facts.rho}
-    order |= {"n_steps": n_steps}
-    threshold = printed.printed_strongly_convex_threshold(
-        **facts.sizes, **order, moment_bound=facts.moment.bound
+    threshold = parameters.strongly_convex_threshold(  # every block has its share of rho
+        **facts.known, rho=facts.rho / n_steps, n_steps=n_steps
     )
-    chance = printed.printed_strongly_convex_chance(**facts.sizes, **order)
+    chance = printed.printed_strongly_convex_chance(
+        **facts.sizes, moment_order=facts.moment.order, rho=facts.rho, n_steps=n_steps
+    )
     count = group_count(n_features=facts.n_features, failure_probability=chance)
     return threshold, count, n_steps
 

@@ -8,32 +8,11 @@
 import math
 
 from tailguard.papers.common.facts import check_facts, check_order, moment_scale
-from tailguard.papers.tao2022.parameters import convex_threshold
 
 __all__ = [
-    "printed_convex_threshold",
     "printed_mean_threshold",
-    "printed_strongly_convex_threshold",
     "uniform_group_count",
 ]
-
-
-def printed_convex_threshold(
-    *, n_rows: int, n_features: int, moment_order: float, epsilon: float
-) -> float:
-    """Threshold of Theorem 6 as printed, ``(n epsilon / d^(3/2))^(1/(1+v))``, without the moment.
-
-    *Reference.* Tao and others 2022, Theorem 6.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
-    >>> round(printed_convex_threshold(epsilon=1.0, **args), 6)
-    56.234133
-    """
-    return convex_threshold(
-        n_rows=n_rows, n_features=n_features, moment_order=moment_order, epsilon=epsilon
-    )
 
 
 def printed_mean_threshold(
@@ -58,35 +37,6 @@ def printed_mean_threshold(
     check_order(moment_order, minimum=1.0, maximum=2.0)
     reach = epsilon * n_rows / math.sqrt(n_features)
     return moment_scale(moment_bound * reach, moment_order)
-
-
-def printed_strongly_convex_threshold(
-    *,
-    n_rows: int,
-    n_features: int,
-    moment_order: float,
-    epsilon: float,
-    n_steps: int,
-    moment_bound: float = 1.0,
-) -> float:
-    """Threshold of Theorem 7 as printed, ``(u n epsilon / (d^(3/2) sqrt(T)))^(1/(1+v))``.
-
-    *Reference.* Tao and others 2022, Theorem 7.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
-    >>> round(printed_strongly_convex_threshold(epsilon=1.0, n_steps=10, **args), 4)
-    31.6228
-    """
-    check_facts(n_steps=n_steps)
-    return convex_threshold(
-        n_rows=n_rows,
-        n_features=n_features,
-        moment_order=moment_order,
-        epsilon=epsilon / math.sqrt(n_steps),
-        moment_bound=moment_bound,
-    )
 
 
 def uniform_group_count(

@@ -154,16 +154,10 @@ def strongly_convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.schedule, theorem.solver.iterate
     (3, 'disjoint', 'last')
     """
-    threshold_of = (
-        printed.printed_strongly_convex_threshold
-        if facts.prints
-        else parameters.strongly_convex_threshold
-    )
     wanted = _group_count(facts)
 
     def step_of(n_steps: int, n_rows: int) -> Step:
-        threshold = threshold_of(**facts.known, epsilon=facts.terms[0], n_steps=n_steps)
-        return _truncated(facts, threshold, n_rows, wanted)
+        return _truncated(facts, _block_threshold(facts, n_steps), n_rows, wanted)
 
     def error_of(n_steps: int, n_rows: int) -> float:
         """Return the predicted error of one gradient."""
@@ -302,11 +296,17 @@ def _group_count(facts: Facts) -> float:
 
 
 def _convex_threshold(facts: Facts) -> float:
-    """Return the threshold of Theorem 6: in the units of the moment, or as printed."""
-    epsilon, order = facts.terms[0], facts.moment.order
-    if facts.prints:
-        return printed.printed_convex_threshold(**facts.sizes, moment_order=order, epsilon=epsilon)
-    return parameters.convex_threshold(**facts.known, epsilon=epsilon)
+    """Return the threshold of Theorem 6: in the units of the moment, or as printed without it."""
+    known = facts.known | ({"moment_bound": 1.0} if facts.prints else {})
+    return parameters.convex_threshold(**known, epsilon=facts.terms[0])
+
+
+def _block_threshold(facts: Facts, n_steps: int) -> float:
+    """Return the threshold of Corollary 1 on a block, or the one that Theorem 7 prints."""
+    epsilon = facts.terms[0]
+    if facts.prints:  # (u n epsilon / (d^(3/2) sqrt(T)))^(1/(1+v))
+        return parameters.convex_threshold(**facts.known, epsilon=epsilon / math.sqrt(n_steps))
+    return parameters.strongly_convex_threshold(**facts.known, epsilon=epsilon, n_steps=n_steps)
 
 
 def _truncated(facts: Facts, threshold: float, n_rows: int, wanted: float) -> Step:
