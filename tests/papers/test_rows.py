@@ -79,8 +79,8 @@ def test_the_call_runs_and_certifies_no_more_than_it_promises(number, page):
 def test_the_printed_mode_runs_and_certifies_what_it_really_costs(number, page):
     more = ROWS[number][2].strip("`")
     for call in calls(number):
-        if "amplified" in call:
-            continue  # the printed noise counts on groups that are disjoint
+        if "amplified" in call or "shuffle" in call:
+            continue  # printed noise is not that of a shuffle that holds
         printed = f"{call[:-1]}, {more})"
         unsafe = "unsafe" in more
         if unsafe:
