@@ -6,7 +6,7 @@ them it does to all. Other seeds tell what is worse from what was drawn so.
 
 from accuracy.lines import append, read, short
 from papers.cells import comparisons, gather
-from papers.methods import METHODS, PAPER, TIGHT, fit
+from papers.methods import METHODS, fit
 from papers.runner import blank, draw, key
 
 SEEDS = range(1000, 1200)
@@ -35,7 +35,7 @@ def _lines(tasks, each, done):
     lines = []
     for seed in SEEDS:
         X, y = draw(task, seed)
-        for calibration in (PAPER, TIGHT):
+        for calibration in method.calibrations():
             line = blank(task, each.epsilon, each.method, calibration, seed)
             if key(line) not in done:
                 found = fit(task, method, calibration, each.epsilon, X, y, seed)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from papers import rivals
-from papers.methods import METHODS, PAPER, TIGHT
+from papers.methods import METHODS, PAPER, PUBLISHED, TIGHT
 
 CONFIDENCE = 0.95
 N_RESAMPLES = 2000
@@ -149,7 +149,7 @@ def comparisons(cells):
     found = []
     for (task, epsilon, method, calibration), printed in by_key.items():
         tight = by_key.get((task, epsilon, method, TIGHT))
-        if calibration != PAPER or tight is None:
+        if calibration not in (PAPER, PUBLISHED) or tight is None:
             continue
         seeds = sorted({*printed.excess} & {*tight.excess})
         if not seeds:

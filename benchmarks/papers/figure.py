@@ -3,7 +3,7 @@
 import math
 
 from papers import rivals
-from papers.methods import METHODS, PAPER, TIGHT
+from papers.methods import METHODS, PAPER, PUBLISHED, TIGHT
 
 PAPERS = {"W20": "Wang 2020", "K22": "Kamath 2022", "T22": "Tao 2022"}
 PAPERS |= {"Z24": "Zhao 2024", "X25": "Xu 2025"}
@@ -67,11 +67,11 @@ def _panel(axis, cells, prefix):
     for key, (color, marker) in zip(keys, LOOKS, strict=False):
         styles[key] = {"color": color, "marker": marker, "linewidth": 1.8}
     for name, style in styles.items():
-        for calibration in (PAPER, TIGHT, "-"):
+        for calibration in (PAPER, PUBLISHED, TIGHT, "-"):
             points = [c for c in cells if (c.method, c.calibration) == (name, calibration)]
             points = [c for c in points if c.excess]
             if points:
-                _curve(axis, points, name, style, printed=calibration == PAPER)
+                _curve(axis, points, name, style, printed=calibration in (PAPER, PUBLISHED))
     for name, dashes in LEVELS.items():
         levels = [c.median for c in cells if c.method == name and c.excess]
         if levels and levels[0] > LOWEST:

@@ -5,7 +5,14 @@ import math
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.papers.fano import fano_bound, least_distance, log_packing_size, mean_lower_bound
+from tailguard.papers.fano import (
+    fano_bound,
+    fano_bound_pure,
+    least_distance,
+    log_packing_size,
+    mean_lower_bound,
+    mean_lower_bound_pure,
+)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +87,39 @@ def test_bad_arguments_are_refused():
         mean_lower_bound(n_rows=100, n_features=8, moment_order=1.5, rho=1.0)
     with pytest.raises(InputError, match="rho"):
         mean_lower_bound(n_rows=100, n_features=8, moment_order=2.0, rho=0.0)
+
+
+def test_no_pure_algorithm_on_two_points_beats_the_pure_bound():
+    """Randomised response over M words, one record: the best of all epsilon-DP algorithms."""
+    for n_words in (2, 10, 1000):
+        for epsilon in (0.1, 1.0, 5.0):
+            wrong = 1.0 - math.exp(epsilon) / (math.exp(epsilon) + n_words - 1)
+            laws = {"separation": 2.0, "log_n_laws": math.log(n_words), "total_variation": 1.0}
+            bound = fano_bound_pure(n_rows=1, epsilon=epsilon, **laws)
+            assert 0.0 < bound <= wrong
+
+
+def test_the_pure_bound_is_the_largest_over_its_free_number():
+    laws = {"separation": 1.0, "log_n_laws": 25.0, "total_variation": 0.002}
+    found = fano_bound_pure(n_rows=1000, epsilon=0.5, **laws)
+    others = math.exp(25.0) - 1.0
+    grid = []
+    for i in range(1, 4000):
+        c = 1.0 + i / 40.0
+        x = others * math.exp(-c * 0.5 * 1000 * 0.002)
+        grid.append(0.5 * (1.0 - 1.0 / c) * x / (1.0 + x))
+    assert max(grid) <= found <= max(grid) * (1 + 1e-5)
+    close = {**laws, "divergence": 1e-9}
+    assert fano_bound_pure(n_rows=1000, epsilon=50.0, **close) == pytest.approx(
+        0.5 * (1 - (1e-6 + math.log(2)) / 25.0)
+    )
+
+
+@pytest.mark.parametrize("order", [2.0, 4.0])
+def test_pure_bounds_fall_with_records_as_the_rate_says(order):
+    known = {"n_features": 64, "moment_order": order}
+    few, many = (
+        mean_lower_bound_pure(n_rows=n_rows, epsilon=0.5, **known) for n_rows in (10**4, 10**6)
+    )
+    assert math.log(few / many) / math.log(100) == pytest.approx(1 - 1 / order, abs=0.01)
+    assert mean_lower_bound_pure(n_rows=10**4, epsilon=0.5, n_features=2, moment_order=order) == 0.0

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.papers.common import groups, steps
 from tailguard.papers.kamath2022 import parameters as kamath2022
@@ -45,8 +46,11 @@ def test_the_median_is_as_sensitive_as_its_smallest_group():
 
 
 def test_a_net_of_points_needs_many_groups():
-    count = groups.uniform_group_count(n_rows=1000, n_features=2, diameter=1.0)
-    assert count == close(4 * math.log(4) + 48 * math.log(1000))
+    known = {"n_rows": 1000, "n_features": 2, "diameter": 1.0}
+    count = tg.papers.kamath2022.printed.uniform_group_count(**known)
+    assert count == close(16 * math.log(3) + 48 * math.log(1000))
+    count = tg.papers.tao2022.printed.uniform_group_count(**known, moment_order=2.0)
+    assert count == close(4 * math.log(4) + 8 * math.log(1000))
 
 
 @pytest.mark.parametrize("printed", [0.2, 1.0, 7.9, 80.0, 5000.0])

@@ -86,7 +86,10 @@ def plain(gradients):
     return gradients
 
 
-def unbounded_recursion(batches, weights=(1.0,) * N_STEPS, sizes=(STEP,) * N_STEPS, bounded=plain):
+TAIL = (0.0,) * (N_STEPS // 2) + (1.0,) * (N_STEPS - N_STEPS // 2)  # what is averaged by default
+
+
+def unbounded_recursion(batches, weights=TAIL, sizes=(STEP,) * N_STEPS, bounded=plain):
     """Plain projected descent on mean squared loss, written out."""
     w, points = np.zeros(3), []
     for (X, y), size in zip(batches, sizes, strict=True):
@@ -127,8 +130,13 @@ def test_without_noise_every_shuffled_pass_goes_through_all_batches(name):
     [
         ({"iterate": "last"}, (0,) * 5 + (1,), (STEP,) * 6),
         ({"iterate": "weighted"}, (1, 2, 3, 4, 5, 6), (STEP,) * 6),
-        ({"iterate": "tail"}, (0, 0, 0, 1, 1, 1), (STEP,) * 6),
-        ({"decay": "root"}, (1,) * 6, tuple(STEP / np.sqrt(t) for t in range(1, 7))),
+        ({}, (0, 0, 0, 1, 1, 1), (STEP,) * 6),
+        ({"iterate": "average"}, (1,) * 6, (STEP,) * 6),
+        (
+            {"iterate": "average", "decay": "root"},
+            (1,) * 6,
+            tuple(STEP / np.sqrt(t) for t in range(1, 7)),
+        ),
     ],
 )
 def test_iterates_and_decays(options, weights, sizes):

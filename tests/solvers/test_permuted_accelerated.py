@@ -248,3 +248,15 @@ def test_an_observer_of_the_batch_means_breaks_the_printed_noise_only(epsilon, n
     assert broken - 4.0 * error > 50 * promise.delta
     kept, error = observed_delta(batch_noise(promise, **sizes).mu, n_batches, epsilon)
     assert kept - 4.0 * error <= promise.delta
+
+
+def test_phases_may_have_steps_and_clip_norms_of_their_own():
+    problem = Problem(tg.losses.LpLoss(4), 10_000, 3, constraint=tg.sets.L1Ball(1.0))
+    solver = DoublingAccelerated(phase_steps=(3, 5, 9), phase_clip_norms=(1.0, 2.0, 4.0))
+    plan = solver.plan(problem, tg.GDP(0.5))
+    assert [stage.n_blocks for stage in plan.stages] == [3, 5, 9]
+    assert plan.settings["clip_norm"] == "1; 2; 4"
+    with pytest.raises(tg.InputError, match="phase_steps must be as many as there are phases, 3"):
+        DoublingAccelerated(phase_steps=(3, 5)).plan(problem, tg.GDP(0.5))
+    with pytest.raises(tg.InputError, match="phase_clip_norms must be"):
+        DoublingAccelerated(phase_clip_norms=(1.0, 2.0, 0.0))

@@ -56,7 +56,7 @@ from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_
 from tailguard.privacy.events import Composed, Event, Shuffled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.means.iterative import CENTRES, LEVEL, centre_of, check_group_count
+from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
 from tailguard.queries.units import Units
 
 __all__ = ["Iterative"]
@@ -84,6 +84,8 @@ class Iterative(MeanMethod):
         ``"geometric-median"`` are as private.
     level
         The part of the group means that a direction of an update must have ahead.
+    start
+        Where updates start, the paper's c_1: ``"median"`` of the group means, or ``"origin"``.
     proof
         ``"parallel"``: groups are disjoint. ``"amplified"``: they are secret as well. ``"least"``:
         what allows less noise.
@@ -117,6 +119,7 @@ class Iterative(MeanMethod):
     n_groups: int | None = None
     centre: str = "updates"
     level: float = LEVEL
+    start: str = "median"
     proof: str = "least"
 
     name = "iterative"
@@ -153,7 +156,7 @@ class Iterative(MeanMethod):
         noise = query.calibrate(n_rows, gate.n_features, stage.mu).noise_std / n_rows / slope
         return found_mean(
             plan,
-            units.center + units.scale * centre_of(means, self.centre, self.level),
+            units.center + units.scale * centre_of(means, self.centre, self.level, self.start),
             units.scale * (MEDIAN_LOSS * noise / math.sqrt(k)),
             {"clip norm": clip_norm},
         )
@@ -286,6 +289,7 @@ class Iterative(MeanMethod):
             check_integer("n_groups", self.n_groups, minimum=1)
         check_choice("centre", self.centre, CENTRES)
         check_open_unit("level", self.level)
+        check_choice("start", self.start, STARTS)
         check_choice("proof", self.proof, PROOFS)
         if self.proof == "amplified" and not isinstance(task.guarantee, ApproxDP):
             raise InputError(

@@ -29,7 +29,7 @@ from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import SmoothStage, Stage
-from tailguard.privacy.accounting.concentrated import rho_of
+from tailguard.privacy.accounting.concentrated import rho_of, rho_of_simple
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Unprotected
@@ -54,7 +54,8 @@ class Trimmed(MeanMethod):
     low, high
         A public range in which the means lie, in the units of the data; no scale is released then.
     n_trimmed
-        How many values are left out at either end; by default what the budget asks for.
+        How many values are left out at either end; by default what the budget asks for, and with
+        ``calibration="paper"`` one in 20.
 
     Guarantee
     ---------
@@ -198,6 +199,8 @@ def _rho(task: Task) -> float:
     if isinstance(task.guarantee, ApproxDP):
         usable = usable_guarantee(task.guarantee, most_coordinates(task.problem))
         assert isinstance(usable, ApproxDP)
+        if task.calibration == "paper":
+            return rho_of_simple(task.guarantee.epsilon, task.guarantee.delta)
         return rho_of(usable.epsilon, usable.delta) * (1.0 - BUDGET_MARGIN)
     raise InputError(
         "method 'trimmed' must be used with an (epsilon, delta) promise or ZCDP, as its noise is "

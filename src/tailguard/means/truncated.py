@@ -7,11 +7,14 @@ Tao, Wu, Cheng and Wang 2022, Algorithm 1 and Theorem 1 (one column), Algorithm 
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from tailguard.means.base import Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.moments import Moment
 from tailguard.papers.tao2022 import parameters as printed
+from tailguard.papers.tao2022.printed import printed_mean_threshold
 from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
@@ -75,17 +78,26 @@ class Truncated(CoordinateWise):
         order, bound, n = moment.order, moment.bound, task.n_rows
         slope = self.noise_slope(task.problem, budget, groups)
         threshold = (bound * (order - 1.0) / slope) ** (1.0 / order)
-        if task.calibration == "paper" and groups == 1:
-            threshold = printed.scalar_threshold(
-                n_rows=n,
-                moment_order=order,
-                moment_bound=bound,
-                epsilon=task.approximate.epsilon,
-                delta=task.approximate.delta,
-                failure_probability=self.failure_probability,
-            )
+        if task.calibration == "paper":
+            threshold = self._printed_threshold(task, moment, groups)
         variance = bound * threshold ** (2.0 - order)
         return Level(threshold, bound / threshold ** (order - 1.0), math.sqrt(variance / n))
+
+    def _printed_threshold(self, task: Task, moment: Moment, groups: int) -> float:
+        """Return the threshold of Algorithm 1, or of Corollary 1 for a median of means."""
+        facts: dict[str, Any] = {
+            "n_rows": task.n_rows,
+            "moment_order": moment.order,
+            "moment_bound": moment.bound,
+            "epsilon": task.approximate.epsilon,
+        }
+        if groups > 1 or task.n_features > 1:
+            return printed_mean_threshold(**facts, n_features=task.n_features)
+        return printed.scalar_threshold(
+            **facts,
+            delta=task.approximate.delta,
+            failure_probability=self.failure_probability,
+        )
 
     def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
         """Return what the noise of Algorithm 1 or 3 really spends.

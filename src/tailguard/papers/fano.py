@@ -1,19 +1,28 @@
-"""Lower bounds with all of their constants: Fano's inequality for concentrated privacy.
+"""Lower bounds with all of their constants: Fano's inequality for concentrated and pure privacy.
 
 Kamath, Liu and Zhang (2022), Theorem 1.4, corrected. Take many laws whose parameters lie apart; a
 private algorithm that estimates well would tell them apart, and it cannot.
 
-*Needed.* rho-zCDP under replacement of one record, and independent records of one law. Nothing is
-claimed for (epsilon, delta) algorithms, of which there are more.
+*Needed.* rho-zCDP or epsilon-DP, as the names say, under replacement of one record, and independent
+records of one law. Nothing is claimed for (epsilon, delta) algorithms, of which there are more.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 from scipy.optimize import minimize_scalar
 
 from tailguard.papers.common.facts import check_facts, check_order, moment_scale
 
-__all__ = ["fano_bound", "least_distance", "log_packing_size", "mean_lower_bound"]
+__all__ = [
+    "fano_bound",
+    "fano_bound_pure",
+    "least_distance",
+    "log_packing_size",
+    "mean_lower_bound",
+    "mean_lower_bound_pure",
+]
 
 
 def fano_bound(
@@ -53,6 +62,50 @@ def fano_bound(
     return max(
         0.0, math.pow(separation / 2.0, power) * (1.0 - (least + math.log(2.0)) / log_n_laws)
     )
+
+
+def fano_bound_pure(
+    *,
+    separation: float,
+    log_n_laws: float,
+    n_rows: int,
+    epsilon: float,
+    total_variation: float,
+    divergence: float = math.inf,
+    power: float = 1.0,
+) -> float:
+    """Least expected error to the given ``power`` of any epsilon-DP algorithm, over such laws.
+
+    ``(separation / 2)^power`` times the larger of ``1 - (n b + log 2) / log M`` and, over all
+    ``c > 1``, ``(1 - 1/c) x / (1 + x)`` with ``x = (M - 1) exp(-c epsilon n a)``; notation as in
+    :func:`fano_bound`. Couple the records of two laws so that ``n a`` of them differ on average,
+    and more than ``c n a`` with chance ``1 / c`` at most (Markov): what answers one law right then
+    answers so for the other at ``exp(-c epsilon n a)`` of that chance, less ``1 / c``, and the
+    chances of all answers add up to 1.
+
+    *Reference.* Acharya, Sun and Zhang 2021, Theorem 2, which Kamath, Liu and Zhang 2022 apply in
+    Lemma 6.3 and Theorem B.7; here with the constants of the proof above.
+
+    Examples
+    --------
+    >>> laws = {"separation": 1.0, "log_n_laws": 25.0, "total_variation": 0.002}
+    >>> round(fano_bound_pure(n_rows=1000, epsilon=0.5, **laws), 4)
+    0.4725
+    """
+    check_facts(separation=separation, log_n_laws=log_n_laws, n_rows=n_rows, epsilon=epsilon)
+    check_facts(total_variation=total_variation, power=power)
+    log_others = log_n_laws + math.log1p(-math.exp(-log_n_laws))
+    cost = epsilon * n_rows * total_variation
+
+    def minus_chance(log_c: float) -> float:
+        """Minus the chance of a wrong answer that c proves."""
+        odds = min(700.0, cost * math.exp(log_c) - log_others)
+        return -(1.0 - math.exp(-log_c)) / (1.0 + math.exp(odds))
+
+    highest = math.log(1.0 + (log_others + 50.0) / cost)  # beyond it the second factor is nothing
+    found = minimize_scalar(minus_chance, bounds=(0.0, highest), method="bounded")
+    sampling = 1.0 - (n_rows * divergence + math.log(2.0)) / log_n_laws
+    return math.pow(separation / 2.0, power) * max(0.0, sampling, -float(found.fun))
 
 
 def least_distance(n_features: int) -> int:
@@ -111,24 +164,62 @@ def mean_lower_bound(
     """
     check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
     check_order(moment_order)
+    bound_of = partial(fano_bound, n_rows=n_rows, rho=rho)
+    # Beyond the root of the logarithm over rho the bound is negative.
+    scale = moment_scale(moment_bound, moment_order)
+    return scale * _best_chance(
+        bound_of, n_features, moment_order, lambda nats: math.sqrt(nats / rho) / n_rows
+    )
+
+
+def mean_lower_bound_pure(
+    *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
+) -> float:
+    """Least expected l2 error of an epsilon-DP mean, constants and all; the privacy part alone.
+
+    The same laws as in :func:`mean_lower_bound`; 0 where there are none.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Lemma 6.3.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 1000, "n_features": 64, "moment_order": 2.0}
+    >>> round(mean_lower_bound_pure(epsilon=1.0, **args), 4)
+    0.0776
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
+    check_order(moment_order)
+    bound_of = partial(fano_bound_pure, n_rows=n_rows, epsilon=epsilon)
+    scale = moment_scale(moment_bound, moment_order)
+    return scale * _best_chance(
+        bound_of, n_features, moment_order, lambda nats: 2.0 * nats / (epsilon * n_rows)
+    )
+
+
+def _best_chance(
+    bound_of: Callable[..., float],
+    n_features: int,
+    order: float,
+    most: Callable[[float], float],
+) -> float:
+    """Return the largest bound that words of a packing prove, over chances up to ``most`` of them.
+
+    ``most`` takes the logarithm of their number; chances below e^-12 of it prove far less.
+    """
     log_n_laws = log_packing_size(n_features)
     if log_n_laws <= math.log(2.0):
         return 0.0
-    distance = math.sqrt(least_distance(n_features)) * moment_scale(moment_bound, moment_order)
+    distance, highest = math.sqrt(least_distance(n_features)), min(0.0, math.log(most(log_n_laws)))
 
     def minus_bound(log_chance: float) -> float:
         """Minus the bound at chance exp(log_chance)."""
         chance = math.exp(log_chance)
-        return -fano_bound(
-            separation=distance * chance ** (1.0 - 1.0 / moment_order),
+        return -bound_of(
+            separation=distance * math.pow(chance, 1.0 - 1.0 / order),
             log_n_laws=log_n_laws,
-            n_rows=n_rows,
-            rho=rho,
             total_variation=chance,
         )
 
-    # Beyond this chance the bound is negative; e^-12 of it is far below the best.
-    highest = min(0.0, math.log(math.sqrt(log_n_laws / rho) / n_rows))
     found = minimize_scalar(
         minus_bound, bounds=(highest - 12.0, highest), method="bounded", options={"xatol": 1e-9}
     )

@@ -6,7 +6,7 @@ Zhao et al. 2024, Algorithm 1 and Lemma 3 (projected descent over a private mean
 Bassily, Smith and Thakurta 2014, Algorithm 1 (the same with an average of the iterates).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,11 +86,13 @@ def descend(
     start: FloatArray,
     constraint: ConstraintSet,
     blocks: Iterable[Block | None] | None = None,
+    gradient_of: Callable[[FloatArray, int], FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Run the step plan; return the answer and the released points, one a row.
 
     ``blocks`` says which records each step reads; None is what ``stage`` says, at every step: all
-    of them, or a secret sample.
+    of them, or a secret sample. ``gradient_of`` turns an answer into a gradient of so many entries
+    where it is none.
 
     Examples
     --------
@@ -115,6 +117,8 @@ def descend(
     reads = [None] * schedule.n_steps if blocks is None else blocks
     for step, (size, block) in enumerate(zip(schedule.step_sizes, reads, strict=True)):
         gradient = gate.ask(query, point, stage, block=block)
+        if gradient_of is not None:
+            gradient = gradient_of(gradient, start.size)
         point = constraint.project(point - size * gradient)
         points[step] = point
     return constraint.project(averaging_weights(schedule) @ points), points

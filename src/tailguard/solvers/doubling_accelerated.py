@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tailguard.checks import check_finite, check_integer, require
+from tailguard.checks import check_finite, check_integer, check_positive, require
 from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -37,7 +37,9 @@ class DoublingAccelerated(PermutedAccelerated):
         A number above 1 and at most the exponent. The smaller it is, the more phases there are.
     smallest_phase
         No phase has fewer records unless it is the only one. The other parameters are those of
-        :class:`PermutedAccelerated`; ``n_steps`` holds for every phase.
+        :class:`PermutedAccelerated`; ``n_steps`` and ``clip_norm`` hold for every phase.
+    phase_steps, phase_clip_norms
+        In their place one number for each phase, of which there must be as many.
 
     Guarantee
     ---------
@@ -65,6 +67,8 @@ class DoublingAccelerated(PermutedAccelerated):
 
     growth_bound: float = 2.0
     smallest_phase: int = 32
+    phase_steps: tuple[int, ...] | None = None
+    phase_clip_norms: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "doubling-accelerated"
 
@@ -74,6 +78,23 @@ class DoublingAccelerated(PermutedAccelerated):
         bound = check_finite("growth_bound", self.growth_bound)
         require(bound > 1.0, f"growth_bound must be above 1; got {bound!r}.")
         check_integer("smallest_phase", self.smallest_phase, minimum=1)
+        for n_steps in self.phase_steps or ():
+            check_integer("phase_steps", n_steps, minimum=1)
+        for clip_norm in self.phase_clip_norms or ():
+            check_positive("phase_clip_norms", clip_norm)
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Cut the records into phases, and these into batches; numbers only."""
+        n_phases = len(self.pass_sizes(problem))
+        for name in ("phase_steps", "phase_clip_norms"):
+            told = getattr(self, name)
+            require(
+                told is None or len(told) == n_phases,
+                f"{name} must be as many as there are phases, {n_phases}; got {told!r}.",
+            )
+        plan = super().plan(problem, guarantee)
+        clips = "; ".join(f"{each:g}" for each in self.pass_clip_norms(problem, plan.stages))
+        return replace(plan, settings={**plan.settings, "clip_norm": clips})
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Go through the phases, each on batches of records that no other phase reads."""
@@ -88,6 +109,16 @@ class DoublingAccelerated(PermutedAccelerated):
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
         """Return how many records each phase reads."""
         return doubling_sizes(problem.n_rows, self.growth_bound, self.smallest_phase)
+
+    def _step_count(self, problem: Problem, index: int, mu: float) -> int:
+        if self.phase_steps is None:
+            return super()._step_count(problem, index, mu)
+        return min(self.phase_steps[index], self.pass_sizes(problem)[index])
+
+    def _clip_norm(self, problem: Problem, index: int, stage: Stage) -> float:
+        if self.phase_clip_norms is None:
+            return super()._clip_norm(problem, index, stage)
+        return self.phase_clip_norms[index]
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
         name = f"batches {index + 1}"

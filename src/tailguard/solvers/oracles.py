@@ -14,11 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.losses.base import Loss
 from tailguard.queries.base import AnyQuery
+from tailguard.queries.means.iterative import ALL, CENTRES
 from tailguard.queries.units import Units
 
 __all__ = ["ORACLES", "SMOOTH_ORACLES", "Oracle", "make_oracle"]
@@ -36,6 +40,8 @@ ORACLES = {
 SMOOTH_ORACLES = ("trimmed",)
 """Those whose noise follows the records: they are asked for by their cost, and have no mu."""
 
+Estimate: TypeAlias = Callable[[FloatArray], Any]
+
 MANY_ROWS = 2**40  # enough for any number of groups
 GIVEN_BY_THE_DESCENT = ("loss", "units")
 
@@ -50,6 +56,9 @@ class Oracle:
         One of :data:`ORACLES`.
     parameters
         Public numbers of that mean, in the units of the gradient.
+    estimate
+        A user's own function of the noised means of groups, one a row: the centre that is taken
+        for the gradient. It sees what the gate released and nothing else.
 
     Examples
     --------
@@ -61,6 +70,7 @@ class Oracle:
 
     name: str
     parameters: Mapping[str, float | int | str] = field(default_factory=dict)
+    estimate: Estimate | None = None
 
     @property
     def smooth(self) -> bool:
@@ -76,16 +86,34 @@ class Oracle:
         """Return the query for gradients of ``loss`` of records read in ``units``."""
         return _query_class(self.name)(loss, units, **self.parameters)
 
+    def gradient(self, answer: FloatArray, size: int) -> FloatArray:
+        """Return the gradient of ``size`` entries that an answer of the gate stands for."""
+        if self.estimate is None:
+            return answer
+        found = np.asarray(self.estimate(answer.reshape(-1, size)), dtype=float)
+        if found.shape != (size,):
+            raise InputError(
+                f"centre must return a vector of {size} entries; got shape {found.shape}."
+            )
+        gradient: FloatArray = np.nan_to_num(found)
+        return gradient
+
     def describe(self) -> str:
         """Say name and parameters in one phrase."""
         stated = ", ".join(
             f"{name} = {_shown_fact(value)}" for name, value in self.parameters.items()
         )
+        if self.estimate is not None:
+            own = getattr(self.estimate, "__name__", type(self.estimate).__name__)
+            stated = stated.replace(f"centre = {ALL}", f"centre = {own}")
         return f"{self.name} ({stated})" if stated else self.name
 
 
-def make_oracle(name: str, **parameters: float | int | str) -> Oracle:
+def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle:
     """Build an oracle by its name, refusing parameters that its mean does not have.
+
+    ``centre=`` of the iterative mean may be a function of your own, from the noised means of
+    groups, one a row, to a vector: any mean oracle that looks at clipped and noised group means.
 
     Examples
     --------
@@ -103,7 +131,13 @@ def make_oracle(name: str, **parameters: float | int | str) -> Oracle:
     for given in parameters:
         if given not in {f.name for f in known}:
             raise InputError(f"oracle {name!r} takes {names}; got {given}.")
-    oracle = Oracle(name, dict(parameters))
+    estimate = parameters.get("centre")
+    if estimate == ALL:
+        raise InputError(f"centre must be one of {', '.join(CENTRES)} or a function; got {ALL!r}.")
+    told = {each: value for each, value in parameters.items() if not callable(value)}
+    oracle = Oracle(name, told)
+    if callable(estimate):
+        oracle = Oracle(name, {**told, "centre": ALL}, estimate)
     try:
         query = oracle.query(None, Units.raw(1, intercept=False))
     except TypeError:

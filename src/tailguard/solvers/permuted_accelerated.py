@@ -146,16 +146,16 @@ class PermutedAccelerated:
         """Cut the records into batches and set their noise; numbers only."""
         self._check(problem)
         sizes = self.pass_sizes(problem)
-        counts = [self._step_count(problem, size, guarantee.gaussian_mu()) for size in sizes]
+        mu = guarantee.gaussian_mu()
+        counts = [self._step_count(problem, index, mu) for index in range(len(sizes))]
         promise = usable_guarantee(guarantee, sum(counts) * problem.size)
         stages = tuple(
             self._stage(problem, promise, index, n_steps) for index, n_steps in enumerate(counts)
         )
-        clips = []
-        for size, stage in zip(sizes, stages, strict=True):
-            clips.append(self._clip_norm(problem, size, stage))
+        clips = self.pass_clip_norms(problem, stages)
+        for size, stage, clip_norm in zip(sizes, stages, clips, strict=True):
             # What calibration refuses, it refuses here.
-            self._query(problem, clips[-1]).calibrate(
+            self._query(problem, clip_norm).calibrate(
                 size // stage.n_blocks, problem.n_features, stage.mu
             )
         plan = Plan(
@@ -192,12 +192,16 @@ class PermutedAccelerated:
         """Return how many records each pass reads: here there is one, over all of them."""
         return (problem.n_rows,)
 
+    def pass_clip_norms(self, problem: Problem, stages: tuple[Stage, ...]) -> tuple[float, ...]:
+        """Return to which norm each pass clips."""
+        return tuple(self._clip_norm(problem, index, each) for index, each in enumerate(stages))
+
     def _pass(
         self, gate: Gate, plan: Plan, index: int, start: FloatArray, within: Block | None = None
     ) -> FloatArray:
         """Go through the batches of one pass; return its averaged points, one a row."""
         problem, stage = plan.problem, plan.stages[index]
-        clip_norm = self._clip_norm(problem, self.pass_sizes(problem)[index], stage)
+        clip_norm = self._clip_norm(problem, index, stage)
         query = self._query(problem, clip_norm)
         batches = gate.partition(
             stage.name, stage.n_blocks, equal_sizes=True, amplified=stage.shuffled, within=within
@@ -233,7 +237,8 @@ class PermutedAccelerated:
             shuffled=noise.shuffled,
         )
 
-    def _step_count(self, problem: Problem, n_rows: int, mu: float) -> int:
+    def _step_count(self, problem: Problem, index: int, mu: float) -> int:
+        n_rows = self.pass_sizes(problem)[index]
         if self.n_steps is not None:
             return min(self.n_steps, n_rows)
         return best_step_count(
@@ -245,7 +250,8 @@ class PermutedAccelerated:
             clip_norm=self.clip_norm,
         )
 
-    def _clip_norm(self, problem: Problem, n_rows: int, stage: Stage) -> float:
+    def _clip_norm(self, problem: Problem, index: int, stage: Stage) -> float:
+        n_rows = self.pass_sizes(problem)[index]
         return self.clip_norm or clip_norm_for(
             self._facts(problem), n_rows, stage.n_blocks, stage.mu
         )

@@ -16,6 +16,7 @@ from tailguard.checks import check_finite, check_positive, require
 from tailguard.plans.problem import Problem
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.phases import Round, doubling_sizes, equal_sizes
+from tailguard.solvers.printed_schedule import PrintedSchedule
 
 __all__ = ["DoublingLocalised", "ShrinkingLocalised"]
 
@@ -64,6 +65,11 @@ class ShrinkingLocalised(Localised):
         super().__post_init__()
         if self.radius is not None:
             check_positive("radius", self.radius)
+
+    def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
+        """Return the gamma of Algorithm 4, by the radius over n^(p/2)."""
+        power, chance = schedule.exponent / 2.0, 1.0 / max(3, part.n_rows)
+        return schedule.step_parameter(part.n_rows, part.radius, power=power, chance=chance)
 
     def rounds(self, problem: Problem) -> tuple[Round, ...]:
         """Return equal rounds, with radii that are halved."""
@@ -126,6 +132,11 @@ class DoublingLocalised(Localised):
         require(bound > 1.0, f"growth_bound must be above 1; got {bound!r}.")
         if self.radius is not None:
             check_positive("radius", self.radius)
+
+    def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
+        """Return the eta of Algorithm 5, by the radius over n^((p-1)/2)."""
+        power, chance = (schedule.exponent - 1.0) / 2.0, 1.0 / max(3, part.n_rows)
+        return schedule.step_parameter(part.n_rows, part.radius, power=power, chance=chance)
 
     def rounds(self, problem: Problem) -> tuple[Round, ...]:
         """Return rounds that double."""

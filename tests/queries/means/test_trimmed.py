@@ -166,7 +166,7 @@ def test_too_few_rows_are_refused_in_one_sentence_before_any_is_read():
     query = TrimmedMean(None, ONE, -1.0, 1.0)
     with pytest.raises(InputError, match=r"n_rows must be above .* use more rows, a larger share"):
         query.calibrate_event(200, 1, ZeroConcentrated(0.02))
-    with pytest.raises(InputError, match="n_rows must be above 100, twice"):
+    with pytest.raises(InputError, match="n_trimmed must be below half of n_rows = 100"):
         TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=50).calibrate_event(
             100, 1, ZeroConcentrated(9.0)
         )

@@ -22,6 +22,7 @@ from tailguard.papers.common.descent import (
 )
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import (
+    OWN_BLOCKS,
     Statement,
     descent_prediction,
     noise_of,
@@ -29,8 +30,10 @@ from tailguard.papers.common.statement import (
 )
 from tailguard.papers.common.steps import (
     descent_step_size,
+    printed_strongly_convex_steps,
     settled_steps,
     strongly_convex_step_size,
+    whole_steps,
     worthwhile_steps,
 )
 from tailguard.papers.common.theorem import Theorem
@@ -39,7 +42,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
-__all__ = ["Step", "convex_theorem", "settled_blocks", "strongly_convex_theorem"]
+__all__ = ["Step", "convex_theorem", "printed_blocks", "settled_blocks", "strongly_convex_theorem"]
 
 MORE_STEPS = (
     "with tight noise the number of steps lies between the rule at the printed noise and the same "
@@ -194,6 +197,22 @@ def settled_blocks(
     return n_steps, facts.block_rows(n_steps)
 
 
+def printed_blocks(facts: Facts, error: float) -> tuple[int, int]:
+    """Return the same by the printed rule, whose ``error`` does not depend on the steps.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> shape = {"strong_convexity": 1.0, "smoothness": 4.0}
+    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, **shape)
+    >>> printed_blocks(facts, error=0.1)
+    (11, 90)
+    """
+    count = printed_strongly_convex_steps(error=error, **facts.shape)
+    n_steps = facts.n_steps or whole_steps(count, maximum=max(1, facts.n_rows // 4))
+    return n_steps, facts.block_rows(n_steps)
+
+
 def strongly_convex_theorem(
     facts: Facts,
     statement: Statement,
@@ -201,12 +220,12 @@ def strongly_convex_theorem(
     n_steps: int,
     *,
     disjoint: bool = True,
-    following: tuple[float, Guarantee] | None = None,
+    following: tuple[float, Guarantee, Guarantee] | None = None,
 ) -> Theorem:
     """Descent with the last iterate, on ``disjoint`` blocks of records or on all.
 
     Steps on blocks are of ``1 / (strong_convexity + smoothness)``. ``following`` are the expected
-    noise and the promise, where the noise follows the records.
+    noise, the promise and what is spent, where the noise follows the records.
 
     Examples
     --------
@@ -222,7 +241,7 @@ def strongly_convex_theorem(
         kept = facts.promised_and_spent(step.printed_mu)
         noise = stated = _noise(facts, step, n_steps, kept[1], disjoint=disjoint)
     else:
-        kept, noise, stated = (following[1], following[1]), following[0], math.nan
+        noise, kept, stated = following[0], following[1:], math.nan
     bound = strongly_convex_descent_bound(
         diameter=facts.diameter,
         n_steps=n_steps,
@@ -240,6 +259,7 @@ def strongly_convex_theorem(
     usual = step.typical_sampling or step.sampling
     prediction = descent_prediction(facts, solver, noise=noise, error=usual)
     if disjoint:  # steps read records of their own, so that sampling is fresh as well
+        statement = replace(statement, covers=OWN_BLOCKS)
         fresh = math.hypot(noise, usual)
         prediction = descent_prediction(facts, solver, noise=fresh, error=0.0)
     return theorem_of(

@@ -6,16 +6,18 @@ same number of groups; they differ in how a record is bounded before the group m
 
 import math
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_choice
 from tailguard.papers.common.facts import check_facts
 
 __all__ = [
+    "check_groups",
     "group_count",
     "group_count_with_probability",
     "median_sensitivity",
-    "uniform_group_count",
     "whole_groups",
 ]
+
+GROUPS = ("pointwise", "uniform")
 
 
 def group_count(*, n_features: int, failure_probability: float) -> float:
@@ -32,22 +34,17 @@ def group_count(*, n_features: int, failure_probability: float) -> float:
     return 4.0 * math.log(2.0 * n_features / failure_probability)
 
 
-def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> float:
-    """How many groups it needs for a bound that holds at all points of the constraint set at once.
-
-    The failure probability is that of a union over a net of width ``n^-3``:
-    ``4 log(2 d) + 8 d log(diameter n^3)``. With few rows this is more than there are rows.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Lemma B.2.
+def check_groups(groups: str | None, *, prints: bool) -> str:
+    """Return for which points groups are to be enough: as told, or as printed noise wants them.
 
     Examples
     --------
-    >>> round(uniform_group_count(n_rows=10**5, n_features=10, diameter=2.0), 3)
-    2830.537
+    >>> check_groups(None, prints=False), check_groups(None, prints=True)
+    ('pointwise', 'uniform')
     """
-    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
-    union = 8.0 * n_features * (math.log(diameter) + 3.0 * math.log(n_rows))
-    return 4.0 * math.log(2.0 * n_features) + max(0.0, union)
+    if groups is None:
+        return "uniform" if prints else "pointwise"
+    return check_choice("groups", groups, GROUPS)
 
 
 def group_count_with_probability(
@@ -58,7 +55,7 @@ def group_count_with_probability(
     ``d log(d diameter n / failure_probability)``, and at least 1.
 
     *Correction.* The paper hides a constant: its net of width ``n^-3`` asks for
-    :func:`uniform_group_count`, some 24 times as many.
+    ``8 d log(3 diameter n^3)``, 10 to 20 times as many.
 
     *Reference.* Kamath, Liu and Zhang 2022, proof of Theorem B.8.
 

@@ -23,7 +23,9 @@ from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
 __all__ = [
+    "EVERYWHERE",
     "NOTHING",
+    "OWN_BLOCKS",
     "Statement",
     "descent_prediction",
     "needed_of_batches",
@@ -33,6 +35,10 @@ __all__ = [
 
 NOTHING = ("nothing: records, gradients and moments may be anything",)
 """What is needed for privacy where the gate alone keeps it."""
+EVERYWHERE = "holds at all points of the set at once"
+"""What a bound covers whose errors are those of a net of the set."""
+FIXED_POINTS = "counts the errors at points that do not depend on the records"
+OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block"
 # The centre of noised group means has about the noise of their median (Laplace 1818).
 CENTRE_LOSS = math.sqrt(math.pi / 2.0)
 
@@ -41,7 +47,8 @@ CENTRE_LOSS = math.sqrt(math.pi / 2.0)
 class Statement:
     """What a theorem says, apart from its algorithm.
 
-    ``noise_deviations`` are those of the noise, which are none where it is added as printed.
+    ``noise_deviations`` are those of the noise, which are none where it is added as printed;
+    ``covers`` says for which points the bound counts errors.
 
     Examples
     --------
@@ -55,6 +62,7 @@ class Statement:
     deviations: tuple[str, ...] = ()
     noise_deviations: tuple[str, ...] = ()
     for_privacy: tuple[str, ...] = NOTHING
+    covers: str = FIXED_POINTS
 
 
 def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
@@ -155,6 +163,7 @@ def theorem_of(
         guarantee=promise,
         spent=spent,
         bound=float(bound),
+        bound_covers=statement.covers,
         lower_bound=statement.lower_bound,
         noise_std=noise_std,
         n_passes=float(n_passes),

@@ -84,6 +84,9 @@ class Theorem:
     bound
         Excess risk by the analysis of the theorem, with the noise that is really added and
         constants where the analysis has them: for the worst risk that is allowed.
+    bound_covers
+        For which points it counts errors: only a theorem that says "at all points of the set at
+        once" covers steps that read the same records again.
     lower_bound
         The least of any method, with hidden constants 1.
     noise_std
@@ -117,6 +120,7 @@ class Theorem:
     guarantee: Guarantee
     spent: Guarantee
     bound: float
+    bound_covers: str
     lower_bound: float
     noise_std: float
     n_passes: float
@@ -179,7 +183,7 @@ class Theorem:
             f"  solver: {self.solver!r}",
             f"  spends: {self.spent.describe()}",
             f"  bound on the excess risk {self.bound:.3g}, by the theorem's analysis of this noise "
-            f"(lower bound {self.lower_bound:.3g}, constants 1)",
+            f"(lower bound {self.lower_bound:.3g}, constants 1); it {self.bound_covers}",
             f"  predicted excess risk {self.predicted_excess():.3g}, on a quadratic risk of "
             f"curvature {self.curvature:.3g}",
             f"  noise {noise}, {self.n_passes:g} passes",

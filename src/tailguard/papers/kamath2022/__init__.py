@@ -3,12 +3,13 @@
 "Improved rates for differentially private stochastic convex optimization with heavy-tailed data".
 """
 
-from tailguard.papers.kamath2022 import parameters
+from tailguard.papers.kamath2022 import parameters, printed
 from tailguard.papers.kamath2022.bounds import (
     clamping_bias,
     convex_bound,
     convex_bound_with_probability,
     convex_lower_bound,
+    convex_lower_bound_pure,
     mean_bound,
     mean_bound_pure,
     mean_lower_bound,
@@ -30,12 +31,14 @@ __all__ = [
     "convex_bound",
     "convex_bound_with_probability",
     "convex_lower_bound",
+    "convex_lower_bound_pure",
     "convex_with_probability",
     "mean_bound",
     "mean_bound_pure",
     "mean_lower_bound",
     "mean_lower_bound_pure",
     "parameters",
+    "printed",
     "soft_convex",
     "soft_convex_bound",
     "strongly_convex",

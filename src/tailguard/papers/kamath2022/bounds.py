@@ -23,6 +23,7 @@ __all__ = [
     "convex_bound",
     "convex_bound_with_probability",
     "convex_lower_bound",
+    "convex_lower_bound_pure",
     "mean_bound",
     "mean_bound_pure",
     "mean_lower_bound",
@@ -332,6 +333,40 @@ def convex_lower_bound(
         n_features=n_features,
         moment_order=moment_order,
         rho=rho,
+        moment_bound=moment_bound,
+    )
+    return diameter / 2.0 * least
+
+
+def convex_lower_bound_pure(
+    *,
+    n_rows: int,
+    n_features: int,
+    moment_order: float,
+    epsilon: float,
+    diameter: float = 2.0,
+    moment_bound: float = 1.0,
+) -> float:
+    """Least excess risk of epsilon-DP algorithms, half the diameter times the pure mean's error.
+
+    The error is that of :func:`mean_lower_bound_pure`.
+
+    *Constants.* Hidden ones are set to 1. The set is a ball; the paper has the unit ball.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem B.7.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
+    >>> round(convex_lower_bound_pure(epsilon=1.0, diameter=4.0, **args), 5)
+    0.08325
+    """
+    check_facts(diameter=diameter)
+    least = mean_lower_bound_pure(
+        n_rows=n_rows,
+        n_features=n_features,
+        moment_order=moment_order,
+        epsilon=epsilon,
         moment_bound=moment_bound,
     )
     return diameter / 2.0 * least

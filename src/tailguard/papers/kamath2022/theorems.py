@@ -17,19 +17,21 @@ from functools import partial
 from tailguard.papers.common.convex import (
     Step,
     convex_theorem,
+    printed_blocks,
     settled_blocks,
     strongly_convex_theorem,
 )
 from tailguard.papers.common.groups import (
+    check_groups,
     group_count,
     group_count_with_probability,
     median_sensitivity,
     whole_groups,
 )
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import Statement
+from tailguard.papers.common.statement import EVERYWHERE, Statement
 from tailguard.papers.common.theorem import Theorem, theorem_on
-from tailguard.papers.kamath2022 import bounds, parameters
+from tailguard.papers.kamath2022 import bounds, parameters, printed
 from tailguard.papers.wang2020.bounds import smoothed_mean_error
 from tailguard.solvers.oracles import make_oracle
 
@@ -52,12 +54,21 @@ FLAT = (
     "(E22)"
 )
 FACTOR = "its rate, convex_bound, has the factor of the diameter that the statement drops (E17)"
+POINTWISE = (
+    "groups for one point, where the proof needs 8 d log(3 D n^3) of them for all points at once: "
+    "groups='uniform' (E55)"
+)
 FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
 
 
 @theorem_on("central")
-def convex(facts: Facts) -> Theorem:
+def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """Descent on the clamped median of means, for convex losses.
+
+    ``groups="uniform"`` forms as many groups as the proof needs for a bound that holds at all
+    points of the set at once; ``"pointwise"`` as many as one point needs: far fewer, for less
+    noise, and a bound that is not the theorem's. None is uniform with printed noise, and pointwise
+    else.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.2.
 
@@ -69,7 +80,12 @@ def convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.oracle.describe()
     (447, 'clamped (threshold = 33.437, n_groups = 22)')
     """
-    return _convex_clamped(facts, _group_count(facts), _statement("Theorem 5.2", facts))
+    if check_groups(groups, prints=facts.prints) == "pointwise":
+        return _convex_clamped(
+            facts, _group_count(facts), _statement("Theorem 5.2", facts, POINTWISE)
+        )
+    count = printed.uniform_group_count(**facts.sizes, diameter=facts.diameter)
+    return _convex_clamped(facts, count, _statement("Theorem 5.2", facts), uniform=True)
 
 
 @theorem_on("central", "smoothness")
@@ -92,7 +108,7 @@ def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -
     )
     covered = (
         "d log(d D n / failure_probability) groups as printed, with the hidden constant 1, where "
-        "the net of the proof asks for some 24 times as many (E54)"
+        "the net of the proof asks for 10 to 20 times as many (E54)"
     )
     return _convex_clamped(facts, count, _statement("Theorem B.8", facts, covered))
 
@@ -170,14 +186,8 @@ def strongly_convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.iterate
     (15, 'last')
     """
-    count = _group_count(facts)
-    n_steps, block_rows = settled_blocks(
-        facts,
-        count,
-        lambda _, n_rows: bounds.mean_bound(**{**facts.known, "n_rows": n_rows}, rho=facts.rho),
-    )
-    threshold = parameters.strongly_convex_threshold(**facts.known, rho=facts.rho, n_steps=n_steps)
-    step = _clamped(facts, threshold, count, block_rows)
+    threshold, count, n_steps = (_printed_blocks if facts.prints else _settled_blocks)(facts)
+    step = _clamped(facts, threshold, count, facts.block_rows(n_steps))
     assert step.printed_mu is not None  # the paper prints it
     step = replace(step, printed_mu=step.printed_mu / math.sqrt(n_steps))  # of one block
     statement = Statement(
@@ -186,13 +196,46 @@ def strongly_convex(facts: Facts) -> Theorem:
             **facts.known, rho=facts.rho, strong_convexity=facts.shape["strong_convexity"]
         ),
         ACCURACY,
-        (WHOLE, "the number of steps breaks the circle of error and steps (E16)"),
-        (CLAMPED, "every step spends all of rho, since it reads a block of its own (E15)"),
+        (WHOLE,),
+        (
+            CLAMPED,
+            "every step spends all of rho, since it reads a block of its own, and the threshold "
+            "is that of all of rho (E15)",
+            "the number of steps breaks the circle of error and steps (E16)",
+        ),
     )
     return strongly_convex_theorem(facts, statement, step, n_steps)
 
 
-def _convex_clamped(facts: Facts, groups: float, statement: Statement) -> Theorem:
+def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
+    """Return threshold, groups before rounding and steps, where every block has all of rho."""
+    count = _group_count(facts)
+
+    def error_of(_: int, n_rows: int) -> float:
+        """Return the error of one gradient."""
+        return bounds.mean_bound(**{**facts.known, "n_rows": n_rows}, rho=facts.rho)
+
+    n_steps, _ = settled_blocks(facts, count, error_of)
+    threshold = parameters.strongly_convex_threshold(**facts.known, rho=facts.rho, n_steps=n_steps)
+    return threshold, count, n_steps
+
+
+def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
+    """Return the same as printed: rho is shared out, and blocks fail with a chance of their own."""
+    n_steps, _ = printed_blocks(facts, bounds.mean_bound(**facts.known, rho=facts.rho))
+    threshold = parameters.strongly_convex_threshold(  # every block has its share of rho
+        **facts.known, rho=facts.rho / n_steps, n_steps=n_steps
+    )
+    chance = printed.printed_strongly_convex_chance(
+        **facts.sizes, moment_order=facts.moment.order, rho=facts.rho, n_steps=n_steps
+    )
+    count = group_count(n_features=facts.n_features, failure_probability=chance)
+    return threshold, count, n_steps
+
+
+def _convex_clamped(
+    facts: Facts, groups: float, statement: Statement, *, uniform: bool = False
+) -> Theorem:
     """Theorems 5.2 and B.8 differ in the number of groups alone."""
     step = _clamped(
         facts,
@@ -200,6 +243,12 @@ def _convex_clamped(facts: Facts, groups: float, statement: Statement) -> Theore
         groups,
         facts.n_rows,
     )
+    n_groups = int(step.oracle.parameters["n_groups"])
+    if uniform and n_groups >= groups:
+        # Chebyshev's inequality for a group that fails with chance 1/10.
+        spread = facts.sampling(facts.n_rows // n_groups) * math.sqrt(10.0)
+        step = replace(step, sampling=spread, typical_sampling=step.sampling)
+        statement = replace(statement, covers=EVERYWHERE)
     count = parameters.convex_steps(
         **facts.sizes,
         rho=facts.rho,

@@ -3,10 +3,11 @@
 "Private stochastic convex optimization and sparse learning with heavy-tailed data revisited".
 """
 
-from tailguard.papers.tao2022 import parameters
+from tailguard.papers.tao2022 import parameters, printed
 from tailguard.papers.tao2022.bounds import (
     convex_bound,
     deviation_bound,
+    mean_bound,
     mean_error,
     scalar_error,
     scalar_mean_bound,
@@ -34,8 +35,10 @@ __all__ = [
     "convex_lower_bound",
     "convex_lower_bound_pure",
     "deviation_bound",
+    "mean_bound",
     "mean_error",
     "parameters",
+    "printed",
     "scalar_error",
     "scalar_lower_bound",
     "scalar_mean_bound",

@@ -21,6 +21,7 @@ from tailguard.papers.tao2022.lower import squared_rate
 __all__ = [
     "convex_bound",
     "deviation_bound",
+    "mean_bound",
     "mean_error",
     "scalar_error",
     "scalar_mean_bound",
@@ -111,6 +112,29 @@ def deviation_bound(*, n_rows: int, moment_order: float, moment_bound: float) ->
     check_facts(n_rows=n_rows, moment_bound=moment_bound)
     check_order(moment_order, minimum=1.0, maximum=2.0)
     return moment_scale(80.0 * moment_bound * n_rows ** (1.0 - moment_order), moment_order)
+
+
+def mean_bound(
+    *, n_rows: int, n_features: int, moment_order: float, moment_bound: float, epsilon: float
+) -> float:
+    """Error of the truncated median of means with the paper's threshold, constants 1.
+
+    ``u^(1/(1+v)) (sqrt(d) n^(-v/(1+v)) + d^((1+2v)/(2+2v)) (n epsilon)^(-v/(1+v)))``.
+
+    *Reference.* Tao and others 2022, Corollary 1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0, "moment_bound": 1.0}
+    >>> round(mean_bound(epsilon=1.0, **args), 5)
+    0.02778
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, moment_bound=moment_bound, epsilon=epsilon)
+    check_order(moment_order, minimum=1.0, maximum=2.0)
+    sampling = tail_power(1.0 / n_rows, moment_order)
+    private = tail_power(math.sqrt(n_features) / (n_rows * epsilon), moment_order)
+    root = math.sqrt(n_features)
+    return moment_scale(moment_bound, moment_order) * root * (sampling + private)
 
 
 def mean_error(

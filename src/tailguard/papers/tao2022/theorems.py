@@ -20,15 +20,21 @@ from tailguard.losses.squared import Squared
 from tailguard.papers.common.convex import (
     Step,
     convex_theorem,
+    printed_blocks,
     settled_blocks,
     strongly_convex_theorem,
 )
-from tailguard.papers.common.groups import group_count, median_sensitivity, whole_groups
+from tailguard.papers.common.groups import (
+    check_groups,
+    group_count,
+    median_sensitivity,
+    whole_groups,
+)
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import Statement, noise_of, theorem_of
+from tailguard.papers.common.statement import EVERYWHERE, Statement, noise_of, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
-from tailguard.papers.tao2022 import lower, parameters
+from tailguard.papers.tao2022 import bounds, lower, parameters, printed
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import PureDP
 from tailguard.solvers.hard_thresholding import HardThresholding
@@ -51,7 +57,12 @@ SPARSE_ACCURACY = (
 )
 TIGHT = (
     "exact composition and the exact sensitivity of an even number of groups, for less noise than "
-    "printed: by advanced composition, or for a single step by the classic rule (E14, E27)"
+    "the classic rule, under advanced composition where steps read the same records (E14, E27)"
+)
+UNITS = "the threshold carries the moment, without which its units are wrong (E37)"
+POINTWISE = (
+    "groups for one point, where the proof needs 4 log(2 d) + 8 d log(D n^(v/(1+v))) of them for "
+    "all points at once: groups='uniform' (E55)"
 )
 CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
 FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
@@ -67,8 +78,11 @@ class _Facts(Facts):
 
 
 @theorem_on("raw", of=_Facts)
-def convex(facts: Facts) -> Theorem:
+def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """Descent on the truncated median of means, for convex losses.
+
+    ``groups`` as in :func:`tailguard.papers.kamath2022.convex`: enough for one point or for all at
+    once.
 
     *Reference.* Tao and others 2022, Theorem 6.
 
@@ -80,8 +94,9 @@ def convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.oracle.describe()
     (316, 'truncated (threshold = 56.2341, n_groups = 22)')
     """
-    epsilon = facts.terms[0]
-    threshold = parameters.convex_threshold(**facts.known, epsilon=epsilon)
+    epsilon, delta = facts.printed_terms if facts.prints else facts.terms
+    uniform = check_groups(groups, prints=facts.prints) == "uniform"
+    threshold = _convex_threshold(facts)
     count = parameters.convex_steps(
         **facts.sizes, threshold=threshold, gradient_bound=facts.gradient_bound, epsilon=epsilon
     )
@@ -91,17 +106,34 @@ def convex(facts: Facts) -> Theorem:
         lower.convex_lower_bound(**facts.known, rho=facts.rho) * facts.diameter / 2.0,
         ACCURACY,
         (
-            "the threshold carries the moment, without which its units are wrong (E26, E37)",
             "the number of steps is whole and at most 1000 (E36)",
+            *(() if uniform else (POINTWISE,)),
             CONCENTRATED,
         ),
-        (TIGHT,),
+        (TIGHT, UNITS),
     )
-    step = _truncated(facts, threshold, facts.n_rows)
+    wanted = _group_count(facts)
+    if uniform:
+        wanted = printed.uniform_group_count(
+            **facts.sizes, moment_order=facts.moment.order, diameter=facts.diameter
+        )
+    step = _truncated(facts, threshold, facts.n_rows, wanted)
+    n_groups = int(step.oracle.parameters["n_groups"])
+    if uniform and n_groups >= wanted:
+        spread = bounds.deviation_bound(
+            n_rows=facts.n_rows // n_groups,
+            moment_order=facts.moment.order,
+            moment_bound=facts.moment.bound,
+        )
+        step = replace(step, sampling=spread, typical_sampling=step.sampling)
+        statement = replace(statement, covers=EVERYWHERE)
 
     def step_of(n_steps: int) -> Step:
-        printed_mu = _printed_mu(facts, step, n_steps, facts.n_rows)
-        return replace(step.by_root(facts, n_steps), printed_mu=printed_mu)
+        ratio = parameters.printed_step_noise_over_sensitivity(
+            n_steps=n_steps, epsilon=epsilon, delta=delta
+        )
+        mu = math.sqrt(n_steps) * _printed_mu(facts, step, facts.n_rows, wanted, ratio)
+        return replace(step.by_root(facts, n_steps), printed_mu=mu)
 
     return convex_theorem(facts, statement, count, step_of)
 
@@ -122,12 +154,10 @@ def strongly_convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.schedule, theorem.solver.iterate
     (3, 'disjoint', 'last')
     """
+    wanted = _group_count(facts)
 
     def step_of(n_steps: int, n_rows: int) -> Step:
-        threshold = parameters.strongly_convex_threshold(
-            **facts.known, epsilon=facts.terms[0], n_steps=n_steps
-        )
-        return _truncated(facts, threshold, n_rows)
+        return _truncated(facts, _block_threshold(facts, n_steps), n_rows, wanted)
 
     def error_of(n_steps: int, n_rows: int) -> float:
         """Return the predicted error of one gradient."""
@@ -135,21 +165,26 @@ def strongly_convex(facts: Facts) -> Theorem:
         noise = noise_of(step.oracle, facts, n_rows=n_rows, mu=facts.mu)
         return facts.root_size * math.hypot(step.bias, step.sampling, noise)
 
-    n_steps, block_rows = settled_blocks(facts, _group_count(facts), error_of)
-    step = step_of(n_steps, block_rows)
     if facts.prints:
-        step = replace(step, printed_mu=_printed_mu(facts, step, 1, block_rows))
+        epsilon, delta = facts.printed_terms
+        error = bounds.mean_bound(**facts.known, epsilon=epsilon)
+        n_steps, block_rows = printed_blocks(facts, error)
+        ratio = parameters.classic_noise_over_sensitivity(epsilon=epsilon, delta=delta)
+        step = step_of(n_steps, block_rows)
+        step = replace(step, printed_mu=_printed_mu(facts, step, block_rows, wanted, ratio))
+    else:
+        n_steps, block_rows = settled_blocks(facts, wanted, error_of)
+        step = step_of(n_steps, block_rows)
     statement = Statement(
         f"{PAPER}, Theorem 7",
         lower.strongly_convex_lower_bound(**facts.known, rho=facts.rho),
         ACCURACY,
+        ("every step reads a block of its own, as its budget asks (E25)", CONCENTRATED),
         (
-            "the threshold is that of Lemma 20, from which the rate follows (E26)",
-            "every step reads a block of its own, as its budget asks (E25)",
+            TIGHT,
+            "the threshold is that of Corollary 1 on a block, from which the rate follows (E26)",
             "the number of steps breaks the circle of error and steps (E16)",
-            CONCENTRATED,
         ),
-        (TIGHT,),
     )
     return strongly_convex_theorem(facts, statement, step, n_steps)
 
@@ -260,9 +295,23 @@ def _group_count(facts: Facts) -> float:
     return group_count(n_features=facts.n_features, failure_probability=FAILURE_PROBABILITY)
 
 
-def _truncated(facts: Facts, threshold: float, n_rows: int) -> Step:
-    """Return a step on so many records."""
-    n_groups = whole_groups(_group_count(facts), n_rows=n_rows)
+def _convex_threshold(facts: Facts) -> float:
+    """Return the threshold of Theorem 6: in the units of the moment, or as printed without it."""
+    known = facts.known | ({"moment_bound": 1.0} if facts.prints else {})
+    return parameters.convex_threshold(**known, epsilon=facts.terms[0])
+
+
+def _block_threshold(facts: Facts, n_steps: int) -> float:
+    """Return the threshold of Corollary 1 on a block, or the one that Theorem 7 prints."""
+    epsilon = facts.terms[0]
+    if facts.prints:  # (u n epsilon / (d^(3/2) sqrt(T)))^(1/(1+v))
+        return parameters.convex_threshold(**facts.known, epsilon=epsilon / math.sqrt(n_steps))
+    return parameters.strongly_convex_threshold(**facts.known, epsilon=epsilon, n_steps=n_steps)
+
+
+def _truncated(facts: Facts, threshold: float, n_rows: int, wanted: float) -> Step:
+    """Return a step on so many records, of as many groups as are wanted."""
+    n_groups = whole_groups(wanted, n_rows=n_rows)
     oracle = make_oracle("truncated", threshold=threshold, n_groups=n_groups)
     return Step(oracle, *_truncated_error(facts, threshold, n_rows))
 
@@ -274,18 +323,12 @@ def _truncated_error(facts: Facts, threshold: float, n_rows: int) -> tuple[float
     return bound / threshold ** (order - 1.0), math.sqrt(variance / n_rows)
 
 
-def _printed_mu(facts: Facts, step: Step, n_steps: int, n_rows: int) -> float:
-    """Return what so many steps on so many records cost with the printed noise."""
-    epsilon, delta = facts.printed_terms if facts.prints else facts.terms
-    threshold, n_groups = (step.oracle.parameters[name] for name in ("threshold", "n_groups"))
-    move = median_sensitivity(
-        value_range=2.0 * float(threshold), n_rows=n_rows, n_groups=int(n_groups)
-    )
-    printed_move = 2.0 * float(threshold) * min(_group_count(facts), int(n_groups)) / n_rows
-    if n_steps > 1:
-        ratio = parameters.printed_step_noise_over_sensitivity(
-            n_steps=n_steps, epsilon=epsilon, delta=delta
-        )
-    else:
-        ratio = parameters.classic_noise_over_sensitivity(epsilon=epsilon, delta=delta)
-    return math.sqrt(n_steps) * move / (printed_move * ratio)
+def _printed_mu(facts: Facts, step: Step, n_rows: int, wanted: float, ratio: float) -> float:
+    """Return what a step on so many records costs with the printed noise, ``ratio`` sensitivities.
+
+    The printed sensitivity has groups over rows; they are counted before they are rounded up, but
+    never more than there are.
+    """
+    n_groups = int(step.oracle.parameters["n_groups"])
+    move = median_sensitivity(value_range=2.0, n_rows=n_rows, n_groups=n_groups)
+    return move * n_rows / (2.0 * min(wanted, n_groups) * ratio)

@@ -17,7 +17,7 @@ import math
 from functools import partial
 from typing import Any
 
-from tailguard.checks import InputError, check_choice, check_positive, shown
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 from tailguard.papers.common.convex import Step, strongly_convex_theorem
 from tailguard.papers.common.prediction import released_excess
 from tailguard.papers.common.setting import Facts
@@ -26,9 +26,10 @@ from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import PAPER, SecondMoments
 from tailguard.plans.budget import concentrated_budget, usable_guarantee
+from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
-from tailguard.privacy.guarantees import Guarantee, Unprotected
+from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, Unprotected
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
 from tailguard.solvers.oracles import Oracle, make_oracle
@@ -42,19 +43,31 @@ VOID = (
 )
 CONVEX = "the risk is strongly convex and smooth, and its gradient vanishes at the minimiser"
 PROOFS = ("tight", "numerical", "published")
+PRINTED_TRIMMING = (
+    "where none is told, one value in 20 is left out at either end, as in the experiments; "
+    "Algorithm 2 has a number that does not grow (E35)"
+)
 ARSINH_STD = 1.7873  # of sinh(Y), Y normal: sqrt((e^2 - 1) / 2)
 
 
 @theorem_on("raw", "strong_convexity", "smoothness", of=SecondMoments)
 def trimmed_strongly_convex(
-    facts: SecondMoments, *, mean_range: float | None = None, proof: str = "tight"
+    facts: SecondMoments,
+    *,
+    mean_range: float | None = None,
+    n_trimmed: int | None = None,
+    proof: str = "tight",
 ) -> Theorem:
     """Descent on coordinate-wise trimmed means, for strongly convex losses.
 
     The root of ``moment`` is taken for the scale of sub-exponential coordinates. Means of
     coordinates lie within ``mean_range`` of zero (``gradient_bound`` if None); ``proof`` is what
-    the noise rests on, as in ``make_oracle("trimmed", calibration=...)``. ``calibration="paper"``
-    reproduces the printed scale, which promises nothing: it is run on a gate that says so.
+    the noise rests on, as in ``make_oracle("trimmed", calibration=...)``. ``n_trimmed`` values of
+    every coordinate are left out at either end; None takes as many as the noise asks for.
+
+    ``calibration="paper"`` reproduces Algorithm 3 as printed: the scale, which promises nothing and
+    is run on a gate that says so, its constants, the textbook's conversion of epsilon and delta,
+    and one value in 20 left out at either end, as in the paper's experiments.
 
     *Reference.* Wang and others 2020, Theorem 5 and Algorithm 3, with a smooth scale.
 
@@ -71,8 +84,9 @@ def trimmed_strongly_convex(
     count = parameters.strongly_convex_steps(n_rows=facts.n_rows, **facts.shape)
     n_steps, step_size = facts.steps(math.ceil(count)), 1.0 / facts.shape["smoothness"]
     promise, needed = _promised(facts)
-    oracle = _trimmed_oracle(facts, mean_range, proof)
-    noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps)
+    spent = _concentrated(facts) if facts.prints else promise
+    oracle = _trimmed_oracle(facts, mean_range, n_trimmed, proof)
+    noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps, spent)
     statement = Statement(
         f"{PAPER}, Theorem 5",
         facts.least(facts.moment.scale**2),
@@ -82,8 +96,9 @@ def trimmed_strongly_convex(
             "trimmed is a bias that more records do not take away",
             "their means lie within mean_range of zero",
         ),
-        ("the number of trimmed records follows from the smoothness (E35)",),
+        (PRINTED_TRIMMING,) if facts.prints else (),
         (
+            "the number of trimmed records follows from the smoothness (E35)",
             "the scale of the noise is smooth; with the printed one there is no privacy (E1)",
             "constants are solved for the noise, where the printed ones make it useless (E2, E3)",
         ),
@@ -91,7 +106,7 @@ def trimmed_strongly_convex(
     )
     step = Step(oracle, bias, sampling, size=step_size)
     return strongly_convex_theorem(
-        facts, statement, step, n_steps, disjoint=False, following=(noise, promise)
+        facts, statement, step, n_steps, disjoint=False, following=(noise, promise, spent)
     )
 
 
@@ -206,7 +221,16 @@ def _blocks_in_words(solver: SampleAndAggregate, public: SmoothCalibration) -> s
     return f"the {public.facts['n_blocks']} blocks are disjoint, {why} (E5)"
 
 
-def _trimmed_oracle(facts: Facts, mean_range: float | None, proof: str) -> Oracle:
+def _concentrated(facts: Facts) -> Guarantee:
+    """Return the budget of Algorithm 3, which the textbook's conversion makes of its promise."""
+    if isinstance(facts.guarantee, ApproxDP):
+        return Unprotected(ZCDP(rho_of_simple(facts.guarantee.epsilon, facts.guarantee.delta)))
+    return Unprotected(facts.guarantee)
+
+
+def _trimmed_oracle(
+    facts: Facts, mean_range: float | None, n_trimmed: int | None, proof: str
+) -> Oracle:
     """Return the trimmed mean; the printed one, which needs to be asked for twice."""
     _check_proof(facts, proof)
     reach = check_positive("mean_range", mean_range or facts.gradient_bound)
@@ -215,6 +239,8 @@ def _trimmed_oracle(facts: Facts, mean_range: float | None, proof: str) -> Oracl
         stated = {"calibration": "paper", "unsafe_reproduction": facts.unsafe_reproduction}
     else:
         facts.promised_and_spent()  # refuses another calibration
+    if n_trimmed is not None:
+        stated["n_trimmed"] = check_integer("n_trimmed", n_trimmed, minimum=1)
     return make_oracle("trimmed", low=-reach, high=reach, **stated)
 
 
@@ -231,14 +257,16 @@ def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
     )
 
 
-def _trimmed_errors(facts: Facts, oracle: Oracle, n_steps: int) -> tuple[float, float, float]:
+def _trimmed_errors(
+    facts: Facts, oracle: Oracle, n_steps: int, spent: Guarantee
+) -> tuple[float, float, float]:
     """Predict noise, sampling error and bias of a coordinate with exponential tails.
 
     Tails end at about ``scale * log(n / m)``, and order statistics lie that far apart there.
     """
     n_rows, scale = facts.n_rows, facts.moment.scale
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
-    usable = usable_guarantee(facts.guarantee, n_steps * facts.n_features)
+    usable = usable_guarantee(spent, n_steps * facts.n_features)
     share = ZeroConcentrated(concentrated_budget(usable) / n_steps)
     public = query.calibrate_event(n_rows, facts.n_features, share)
     n_trimmed = int(public.facts["n_trimmed"])

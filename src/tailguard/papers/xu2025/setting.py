@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from tailguard.checks import InputError, check_positive
+from tailguard.checks import InputError, check_choice, check_positive
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.facts import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess
@@ -27,6 +27,9 @@ from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 
 __all__ = ["DoubledNorms", "Norms", "accelerated_theorem", "localised_theorem"]
+
+
+SCHEDULES = ("practical", "paper")
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,47 @@ class Norms(Facts):
         )
 
     def clip_norm_of(self, n_rows: int) -> float:
-        """Return the clip norm for so many records, ``r (n mu / sqrt(d))^(1/q)``."""
+        """Return the clip norm for so many records, ``r (n mu / sqrt(d))^(1/q)``.
+
+        With printed noise ``epsilon / sqrt(log(1/delta))`` takes the place of mu.
+        """
+        mu = self.mu
+        if self.prints:
+            epsilon, delta = self.printed_terms
+            mu = epsilon / math.sqrt(-math.log(delta))
         return self.clip_norm or parameters.gradient_clip_norm(
             n_rows=n_rows,
             n_features=self.n_features,
             moment_order=self.order,
-            mu=self.mu,
+            mu=mu,
             moment_bound=self.moment.scale**self.order,
         )
+
+    def localised_knobs(
+        self,
+        n_rows: int,
+        row_limit: float,
+        schedule: str | None,
+        exponent: float,
+        lipschitz_bound: float | None,
+    ) -> dict[str, Any]:
+        """Return the parameters of localised solvers, of the printed schedule or of ours.
+
+        None is the printed one with printed noise, and ours else.
+        """
+        paper = check_choice("schedule", schedule or SCHEDULES[self.prints], SCHEDULES) == "paper"
+        known: dict[str, Any] = {"row_limit": row_limit}
+        if not paper:
+            return {**self.knobs(n_rows), **known}
+        return {
+            **self.knobs(n_rows),
+            **known,
+            "clip_norm": self.clip_norm,  # the schedule has one for every phase
+            "schedule": "paper",
+            "exponent": exponent,
+            "lipschitz_bound": lipschitz_bound,
+            "terms": self.terms,
+        }
 
     def knobs(self, n_rows: int) -> dict[str, Any]:
         """Return the parameters that all solvers get, where a run reads so many records."""
@@ -197,7 +233,7 @@ def localised_theorem(
     """
     kept = facts.promised_and_spent(facts.printed_mu)
     mu, pulls = kept[1].gaussian_mu(), []
-    for phase in solver.phases(facts.problem, mu):
+    for phase in solver.phases(facts.problem, mu, kept[1]):
         noise = 2.0 * phase.clip_norm / (phase.n_rows * phase.strength * mu)
         pulls.append((phase.strength, facts.root_size * noise, facts.sampling(phase.n_rows)))
     return theorem_of(
@@ -231,19 +267,19 @@ def accelerated_theorem(
     1.0
     """
     size, order, smoothness = facts.n_features, facts.order, facts.shape["smoothness"]
-    clip_norm, scale = solver.clip_norm, facts.moment.scale
-    assert clip_norm is not None  # every theorem states it
-    plan = solver.plan(facts.problem, facts.guarantee)
+    scale, plan = facts.moment.scale, solver.plan(facts.problem, facts.guarantee)
+    clips = solver.pass_clip_norms(facts.problem, plan.stages)
     units = Units.raw(size, intercept=False)
-    query = MeanClippedGradient(Squared(), units, clip_norm=clip_norm)
     noises, passes = [], []
-    for n_rows, stage in zip(solver.pass_sizes(facts.problem), plan.stages, strict=True):
+    sizes = solver.pass_sizes(facts.problem)
+    for n_rows, stage, clip_norm in zip(sizes, plan.stages, clips, strict=True):
         batch = n_rows // stage.n_blocks
+        query = MeanClippedGradient(Squared(), units, clip_norm=clip_norm)
         noises.append(query.calibrate(batch, size, stage.mu).noise_std / batch)
         whole = math.hypot(facts.root_size * noises[-1], facts.sampling(batch))
         passes.append((stage.n_blocks, whole))
     n_steps, noise = passes[-1]
-    cut = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
+    cut = scale**order / ((order - 1.0) * clips[-1] ** (order - 1.0))
     risk = smoothness * (facts.diameter / n_steps) ** 2
     risk += facts.diameter * (noise / math.sqrt(n_steps) + cut)
     return theorem_of(

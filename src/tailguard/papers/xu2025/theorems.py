@@ -14,9 +14,10 @@ Options of every theorem: ``clip_norm`` in the place of the theorem's, ``calibra
 also ``n_steps``.
 """
 
+from dataclasses import replace
 from typing import Any
 
-from tailguard.checks import InputError, check_finite, shown
+from tailguard.checks import InputError, check_boolean, check_finite, shown
 from tailguard.papers.common.statement import Statement
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.xu2025 import parameters
@@ -57,10 +58,13 @@ LOCALISED = (
     "the sensitivity is proved for losses of one score; the paper's proof noises steps that have "
     "no noise (E43)",
     "answers are put back into the set, and the ball around each start is left out (E45)",
-    "one clip norm, phases of 32 records at least, penalties 4^i / (eta n_i) with the eta of least "
-    "predicted risk (E46)",
-    CLIP,
+    "minimisers are certified, where the paper stops after so many steps (E46)",
     LOWER,
+)
+PRACTICAL = (
+    "one clip norm a round, phases of 32 records at least, penalties 4^i / (eta n_i) with the eta "
+    "of least predicted risk (E46)",
+    CLIP,
 )
 BATCHED = (
     "noise over batches, by the least that disjoint or shuffled batches allow; the printed formula "
@@ -68,14 +72,24 @@ BATCHED = (
 )
 ACCELERATED = (
     "the step size is that of Ghadimi and Lan 2012; the number of steps is whole (E36)",
-    CLIP,
     LOWER,
 )
 
 
 @theorem_on("norm", of=DoubledNorms)
-def localised(facts: DoubledNorms, *, row_limit: float) -> Theorem:
+def localised(
+    facts: DoubledNorms,
+    *,
+    row_limit: float,
+    schedule: str | None = None,
+    exponent: float = 1.0,
+    lipschitz_bound: float | None = None,
+) -> Theorem:
     """Localised noisy clipped descent, for convex losses.
+
+    ``schedule="paper"`` is the printed one: phases down to one record, with clip norms, eta and
+    penalties as printed, for ``exponent`` p and ``lipschitz_bound`` (None: the largest that the
+    theorem admits). None is the printed one with printed noise, and ``"practical"`` else.
 
     *Reference.* Xu and others 2025, Theorem 1 and Algorithm 3.
 
@@ -90,18 +104,29 @@ def localised(facts: DoubledNorms, *, row_limit: float) -> Theorem:
     (30.45, 1.0)
     """
     n_rows = facts.n_rows
-    solver = Localised(row_limit=row_limit, step_parameter=facts.eta(n_rows), **facts.knobs(n_rows))
-    statement = Statement(f"{PAPER}, Theorem 1", facts.least, ACCURACY, LOCALISED, RELEASED, GLM)
-    return localised_theorem(facts, statement, solver, facts.risk(n_rows))
+    solver = Localised(
+        **facts.localised_knobs(n_rows, row_limit, schedule, exponent, lipschitz_bound)
+    )
+    if solver.schedule == "practical":
+        solver = replace(solver, step_parameter=facts.eta(n_rows))
+    return _localised(facts, "Theorem 1", facts.least, solver, facts.risk(n_rows), ACCURACY)
 
 
 @theorem_on("norm", of=DoubledNorms)
 def tsybakov(
-    facts: DoubledNorms, *, row_limit: float, growth: float = 2.0, growth_constant: float = 1.0
+    facts: DoubledNorms,
+    *,
+    row_limit: float,
+    growth: float = 2.0,
+    growth_constant: float = 1.0,
+    schedule: str | None = None,
+    exponent: float = 1.0,
+    lipschitz_bound: float | None = None,
 ) -> Theorem:
     """Localised descent in shrinking balls, for risks of growth at least 2.
 
-    The algorithm does not use ``growth``; the bound does.
+    The algorithm does not use ``growth``; the bound does. ``schedule``, ``exponent`` and
+    ``lipschitz_bound`` are those of :func:`localised`.
 
     *Reference.* Xu and others 2025, Theorem 2 and Algorithm 4.
 
@@ -121,12 +146,10 @@ def tsybakov(
             "tg.papers.xu2025.unknown_growth."
         )
     size = facts.n_rows // parameters.shrinking_phases(n_rows=facts.n_rows)
-    solver = ShrinkingLocalised(row_limit=row_limit, radius=facts.diameter, **facts.knobs(size))
-    statement = Statement(
-        f"{PAPER}, Theorem 2", facts.least_growing(growth), GROWING, LOCALISED, RELEASED, GLM
-    )
+    knobs = facts.localised_knobs(size, row_limit, schedule, exponent, lipschitz_bound)
+    solver = ShrinkingLocalised(radius=facts.diameter, **knobs)
     bound = facts.grown(facts.risk(size), growth, growth_constant)
-    return localised_theorem(facts, statement, solver, bound)
+    return _localised(facts, "Theorem 2", facts.least_growing(growth), solver, bound)
 
 
 @theorem_on("norm", of=DoubledNorms)
@@ -136,8 +159,15 @@ def unknown_growth(
     row_limit: float,
     growth_bound: float = 2.0,
     growth_constant: float = 1.0,
+    shrinks: bool | None = None,
+    schedule: str | None = None,
+    exponent: float = 1.0,
+    lipschitz_bound: float | None = None,
 ) -> Theorem:
     """Localised descent in doubling rounds, for risks of any growth above ``growth_bound > 1``.
+
+    ``shrinks`` halves the radius from round to round, as printed; None does so with printed noise.
+    ``schedule``, ``exponent`` and ``lipschitz_bound`` are those of :func:`localised`.
 
     *Reference.* Xu and others 2025, Theorem 3 and Algorithm 5.
 
@@ -151,20 +181,33 @@ def unknown_growth(
     >>> type(theorem.solver).__name__, theorem.solver.growth_bound
     ('DoublingLocalised', 2.0)
     """
+    shrinks = facts.prints if shrinks is None else check_boolean("shrinks", shrinks)
     size = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth_bound)[-1]
+    knobs = facts.localised_knobs(size, row_limit, schedule, exponent, lipschitz_bound)
     solver = DoublingLocalised(
-        row_limit=row_limit,
-        growth_bound=growth_bound,
-        radius=facts.diameter,
-        **facts.knobs(size),
+        growth_bound=growth_bound, radius=facts.diameter, shrinks=shrinks, **knobs
     )
-    kept = (
-        "rounds use all records and keep their radius: nothing shows that halved balls hold the "
-        "minimiser (E48)"
-    )
+    kept = ["rounds use all records (E48)"]
+    if not shrinks:
+        kept.append("rounds keep their radius: nothing shows that halved balls hold it (E48)")
     lower = facts.least_growing(growth_bound)
-    statement = Statement(f"{PAPER}, Theorem 3", lower, GROWING, (*LOCALISED, kept), RELEASED, GLM)
     bound = facts.grown(facts.risk(size), growth_bound, growth_constant)
+    return _localised(facts, "Theorem 3", lower, solver, bound, GROWING, *kept)
+
+
+def _localised(
+    facts: DoubledNorms,
+    name: str,
+    lower: float,
+    solver: Localised,
+    bound: float,
+    accuracy: tuple[str, ...] = GROWING,
+    *deviations: str,
+) -> Theorem:
+    """Put a theorem on the localised method together, with what is ours and not the paper's."""
+    ours = PRACTICAL if solver.schedule == "practical" else ()
+    told = (*LOCALISED, *ours, *deviations)
+    statement = Statement(f"{PAPER}, {name}", lower, accuracy, told, RELEASED, GLM)
     return localised_theorem(facts, statement, solver, bound)
 
 
@@ -187,7 +230,8 @@ def accelerated(facts: Norms) -> Theorem:
     solver = PermutedAccelerated(
         n_steps=facts.batches(facts.n_rows), **_accelerated_knobs(facts, facts.n_rows)
     )
-    statement = Statement(f"{PAPER}, Theorem 6", facts.least, ACCURACY, ACCELERATED, BATCHED)
+    told = ACCELERATED if facts.prints else (*ACCELERATED, CLIP)
+    statement = Statement(f"{PAPER}, Theorem 6", facts.least, ACCURACY, told, BATCHED)
     return accelerated_theorem(facts, statement, solver)
 
 
@@ -209,14 +253,16 @@ def accelerated_growth(
     >>> type(theorem.solver).__name__, theorem.n_passes
     ('DoublingAccelerated', 1.0)
     """
-    last = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth)[-1]
+    sizes = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth)
     solver = DoublingAccelerated(
-        n_steps=facts.batches(last), growth_bound=growth, **_accelerated_knobs(facts, last)
+        growth_bound=growth,
+        phase_steps=tuple(map(facts.batches, sizes)),
+        phase_clip_norms=tuple(map(facts.clip_norm_of, sizes)),
+        **_accelerated_knobs(facts, sizes[-1]),
     )
     deviations = (
-        *ACCELERATED,
+        *(ACCELERATED if facts.prints else (*ACCELERATED, CLIP)),
         "the momentum of Algorithm 6; the printed one does not start at 1 (E49)",
-        "all phases have the number of steps and the clip norm of the last and largest",
     )
     lower = facts.least_growing(growth)
     statement = Statement(f"{PAPER}, Theorem 7", lower, GROWING, deviations, BATCHED)

@@ -12,14 +12,19 @@ Options of every theorem: ``n_steps`` in the place of the theorem's, ``calibrati
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from tailguard.checks import InputError, check_boolean
+from tailguard.losses.squared import Squared
 from tailguard.papers.common.convex import Step, convex_theorem
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import Statement
+from tailguard.papers.common.statement import Statement, needed_of_batches
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.zhao2024 import bounds, parameters
+from tailguard.plans.problem import Problem
 from tailguard.queries.means.iterative import check_group_count
+from tailguard.solvers.grouped_descent import GroupedDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 
 __all__ = ["convex", "iterative_convex"]
@@ -76,11 +81,24 @@ def convex(facts: Facts) -> Theorem:
 
 
 @theorem_on("directional", "smoothness", of=_Facts, without=("gradient_bound",))
-def iterative_convex(facts: Facts, *, n_groups: int = 20, centre: str = "updates") -> Theorem:
+def iterative_convex(
+    facts: Facts,
+    *,
+    n_groups: int = 20,
+    centre: str = "updates",
+    level: float = 0.9,
+    start: str | None = None,
+    shuffle: bool = False,
+) -> Theorem:
     """Descent on the iterative mean of groups of clipped gradients, for convex losses.
 
     ``n_groups`` is not the theorem's, which is larger than most data are; ``centre`` is
     ``"updates"``, the paper's, or ``"median"`` or ``"geometric-median"``, as private and quicker.
+    Updates ask that a part ``level`` of the groups lies ahead, and go from ``start``, the paper's
+    c_1: ``"origin"``, or ``"median"``, from which hardly any step is taken. None is the origin with
+    printed noise, and the median, which is nearer, else. With ``shuffle`` the groups are drawn anew
+    and in secret for every step, and count as a shuffle where that needs less noise: what holds of
+    Theorem 6. The bound does not count on it.
 
     *Reference.* Zhao and others 2024, Theorem 7 and Algorithm 3.
 
@@ -106,7 +124,14 @@ def iterative_convex(facts: Facts, *, n_groups: int = 20, centre: str = "updates
         "the direction points from the centre to the mean, and the last centre is examined too "
         "(E42)",
     )
-    oracle = make_oracle("iterative", clip_norm=clip_norm, n_groups=n_groups, centre=centre)
+    oracle = make_oracle(
+        "iterative",
+        clip_norm=clip_norm,
+        n_groups=n_groups,
+        centre=centre,
+        level=level,
+        start=start or ("median", "origin")[facts.prints],
+    )
 
     def printed_mu_of(n_steps: int) -> float:
         """Return what the group means of all steps cost, with the noise of equation (24)."""
@@ -116,7 +141,24 @@ def iterative_convex(facts: Facts, *, n_groups: int = 20, centre: str = "updates
         )
         return math.sqrt(2.0 * rho * n_steps)
 
-    return _descent(facts, statement, oracle, epsilon**2, printed_mu_of)
+    theorem = _descent(facts, statement, oracle, epsilon**2, printed_mu_of)
+    return _shuffled(facts, theorem, oracle) if check_boolean("shuffle", shuffle) else theorem
+
+
+def _shuffled(facts: Facts, theorem: Theorem, oracle: Oracle) -> Theorem:
+    """Return the theorem with groups that are drawn anew for every step."""
+    if facts.prints:
+        raise InputError("shuffle must be False for calibration='paper', whose noise is printed.")
+    descent: Any = theorem.solver
+    known: Any = oracle.parameters
+    solver = GroupedDescent(n_steps=descent.n_steps, step_size=descent.step_size, **known)
+    stage = solver.stage(Problem(Squared(), **facts.sizes), facts.guarantee)
+    return replace(
+        theorem,
+        solver=solver,
+        noise_std=theorem.noise_std * facts.mu / math.sqrt(descent.n_steps) / stage.mu,
+        for_privacy=(needed_of_batches(stage),),
+    )
 
 
 def _statement(theorem: str, facts: Facts, noise: str, *deviations: str) -> Statement:

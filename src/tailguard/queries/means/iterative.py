@@ -42,7 +42,9 @@ from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
 __all__ = [
+    "ALL",
     "CENTRES",
+    "STARTS",
     "IterativeMean",
     "centre_of",
     "check_group_count",
@@ -53,6 +55,8 @@ __all__ = [
 PART = 0.25  # of the way that a step goes
 LEVEL = 0.9  # part of the points that must lie ahead
 MOST_STEPS = 40
+STARTS = ("median", "origin")
+ALL = "all"
 CENTRES = ("updates", "median", "geometric-median")
 WEISZFELD_STEPS = 100
 
@@ -84,8 +88,12 @@ def updated_centre(
     return best
 
 
-def centre_of(points: FloatArray, centre: str, level: float = LEVEL) -> FloatArray:
+def centre_of(
+    points: FloatArray, centre: str, level: float = LEVEL, start: str = "median"
+) -> FloatArray:
     """Return a centre of noised group means, one a row, by one of ``CENTRES``.
+
+    Updates go from one of ``STARTS``.
 
     Examples
     --------
@@ -97,7 +105,7 @@ def centre_of(points: FloatArray, centre: str, level: float = LEVEL) -> FloatArr
         return median
     if centre == "geometric-median":
         return _geometric_median(points, median)
-    return updated_centre(points, median, level=level)
+    return updated_centre(points, median if start == "median" else 0.0 * median, level=level)
 
 
 @dataclass(frozen=True)
@@ -116,9 +124,14 @@ class IterativeMean(GaussianQuery):
         How many groups, drawn at random. The noise on the centre grows as its root.
     centre
         ``"updates"``: the paper's. ``"median"``, by coordinate, and ``"geometric-median"`` are as
-        private, quicker, and often nearer.
+        private, quicker, and often nearer. ``"all"``: no centre but all means, one after the other.
     level
         The part of the group means that a direction of an update must have ahead.
+    start
+        Where updates start, the paper's ``c_1``: ``"median"`` of the group means, by coordinate, or
+        ``"origin"``. From the median hardly any step is taken, since at the usual level every
+        direction has enough of the group means behind it; from further away the walk ends at the
+        edge of their bulk.
 
     Guarantee
     ---------
@@ -149,13 +162,15 @@ class IterativeMean(GaussianQuery):
     n_groups: int = 20
     centre: str = "updates"
     level: float = LEVEL
+    start: str = "median"
 
     name = "group means"
 
     def __post_init__(self) -> None:
         check_positive("clip_norm", self.clip_norm)
         check_integer("n_groups", self.n_groups, minimum=1)
-        check_choice("centre", self.centre, CENTRES)
+        check_choice("centre", self.centre, (*CENTRES, ALL))
+        check_choice("start", self.start, STARTS)
         check_open_unit("level", self.level)
 
     @property
@@ -181,7 +196,9 @@ class IterativeMean(GaussianQuery):
         """Divide each noised sum by its group's size and find the centre of the means."""
         sizes = np.diff(group_edges(n_rows, self.n_groups))
         means = noised.reshape(self.n_groups, self.units.size) / sizes[:, None]
-        return centre_of(means, self.centre, self.level)
+        if self.centre == ALL:
+            return means.ravel()
+        return centre_of(means, self.centre, self.level, self.start)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

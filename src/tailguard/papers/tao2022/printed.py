@@ -1,0 +1,60 @@
+"""What Tao, Wu, Cheng and Wang (2022) print, and their proofs use, where the library differs.
+
+*Needed for privacy.* Nothing of the data.
+
+*Needed for accuracy.* As in :mod:`tailguard.papers.tao2022.parameters`.
+"""
+
+import math
+
+from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+
+__all__ = [
+    "printed_mean_threshold",
+    "uniform_group_count",
+]
+
+
+def printed_mean_threshold(
+    *,
+    n_rows: int,
+    n_features: int,
+    moment_order: float,
+    epsilon: float,
+    moment_bound: float = 1.0,
+) -> float:
+    """Threshold of the mean of several columns as printed, ``(u n epsilon / sqrt(d))^(1/(1+v))``.
+
+    *Reference.* Tao and others 2022, Corollary 1.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 16, "moment_order": 2.0}
+    >>> round(printed_mean_threshold(epsilon=1.0, moment_bound=4.0, **args), 4)
+    316.2278
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
+    check_order(moment_order, minimum=1.0, maximum=2.0)
+    reach = epsilon * n_rows / math.sqrt(n_features)
+    return moment_scale(moment_bound * reach, moment_order)
+
+
+def uniform_group_count(
+    *, n_rows: int, n_features: int, moment_order: float, diameter: float
+) -> float:
+    """How many groups it needs for a bound that holds at all points of the set at once.
+
+    ``4 log(2 d) + 8 d log(diameter n^(v/(1+v)))``, by a union over a net of width ``n^(-v/(1+v))``.
+
+    *Reference.* Tao and others 2022, proof of Lemma 19.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
+    >>> round(uniform_group_count(diameter=2.0, **args), 1)
+    528.0
+    """
+    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
+    check_order(moment_order, minimum=1.0, maximum=2.0)
+    nats = math.log(diameter) + (1.0 - 1.0 / moment_order) * math.log(n_rows)
+    return 4.0 * math.log(2.0 * n_features) + max(0.0, 8.0 * n_features * nats)

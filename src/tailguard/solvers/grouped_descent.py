@@ -1,0 +1,148 @@
+"""Descent on the centre of noised group means, with groups that are drawn anew for every step.
+
+A record is in one group of a step, so that the groups of a step cost as much as one of them; drawn
+in secret, anew and in equal sizes they are a shuffle of as many units besides, which costs less for
+many groups and small shares. The accountant decides which it is.
+
+Reference
+---------
+Zhao et al. 2024, Algorithms 1 and 3 and Theorem 7; why groups may be shuffled:
+:mod:`tailguard.privacy.amplification.grouped`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tailguard.checks import check_choice, check_open_unit, check_positive, require
+from tailguard.gate import Gate
+from tailguard.plans.budget import usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of
+from tailguard.queries.units import Units
+from tailguard.solvers.batches import Batches
+from tailguard.solvers.constraint_checks import in_user_units, set_of
+
+__all__ = ["GroupedDescent"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedDescent:
+    """Projected descent on centres of group means, averaged over its points.
+
+    Parameters
+    ----------
+    n_steps, step_size
+        How many steps, and how long.
+    clip_norm
+        The bound on one record's gradient.
+    n_groups
+        How many groups a step has, of equal size; the few records left over are not used.
+    centre, level, start
+        As in :class:`tailguard.queries.means.iterative.IterativeMean`.
+
+    Guarantee
+    ---------
+    The run spends exactly the plan's event, whose total is at most the guarantee, for every input
+    and every loss of one score.
+
+    Edge cases
+    ----------
+    Where a shuffle saves nothing, the groups count as disjoint, and are the same at every step.
+
+    Reference
+    ---------
+    Zhao et al. 2024, Algorithm 3, with the shuffle of a secret partition in the place of Theorem 6.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(
+    ...     tg.losses.Logistic(), n_rows=20_000, n_features=3, constraint=tg.sets.L2Ball(1.0)
+    ... )
+    >>> solver = GroupedDescent(n_steps=20, step_size=0.1, clip_norm=1.0, n_groups=200)
+    >>> solver.plan(problem, tg.ApproxDP(0.5, 1e-6)).settings["proof"]
+    'groups'
+    """
+
+    n_steps: int
+    step_size: float
+    clip_norm: float
+    n_groups: int
+    centre: str = "updates"
+    level: float = LEVEL
+    start: str = "median"
+
+    name: ClassVar[str] = "grouped-descent"
+
+    def __post_init__(self) -> None:
+        """Check the public numbers."""
+        _ = self.batches
+        check_positive("step_size", self.step_size)
+        check_positive("clip_norm", self.clip_norm)
+        check_choice("centre", self.centre, CENTRES)
+        check_choice("start", self.start, STARTS)
+        check_open_unit("level", self.level)
+
+    @property
+    def batches(self) -> Batches:
+        """The groups of all steps: a step is a pass over them."""
+        return Batches("shuffled", self.n_steps * self.n_groups, self.n_groups)
+
+    def stage(self, problem: Problem, guarantee: Guarantee) -> Stage:
+        """Return what the groups of every step spend."""
+        promise = usable_guarantee(guarantee, self.n_steps * self.n_groups * problem.size)
+        return self.batches.stage(promise, 0.0, problem.n_rows, problem.size)
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Share the budget out; numbers only."""
+        require(problem.scored is not None, f"solver {self.name!r} needs a loss of one score.")
+        stage, query = self.stage(problem, guarantee), self._query(problem)
+        rows = self.batches.rows_per_step(problem.n_rows)
+        query.calibrate(rows, problem.n_features, stage.mu)  # what it refuses, it refuses here
+        return Plan(
+            solver=self.name,
+            problem=problem,
+            guarantee=guarantee,
+            stages=(stage,),
+            settings={
+                "groups": f"{self.n_groups} of {rows}",
+                "proof": "groups" if stage.shuffled else "parallel",
+                "clip_norm": self.clip_norm,
+                "centre": self.centre,
+                "step_size": self.step_size,
+            },
+            assumptions=("the loss is convex", "few gradients exceed the clip norm"),
+        )
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Ask for the means of all groups at every point, and step by their centre."""
+        problem, stage = plan.problem, plan.stages[0]
+        allowed, query = set_of(problem), self._query(problem)
+        point = allowed.project(np.zeros(problem.size))
+        points = np.empty((self.n_steps, problem.size))
+        for step in range(self.n_steps):
+            if step == 0 or stage.shuffled:
+                groups = gate.partition(
+                    f"{stage.block_map}, step {step}" if stage.shuffled else str(stage.block_map),
+                    self.n_groups,
+                    equal_sizes=True,
+                    amplified=stage.shuffled,
+                )
+            means = gate.ask_each(query, point, stage, blocks=groups)
+            gradient = centre_of(means, self.centre, self.level, self.start)
+            point = allowed.project(point - self.step_size * gradient)
+            points[step] = point
+        coef, intercept = in_user_units(problem, points.mean(axis=0))
+        return Solution(coef, intercept, plan, np.full(coef.shape, math.nan), math.nan, points)
+
+    def _query(self, problem: Problem) -> MeanClippedGradient:
+        units = Units.raw(problem.n_features, intercept=problem.intercept)
+        return MeanClippedGradient(problem.scored, units, clip_norm=self.clip_norm)

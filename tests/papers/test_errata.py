@@ -1,0 +1,147 @@
+"""What the errata say of the papers, worked out: each test is the evidence of a correction."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.papers.tao2022 import bounds as tao2022
+from tailguard.papers.xu2025 import parameters as xu2025
+from tailguard.privacy.accounting.gaussian import delta_of
+from tailguard.solvers.phases import equal_sizes
+from tailguard.solvers.printed_schedule import PrintedSchedule
+
+log, sqrt = math.log, math.sqrt
+
+
+def test_e26_only_the_threshold_of_corollary_1_on_a_block_gives_the_rate():
+    """Bias and noise of a block as powers of d and of T: the rate has (1+2v)/(2+2v) and v/(1+v)."""
+    n, v = 1e12, 1.0
+    thresholds = {
+        "theorem": lambda d, steps: (n / (d**1.5 * sqrt(steps))) ** (1 / (1 + v)),
+        "lemma": lambda d, steps: (n / sqrt(d * steps)) ** (1 / (1 + v)),
+        "ours": lambda d, steps: (n / (sqrt(d) * steps)) ** (1 / (1 + v)),
+    }
+
+    def error(name, d, steps):
+        tau = thresholds[name](d, steps)
+        return sqrt(d) / tau**v + d * tau * steps / n
+
+    def slopes(name):
+        base = error(name, 1e3, 1e3)
+        return log(error(name, 1e6, 1e3) / base) / log(1e3), log(
+            error(name, 1e3, 1e6) / base
+        ) / log(1e3)
+
+    rate = (1 + 2 * v) / (2 + 2 * v), v / (1 + v)
+    assert slopes("ours") == pytest.approx(rate)
+    assert slopes("theorem")[0] > rate[0] + 0.2
+    assert slopes("lemma")[1] > rate[1] + 0.2
+
+
+@pytest.mark.parametrize("v", [0.5, 1.0])
+def test_e56_the_strongly_convex_rate_has_the_smaller_power(v):
+    known = {"n_rows": 10**9, "moment_order": 1 + v, "moment_bound": 1.0, "epsilon": 0.01}
+    shape = {"strong_convexity": 1.0, "smoothness": 1.0, "diameter": 2.0}
+    few, many = (
+        tao2022.strongly_convex_bound(**known, **shape, n_features=d) for d in (10, 10_000)
+    )
+    slope = log(many / few) / log(1_000)
+    assert slope == pytest.approx((1 + 2 * v) / (1 + v), abs=0.02)
+    assert slope < (1 + 4 * v) / (1 + v) - 0.5
+
+
+def test_e57_the_steps_of_lemma_18_are_negative_where_gradients_are_exact():
+    for a, b in ((1.0, 1.0), (1.0, 4.0), (0.1, 9.0)):
+        assert (a * a + b * b + a * b) / (a * a + b * b) > 1.0
+        printed = log((a + b) * 0.01 / (a * b)) / log((a * a + b * b + a * b) / (a * a + b * b))
+        right = log((a + b) * 0.01 / (a * b)) / log((a * a + b * b + a * b) / (a + b) ** 2)
+        assert printed < 0.0 < right
+        # One exact step on the quadratic of curvatures a and b shrinks both coordinates by less.
+        step = 1.0 / (a + b)
+        assert max(abs(1 - step * a), abs(1 - step * b)) ** 2 <= 1 - a * b / (a + b) ** 2
+        assert 1 - a * b / (a + b) ** 2 != pytest.approx(1 - 1 / (a + b))
+
+
+def test_e58_a_minimiser_on_the_edge_has_a_slope():
+    grid = np.linspace(-1.0, 1.0, 2_001)
+    minimiser = grid[np.argmin((grid - 2.0) ** 2 / 2.0)]
+    assert minimiser == 1.0
+    assert abs(minimiser - 2.0) > abs(minimiser - minimiser)  # lambda = 1 times no distance
+    assert np.abs(grid - 2.0).max() == 3.0  # the largest slope, that is, of the set
+
+
+def test_e59_nothing_would_concentrate_over_the_printed_range():
+    """inf of ``-lambda t + 3 lambda^2 M^2 / (4 n)`` at t = M: by n only up to n / (2 R)."""
+    moment, radius = 1.0, 5.0
+    exponents = {}
+    for n in (100.0, 10_000.0):
+        for name, end in (("printed", 1 / (2 * radius)), ("right", n / (2 * radius))):
+            grid = np.linspace(0.0, end, 200_001)
+            exponents[name, n] = (-grid * moment + 3 * grid**2 * moment**2 / (4 * n)).min()
+    assert exponents["printed", 10_000.0] > -0.11
+    assert exponents["right", 10_000.0] == pytest.approx(100 * exponents["right", 100.0])
+
+
+@pytest.mark.parametrize(("n_steps", "fewest"), [(1, 4.6e6), (100, 5e8)])
+def test_e60_the_premise_of_theorem_6_holds_for_all_data_in_sight(n_steps, fewest):
+    share = 1.0 / (2 * sqrt(2 * n_steps * log(2 / 1e-5)))
+    groups = 64 * math.e**4 * log(4 / (1e-5 / (2 * n_steps))) / share**2
+    assert groups > fewest
+    at = 8 * math.e**2 * sqrt(log(4 / (1e-5 / (2 * n_steps))) / groups)
+    assert at == pytest.approx(share)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
+def test_e61_the_printed_noise_is_enough_far_beyond_the_stated_range(delta):
+    nats = -log(delta)
+    for epsilon in (sqrt(nats), 2 * nats, 20 * nats):
+        assert delta_of(epsilon / (4 * sqrt(nats)), epsilon) <= delta
+    assert delta_of(25 * nats / (4 * sqrt(nats)), 25 * nats) > delta
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
+def test_e61_the_term_of_the_lipschitz_constant_does_not_fall_below_the_diameter(exponent):
+    for n in (10**3, 10**6):
+        steep = 1e4 * n  # so steep that the third of the three is the least
+        schedule = PrintedSchedule(n, 10, 1.0, 2.0, 1.0, 1e-5, exponent, steep)
+        eta = schedule.step_parameter(n, 2.0)
+        term = steep**2 * eta * n ** (exponent - 0.5) * sqrt(log(n) * log(1e5))
+        assert term == pytest.approx(2.0 * n ** ((exponent - 1) / 2))
+        assert term > 1.999
+
+
+def test_e62_the_proof_has_fewer_rounds_than_the_algorithm():
+    n, beta = 10**6, 1e-6
+    rounds = xu2025.shrinking_phases(n_rows=n)
+    assert len(equal_sizes(n)) == rounds == 7
+    part = n // rounds
+    proof = math.log2(0.25 * sqrt(2 * n / math.log2(n)) / (log(part) * sqrt(-log(beta))))
+    assert proof < rounds - 3
+
+
+def test_e63_the_experiments_are_far_outside_of_the_range():
+    n, delta = 10**4, 1e4**-1.1
+    nats = -log(delta)
+    follows = sqrt(nats / (32 * n))
+
+    def epsilon_0(epsilon):
+        """Of one record, at the noise that the proof takes and delta_0 = delta / (e^eps n)."""
+        both = log(math.exp(epsilon) * n / delta)
+        sigma = sqrt(nats * both) / (epsilon * sqrt(n))
+        return 2 * sqrt(2) * sqrt(both) / sigma
+
+    assert epsilon_0(follows) == pytest.approx(0.5)
+    assert epsilon_0(sqrt(log(n / delta) / n)) > 2.0
+    assert 0.5 / follows > 87
+    assert 0.5 / sqrt(nats / n) > 15
+
+
+def test_e64_a_strong_convexity_of_lambda_is_a_growth_of_half_of_it():
+    grid = np.linspace(-1.0, 1.0, 401)
+    risk = 3.0 / 2.0 * grid**2  # strongly convex with 3
+    growth = (risk[grid != 0] / grid[grid != 0] ** 2).min()
+    assert growth == pytest.approx(1.5)
+    assert tg.datasets.growth_constant(2.0) == pytest.approx(0.5)
+    assert max(22_696, 32_561, 24_692) < 35_000

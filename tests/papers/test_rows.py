@@ -1,0 +1,93 @@
+"""The table of 33 systems in the docs: every call runs as it stands, and keeps what it promises."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+import tailguard as tg
+from tailguard.papers.common.theorem import Theorem
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "papers.md").read_text()
+ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| (.+) \| (`[^`]+`|-) \| (.+) \|$", re.MULTILINE)
+ROWS = {int(row[0]): row[1:] for row in ROW.findall(PAGE)}
+PRINTED = [number for number, row in ROWS.items() if row[2] != "-"]
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What the page's own blocks of Python define, up to the table."""
+    names = {}
+    text = PAGE.partition("| | system |")[0]
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for block in blocks:
+        if not block.startswith("print"):
+            exec(block, names)
+    return names
+
+
+def calls(number):
+    return re.findall(r"`([^`]+)`", ROWS[number][1])
+
+
+def solved(found, page):
+    """What a call found, run on the page's records where it is a theorem."""
+    if isinstance(found, Theorem):
+        return found.minimize(page["loss"], page["rows"], page["column"], random_state=1)
+    return found
+
+
+def promised(call, page):
+    """The guarantee that a call names, or that of the page's facts."""
+    named = re.search(r"guarantee=(\w+)|\*\*(wide)", call)
+    word = (named.group(1) or named.group(2)) if named else "guarantee"
+    return page["wide"]["guarantee"] if word == "wide" else page[word]
+
+
+def keeps(certificate, promise):
+    """Whether what is certified is at most what is promised."""
+    if isinstance(promise, tg.ZCDP):
+        return certificate.total.rho <= promise.rho
+    return certificate.total.epsilon <= promise.epsilon
+
+
+def test_all_33_are_there():
+    assert [*ROWS] == [*range(1, 34)]
+    assert len(PRINTED) == 23
+
+
+@pytest.mark.parametrize("number", ROWS)
+def test_the_call_runs_and_certifies_no_more_than_it_promises(number, page):
+    for call in calls(number):
+        if call.startswith("make "):
+            assert f"\n{call.split()[1]}:" in (ROOT / "Makefile").read_text()
+            continue
+        found = solved(eval(call, page), page)
+        certificate = getattr(found, "certificate", None)
+        if "tg.mean(" in call or "tg.minimize(" in call or ".papers." in call:
+            private = "bound" not in call.partition("(")[0]
+            assert (certificate is not None) == private
+        if certificate is not None:
+            assert keeps(certificate, promised(call, page))
+        elif isinstance(found, float):
+            assert 0.0 < found < math.inf
+
+
+@pytest.mark.parametrize("number", PRINTED)
+def test_the_printed_mode_runs_and_certifies_what_it_really_costs(number, page):
+    more = ROWS[number][2].strip("`")
+    for call in calls(number):
+        if "amplified" in call or "shuffle" in call:
+            continue  # printed noise is not that of a shuffle that holds
+        printed = f"{call[:-1]}, {more})"
+        unsafe = "unsafe" in more
+        if unsafe:
+            with pytest.raises(tg.InputError, match="unsafe_reproduction"):
+                solved(eval(printed.replace(", unsafe_reproduction=True", ""), page), page)
+        theorem = eval(printed, page)
+        certificate = solved(theorem, page).certificate
+        assert keeps(certificate, promised(call, page)) != unsafe
+        if isinstance(theorem, Theorem) and not unsafe:
+            assert keeps(certificate, theorem.guarantee)
