@@ -169,7 +169,7 @@ def mean_with(method, places):
 def solved_with(solver, places):
     X, y, _ = spoiled("minimize", places)
     constraints = {"hard-thresholding": tg.sets.SparseBall(1)}
-    constraints |= {"whitened-newton": None, "scaled-gradient-descent": None}
+    constraints |= {"whitened-newton": None}
     ball = constraints.get(solver, tg.sets.L2Ball(2.0))
     solved = tg.minimize(tg.losses.Huber(), X, y.tolist(), **BUDGET, constraint=ball, solver=solver)
     return [solved.coef.tobytes(), solved.certificate.to_json()]

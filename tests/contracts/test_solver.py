@@ -59,7 +59,7 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
             assert stage.purpose in plan.explain()
 
 
-BUY_SCALES = {"hard-thresholding", "scaled-gradient-descent"}
+BUY_SCALES = {"hard-thresholding"}
 
 
 @pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
@@ -195,24 +195,15 @@ OVERRIDES = {
         "step_size": 0.5,
         "iterate": "last",
     },
-    "scaled-gradient-descent": {
-        "n_steps": 4_000,
-        "row_limit": 10.0,
-        "slope_limit": 1e3,
-        "iterate": "last",
-    },
 }
 
 
 @every_full_batch_solver
 def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
     X, y = regression()
-    design = np.column_stack([X, np.ones(N_ROWS)]) if name == "scaled-gradient-descent" else X
-    optimum = np.linalg.lstsq(design, y, rcond=None)[0]
+    optimum = np.linalg.lstsq(X, y, rcond=None)[0]
     solution = solve(name, X, y, **OVERRIDES[name])
-    np.testing.assert_allclose(solution.coef, optimum[:3], atol=1e-6)
-    if name == "scaled-gradient-descent":
-        assert solution.intercept == pytest.approx(optimum[3], abs=1e-6)
+    np.testing.assert_allclose(solution.coef, optimum, atol=1e-6)
 
 
 @every_full_batch_solver
@@ -247,7 +238,7 @@ def test_auto_stands_for_the_default_method_unless_a_set_or_a_record_loss_asks_o
 
 def test_an_unknown_solver_is_one_sentence_with_the_known_ones():
     with pytest.raises(tg.InputError, match="solver must be one of 'auto'"):
-        solver_for("newton", problem_for("scaled-gradient-descent"))
+        solver_for("newton", problem_for("whitened-newton"))
 
 
 @every_solver

@@ -39,7 +39,6 @@ PLENTY = tg.GDP(300.0)
 BUDGETS = (tg.GDP(1e-3), tg.GDP(1.0), PLENTY, tg.GDP(1e4))
 CONSTRAINTS = {
     "hard-thresholding": (tg.sets.SparseBall(2),),
-    "scaled-gradient-descent": (None,),
     "whitened-newton": (None,),
 }
 BALLS = (tg.sets.L2Ball(1.0), tg.sets.L2Ball(1e-80), tg.sets.L2Ball(1e80), tg.sets.L1Ball(1e6))

@@ -168,7 +168,7 @@ class TestNoiseThatPromisesNothing:
             )  # fmt: skip
 
 
-@pytest.mark.parametrize("solver", ["auto", "whitened-newton", "scaled-gradient-descent"])
+@pytest.mark.parametrize("solver", ["auto", "whitened-newton"])
 def test_several_classes_are_told_which_solver_takes_them(solver):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6_000, 2))

@@ -27,12 +27,6 @@ WIDE = {  # so wide that nothing is bounded, and one group: every one is then th
     "iterative": {"clip_norm": 1e3, "n_groups": 1, "centre": "median"},
 }
 FULL_BATCH = {
-    "scaled-gradient-descent": {
-        "n_steps": 4_000,
-        "row_limit": 10.0,
-        "slope_limit": 1e3,
-        "iterate": "last",
-    },
     "noisy-gradient-descent": {
         "n_steps": 600,
         "clip_norm": 1e3,
@@ -83,7 +77,6 @@ def test_every_registered_solver_is_full_batch_or_single_pass():
 @pytest.mark.parametrize(
     ("name", "intercept"),
     [
-        ("scaled-gradient-descent", True),  # it centres records, so a constant is always fitted
         ("noisy-gradient-descent", True),
         ("noisy-gradient-descent", False),
     ],

@@ -14,7 +14,7 @@ CONSTRAINTS = {
     "permuted-accelerated": tg.sets.L2Ball(1.0),
     "doubling-accelerated": tg.sets.L1Ball(1.0),
 }
-FREE = ("scaled-gradient-descent", "whitened-newton")  # take no constraint, fit an intercept
+FREE = ("whitened-newton",)  # take no constraint, fit an intercept
 
 
 def problem_for(name, loss=None, n_rows=300):

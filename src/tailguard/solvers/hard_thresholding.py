@@ -126,7 +126,8 @@ class HardThresholding:
         """Share the budget out and fix limits and steps from public numbers."""
         n_nonzero = self._check(problem)
         units = self._units(problem)
-        promise = usable_guarantee(guarantee, _most_coordinates(problem, self.n_steps))
+        coordinates = _most_coordinates(problem, self.n_steps)
+        promise = usable_guarantee(guarantee, coordinates)
         unit_stages: tuple[Stage, ...] = ()
         if units.releases_any:
             usable = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
@@ -160,7 +161,7 @@ class HardThresholding:
                 "noise": form,
             },
             assumptions=ASSUMPTIONS,
-            warnings=units.warnings(guarantee, unit_stages),
+            warnings=units.warnings(guarantee, unit_stages, coordinates),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

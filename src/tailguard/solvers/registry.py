@@ -29,7 +29,6 @@ SOLVERS = {
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "permuted-accelerated": "tailguard.solvers.permuted_accelerated:PermutedAccelerated",
     "sample-and-aggregate": "tailguard.solvers.sample_and_aggregate:SampleAndAggregate",
-    "scaled-gradient-descent": "tailguard.solvers.scaled_gradient_descent:ScaledGradientDescent",
     "shrinking-localised": "tailguard.solvers.tsybakov:ShrinkingLocalised",
 }
 """Name -> ``"module:Class"``."""
