@@ -43,6 +43,11 @@ class Huber(ResidualLoss):
     name: ClassVar[str] = "huber"
     threshold: float = 1.345
 
+    @classmethod
+    def contract_examples(cls) -> tuple["Huber", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(threshold=0.3)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
 

@@ -52,6 +52,11 @@ class LpLoss(ResidualLoss):
     name: ClassVar[str] = "lp"
     p: float = 4.0
 
+    @classmethod
+    def contract_examples(cls) -> tuple["LpLoss", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(p=2), cls(p=2.5)
+
     def __post_init__(self) -> None:
         power = check_between("p", self.p, SMALLEST_POWER, LARGEST_POWER)
         object.__setattr__(self, "p", power)

@@ -47,6 +47,11 @@ class PseudoHuber(ResidualLoss):
     name: ClassVar[str] = "pseudo_huber"
     threshold: float = 1.345
 
+    @classmethod
+    def contract_examples(cls) -> tuple["PseudoHuber", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(threshold=4.0)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
 

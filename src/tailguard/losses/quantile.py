@@ -54,6 +54,11 @@ class Quantile(ResidualLoss):
     level: float = 0.5
     width: float = 0.2
 
+    @classmethod
+    def contract_examples(cls) -> tuple["Quantile", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(level=0.9, width=0.05), cls(level=0.2, width=2.0)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", check_open_unit("level", self.level))
         object.__setattr__(self, "width", check_width("width", self.width))
