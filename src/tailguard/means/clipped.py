@@ -23,7 +23,15 @@ import numpy as np
 
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, paper_budget
+from tailguard.means.base import (
+    Expected,
+    MeanExample,
+    MeanMethod,
+    MeanPlan,
+    Task,
+    found_mean,
+    paper_budget,
+)
 from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.messages import (
     ANY_TAIL,
@@ -34,6 +42,7 @@ from tailguard.means.messages import (
 )
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
+from tailguard.moments import Moment
 from tailguard.papers import zhao2024
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.zhao2024 import parameters as printed
@@ -80,6 +89,7 @@ class Clipped(MeanMethod):
     clip_norm: float | None = None
 
     name = "clipped"
+    example = MeanExample({"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), distance=1e-6)
 
     def plan_task(self, task: Task) -> MeanPlan:
         """Choose a clip norm, or plan to release one."""

@@ -8,9 +8,10 @@ Tao, Wu, Cheng and Wang 2022, Algorithm 1 and Theorem 1 (one column), Algorithm 
 import math
 from dataclasses import dataclass
 
-from tailguard.means.base import Task
+from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.moments import Moment
 from tailguard.papers.tao2022 import parameters as printed
 from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
@@ -53,6 +54,7 @@ class Truncated(CoordinateWise):
     n_groups: int | None = None
 
     name = "truncated"
+    example = MeanExample({"threshold": 50.0}, Moment(1.5, 4.0, kind="raw"), refuses=())
 
     def query(self, units: Units, threshold: float, groups: int) -> TruncatedMean:
         """Return the query at a threshold."""
