@@ -11,6 +11,7 @@ import pytest
 
 import tailguard as tg
 from support.extremes import KINDS, UNITS, in_units, records, survive
+from support.problems import example_of, promises
 from support.registered import examples_of
 from tailguard.losses.registry import LOSSES
 from tailguard.means.registry import MEANS
@@ -37,10 +38,6 @@ every_method = pytest.mark.parametrize("method", [*MEANS, "auto"])
 # Enough to be told from noise, so that a run takes all of its stages.
 PLENTY = tg.GDP(300.0)
 BUDGETS = (tg.GDP(1e-3), tg.GDP(1.0), PLENTY, tg.GDP(1e4))
-CONSTRAINTS = {
-    "hard-thresholding": (tg.sets.SparseBall(2),),
-    "whitened-newton": (None,),
-}
 BALLS = (tg.sets.L2Ball(1.0), tg.sets.L2Ball(1e-80), tg.sets.L2Ball(1e80), tg.sets.L1Ball(1e6))
 
 
@@ -73,9 +70,10 @@ def run_of(solver, seed, loss):
     rng = np.random.default_rng(seed)
     units, kind = rng.choice(UNITS, 2), KINDS[rng.integers(len(KINDS))]
     guarantee = BUDGETS[rng.integers(len(BUDGETS))]
-    if solver == "sample-and-aggregate":
+    if tg.GDP not in map(type, promises(solver)):
         guarantee = tg.ApproxDP(rng.choice([0.3, 4.0]), 1e-6)
-    allowed = CONSTRAINTS.get(solver, BALLS)
+    own = example_of(solver).constraint
+    allowed = BALLS if isinstance(own, tg.sets.BoundedSet) else (own,)
     constraint = allowed[rng.integers(len(allowed))]
     how = {"seed": seed, "solver": solver, "constraint": constraint}
     return fit(loss, kind, units, guarantee, intercept=constraint is None, **how)

@@ -13,7 +13,7 @@ of an exact accounting, and threshold and steps follow from it: see ``solvers/sp
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tailguard.checks import (
 )
 from tailguard.gate import Gate
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -36,6 +37,7 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
+from tailguard.sets.sparse_ball import SparseBall
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
@@ -106,6 +108,8 @@ class HardThresholding:
     target_center: float = 0.0
     units_share: float = 0.1
     calibration: str = "tight"
+
+    example: ClassVar[SolverExample] = SolverExample(SparseBall(2))
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
