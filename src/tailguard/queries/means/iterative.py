@@ -152,6 +152,11 @@ class IterativeMean(GaussianQuery):
 
     name = "group means"
 
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"clip_norm": reach}
+
     def __post_init__(self) -> None:
         check_positive("clip_norm", self.clip_norm)
         check_integer("n_groups", self.n_groups, minimum=1)

@@ -67,6 +67,11 @@ class SoftMean(CoordinateMean):
 
     name = "softly truncated mean"
 
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"scale": 30.0 * reach, "smoothing": 400.0}  # it bends by a cube
+
     def __post_init__(self) -> None:
         CoordinateBound("soft", self.scale, self.smoothing)
 

@@ -184,6 +184,11 @@ class TrimmedMean(SmoothQuery):
 
     name = "trimmed mean"
 
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"low": -reach, "high": reach, "n_trimmed": 100}
+
     def __post_init__(self) -> None:
         check_choice("calibration", self.calibration, (*ARSINH_BASIS,))
         if self.calibration == "paper" and not self.unsafe_reproduction:

@@ -62,6 +62,11 @@ class TruncatedMean(CoordinateMean):
 
     name = "truncated median of means"
 
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"threshold": reach}
+
     def __post_init__(self) -> None:
         check_positive("threshold", self.threshold)
         check_groups(self.n_groups)
