@@ -17,6 +17,7 @@ from tailguard.checks import InputError, check_boolean, check_choice, check_open
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solver, run
+from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -65,6 +66,11 @@ class PrivateLinearModel(BaseEstimator):
     solver: str | Solver = "auto"
     ledger: Books | None = None
     random_state: int | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Complete the subclass's docstring."""
+        super().__init_subclass__(**options)
+        cls.__doc__ = cls.__doc__ and with_shared(cls.__doc__)
 
     def _solver(self) -> str | Solver:
         """Return the solver that the estimator's parameters ask for."""
