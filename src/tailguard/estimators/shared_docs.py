@@ -45,6 +45,17 @@ certificate_, plan_
 schema_
     The schema with its features named; None where none was given.
 """
+WHOLE = f"""
+{PARAMETERS.strip()}
+
+Attributes
+----------
+{ATTRIBUTES.strip()}
+
+Notes
+-----
+*Guarantee.* As for ``LinearRegression``.
+"""
 
 
 def with_shared(doc: str) -> str:
@@ -55,7 +66,11 @@ def with_shared(doc: str) -> str:
     >>> with_shared("{shared_parameters}").splitlines()[1].strip()
     'The privacy parameters. There is no default.'
     """
-    shared = {"{shared_parameters}": PARAMETERS, "{shared_attributes}": ATTRIBUTES}
+    shared = {
+        "{shared}": WHOLE,
+        "{shared_parameters}": PARAMETERS,
+        "{shared_attributes}": ATTRIBUTES,
+    }
     doc = cleandoc(doc)
     for place, words in shared.items():
         doc = doc.replace(place, words.strip())

@@ -5,10 +5,9 @@ Reference
 The queries cite their own; the contract is Dwork, McSherry, Nissim and Smith 2006, Definition 3.
 """
 
-from importlib import import_module
 from typing import Any
 
-from tailguard.checks import check_choice
+from tailguard.checks import class_called
 from tailguard.queries.base import Query
 
 __all__ = ["QUERIES", "SMOOTH_QUERIES", "make_query"]
@@ -50,7 +49,5 @@ def make_query(name: str, **parameters: Any) -> Query:
     >>> make_query("count-below", columns=(0, 1))
     CountBelow(columns=(0, 1), paired=False)
     """
-    known = {**QUERIES, **SMOOTH_QUERIES}
-    module, _, attribute = known[check_choice("name", name, (*known,))].partition(":")
-    query: Query = getattr(import_module(module), attribute)(**parameters)
+    query: Query = class_called(name, QUERIES | SMOOTH_QUERIES)(**parameters)
     return query

@@ -69,18 +69,11 @@ def find_sizes(queries: ColumnQueries, once: Stage | None = None) -> ColumnScale
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("typical size", "sizes", 1.0, 1, 320),))
-    >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> columns = ColumnQueries(BudgetSession(plan, gate), (0,))
-    >>> bool(2.0**22 < find_sizes(columns).scale[0] < 2.0**24)
+    >>> from tailguard.solvers.example_session import example_session
+    >>> stage = Stage("typical size", "sizes", 1.0, 1, 320)
+    >>> session = example_session(np.full((400, 1), 5e6), stage)
+    >>> bool(2.0**22 < find_sizes(ColumnQueries(session, (0,))).scale[0] < 2.0**24)
     True
     """
     if once is not None:
@@ -170,20 +163,13 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("scale", "sizes", 1.0, 1, 320),))
+    >>> from tailguard.solvers.example_session import example_session
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
-    >>> gate = Gate.over(x, guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> session = example_session(x, Stage("scale", "sizes", 1.0, 1, 320))
     >>> found = ColumnScales.unknown(1)
     >>> found.center[:], found.scale[:] = 50.0, 70.0  # the typical value, which is no spread
-    >>> find_scales(ColumnQueries(BudgetSession(plan, gate), (0,)), found)
+    >>> find_scales(ColumnQueries(session, (0,)), found)
     >>> bool(0.5 < found.scale[0] < 2.0)
     True
     """

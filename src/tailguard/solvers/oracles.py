@@ -13,10 +13,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, class_called
 from tailguard.losses.base import Loss
 from tailguard.queries.base import AnyQuery
 from tailguard.queries.units import Units
@@ -96,7 +95,7 @@ def make_oracle(name: str, **parameters: float | int | str) -> Oracle:
         ...
     tailguard.checks.InputError: oracle 'clamped' takes threshold and n_groups; got limit.
     """
-    kind = _query_class(check_choice("oracle", name, (*ORACLES,)))
+    kind = _query_class(name)
     known = [f for f in fields(kind) if f.name not in GIVEN_BY_THE_DESCENT]  # type: ignore[arg-type]
     *most, last = (f.name for f in known)
     names = f"{', '.join(most)} and {last}"
@@ -119,6 +118,5 @@ def _shown_fact(value: float | int | str) -> str:
 
 @cache
 def _query_class(name: str) -> Callable[..., AnyQuery]:
-    module, _, attribute = ORACLES[name].partition(":")
-    kind: Callable[..., AnyQuery] = getattr(import_module(module), attribute)
+    kind: Callable[..., AnyQuery] = class_called(name, ORACLES, "oracle")
     return kind

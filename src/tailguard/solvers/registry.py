@@ -5,12 +5,11 @@ Reference
 The solvers cite their own; that any of them is private is Dwork and Roth 2014, Proposition 2.1.
 """
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from tailguard.checks import check_choice, check_methods, require
+from tailguard.checks import check_choice, check_methods, class_called, require
 from tailguard.engine import Solver
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -42,8 +41,7 @@ def make_solver(name: str, **options: Any) -> Solver:
     >>> make_solver("noisy-gradient-descent", n_steps=10).n_steps
     10
     """
-    module, _, attribute = SOLVERS[check_choice("solver", name, (*SOLVERS,))].partition(":")
-    solver: Solver = getattr(import_module(module), attribute)(**options)
+    solver: Solver = class_called(name, SOLVERS, "solver")(**options)
     return solver
 
 

@@ -25,10 +25,8 @@ class ClampedMean(CoordinateMean):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     threshold
         The paper's tau: every coordinate is cut at three times this.
     n_groups

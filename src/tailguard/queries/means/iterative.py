@@ -106,10 +106,8 @@ class IterativeMean(GaussianQuery):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     clip_norm
         The largest norm of one record's gradient.
     n_groups

@@ -29,10 +29,8 @@ class SoftMean(CoordinateMean):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     scale
         Where the truncation sets in.
     smoothing

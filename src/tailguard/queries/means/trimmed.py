@@ -122,10 +122,8 @@ class TrimmedMean(SmoothQuery):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     low, high
         A public range in which the means lie, in these units.
     n_trimmed

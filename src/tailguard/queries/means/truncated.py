@@ -25,10 +25,8 @@ class TruncatedMean(CoordinateMean):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     threshold
         The largest magnitude that is kept, itself included.
     n_groups
