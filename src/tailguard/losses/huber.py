@@ -9,10 +9,19 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
 from .residual import ResidualLoss, check_width
 
 __all__ = ["Huber"]
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    threshold: float = shape[0]
+    if residual > threshold:
+        return threshold
+    if residual < -threshold:
+        return -threshold
+    return residual
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Huber(ResidualLoss):
     """
 
     name: ClassVar[str] = "huber"
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     threshold: float = 1.345
 
     @classmethod
@@ -55,11 +65,6 @@ class Huber(ResidualLoss):
     def shape(self) -> FloatArray:
         """The threshold."""
         return np.array([self.threshold])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -84,13 +89,3 @@ class Huber(ResidualLoss):
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
         return row_bound**2
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    threshold: float = shape[0]
-    if residual > threshold:
-        return threshold
-    if residual < -threshold:
-        return -threshold
-    return residual

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
 from .residual import ResidualLoss, check_width
 
 __all__ = ["PseudoHuber"]
@@ -18,6 +17,15 @@ __all__ = ["PseudoHuber"]
 # The slope at a residual of this many thresholds is the threshold, in floats. More count as this
 # many, so that no square overflows.
 MOST_THRESHOLDS = 2.0**30
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    threshold: float = shape[0]
+    most = MOST_THRESHOLDS * threshold
+    residual = most if residual > most else residual
+    residual = -most if residual < -most else residual
+    return threshold * (residual / math.sqrt(threshold * threshold + residual * residual))
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,7 @@ class PseudoHuber(ResidualLoss):
     """
 
     name: ClassVar[str] = "pseudo_huber"
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     threshold: float = 1.345
 
     @classmethod
@@ -59,11 +68,6 @@ class PseudoHuber(ResidualLoss):
     def shape(self) -> FloatArray:
         """The threshold."""
         return np.array([self.threshold])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -92,12 +96,3 @@ class PseudoHuber(ResidualLoss):
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
         return row_bound**2
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    threshold: float = shape[0]
-    most = MOST_THRESHOLDS * threshold
-    residual = most if residual > most else residual
-    residual = -most if residual < -most else residual
-    return threshold * (residual / math.sqrt(threshold * threshold + residual * residual))

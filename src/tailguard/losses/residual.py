@@ -1,6 +1,6 @@
 """What losses of the residual ``score - target`` have in common."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_between
 
+from .compiled import CompiledLoss
 from .link import Link
 
 __all__ = ["ResidualLoss", "check_width"]
@@ -27,7 +28,7 @@ def check_width(name: str, value: object) -> float:
     return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)
 
 
-class ResidualLoss:
+class ResidualLoss(CompiledLoss):
     """Base of losses of ``score - target``: targets are any finite numbers, scores predict them.
 
     Such a loss keeps its form when targets are shifted and scaled. A parameter with units
@@ -40,12 +41,6 @@ class ResidualLoss:
     """
 
     link: ClassVar[Link] = Link.IDENTITY
-    needs_target: ClassVar[bool] = True
-    n_classes: ClassVar[None] = None
-
-    def narrowed(self, part: float) -> Self:
-        """Return the loss itself: it has no window."""
-        return self
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite."""
