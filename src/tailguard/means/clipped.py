@@ -39,6 +39,7 @@ from tailguard.means.messages import (
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
+    refuse_pure,
 )
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
@@ -93,11 +94,7 @@ class Clipped(MeanMethod):
 
     def plan_task(self, task: Task) -> MeanPlan:
         """Choose a clip norm, or plan to release one."""
-        if task.pure:
-            raise InputError(
-                "method 'clipped' must not be used with PureDP: its noise is Gaussian; choose "
-                "'clamped', 'truncated' or 'soft'."
-            )
+        refuse_pure(self.name, task)
         refuse_numerical(self.name, task)
         if self.clip_norm is None and task.moment is None:
             return self._private_plan(task)

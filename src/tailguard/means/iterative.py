@@ -48,6 +48,7 @@ from tailguard.means.messages import (
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
+    refuse_pure,
 )
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
@@ -287,11 +288,7 @@ class Iterative(MeanMethod):
         return Budget.of(task.guarantee, coordinates=self._coordinates(task))
 
     def _check(self, task: Task) -> None:
-        if task.pure:
-            raise InputError(
-                "method 'iterative' must not be used with PureDP: its noise is Gaussian; choose "
-                "'clamped', 'truncated' or 'soft'."
-            )
+        refuse_pure(self.name, task)
         refuse_numerical(self.name, task)
         if self.clip_norm is not None:
             check_level("clip_norm", self.clip_norm)
