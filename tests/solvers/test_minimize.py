@@ -191,7 +191,7 @@ def no_rows_are_read(*_):
     [
         ((tg.losses.Squared(), None), {}, "y must be given"),
         ((tg.losses.Multinomial(3), None), {}, "y must be given"),
-        (("squared",), {}, "gradient of ONE record; got 'squared'"),
+        (("squared",), {}, "as it was made; got 'squared'"),
         ((tg.losses.Squared,), {}, "loss must be a loss of tg.losses"),
         ((lambda w, x: x,), {}, r"got one with the arguments \(w, x\)"),
         ((own_gradient,), {"intercept": True}, "intercept must be False"),

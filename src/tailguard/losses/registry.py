@@ -4,7 +4,7 @@ from dataclasses import fields
 from types import NoneType
 from typing import Any
 
-from tailguard.checks import InputError, class_called, is_registered
+from tailguard.checks import InputError, class_called, is_registered, shown
 
 from .base import Loss, RecordLoss
 
@@ -49,9 +49,9 @@ def check_known(loss: object) -> None:
     """
     if not is_known(loss):
         raise InputError(
-            "loss must be one of tg.losses as it was made; got another object, of "
-            f"{type(loss).__qualname__}. A loss of your own is given by the gradient of ONE "
-            "record, (weights, features, target) -> gradient."
+            f"loss must be one of tg.losses as it was made; got {shown(loss)}. A loss "
+            "of your own is given by the gradient of ONE record, (weights, features, target) -> "
+            "gradient."
         )
 
 

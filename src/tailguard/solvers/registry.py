@@ -59,7 +59,7 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
         wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
         return check_methods("solver", choice, ("plan", "run"), wanted)
     check_choice("solver", choice, ("auto", *SOLVERS))
-    if choice == "auto" and not getattr(problem.constraint, "convex", True):
+    if choice == "auto" and problem.constraint is not None and not problem.constraint.convex:
         choice = "hard-thresholding"
     if choice == "auto":
         bounded = problem.constraint is not None or problem.scored is None
