@@ -5,12 +5,7 @@ Reference
 The queries cite their own; the contract is Dwork, McSherry, Nissim and Smith 2006, Definition 3.
 """
 
-from typing import Any
-
-from tailguard.checks import class_called
-from tailguard.queries.base import Query
-
-__all__ = ["QUERIES", "SMOOTH_QUERIES", "make_query"]
+__all__ = ["QUERIES", "SMOOTH_QUERIES"]
 
 QUERIES = {
     "mean-clipped-gradient": "tailguard.queries.clipped_gradient:MeanClippedGradient",
@@ -39,15 +34,3 @@ SMOOTH_QUERIES = {
 }
 """The same, for queries that answer with the scale of their noise; they have a contract of their
 own."""
-
-
-def make_query(name: str, **parameters: Any) -> Query:
-    """Build a query by its name.
-
-    Examples
-    --------
-    >>> make_query("count-below", columns=(0, 1))
-    CountBelow(columns=(0, 1), paired=False)
-    """
-    query: Query = class_called(name, QUERIES | SMOOTH_QUERIES)(**parameters)
-    return query
