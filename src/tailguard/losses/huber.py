@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .residual import ResidualLoss, check_width
+from .residual import ThresholdLoss
 
 __all__ = ["Huber"]
 
@@ -25,7 +25,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Huber(ResidualLoss):
+class Huber(ThresholdLoss):
     """Squared loss near zero, absolute loss beyond ``threshold``: a mean that ignores outliers.
 
     With the residual ``r``, the loss is ``r**2 / 2`` while ``|r| <= threshold`` and
@@ -51,20 +51,11 @@ class Huber(ResidualLoss):
 
     name: ClassVar[str] = "huber"
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
-    threshold: float = 1.345
 
     @classmethod
     def contract_examples(cls) -> tuple["Huber", ...]:
         """Return what the contract tests try."""
         return cls(), cls(threshold=0.3)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
-
-    @property
-    def shape(self) -> FloatArray:
-        """The threshold."""
-        return np.array([self.threshold])
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -10,14 +10,10 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 
 from .base import SlopeScalar
-from .compiled import CompiledLoss
+from .canonical import LARGEST_EXPONENT, CanonicalLoss
 from .link import Link
 
 __all__ = ["Logistic"]
-
-# Surer scores count as this sure, up to 7e-218. From an exponent of 512 on exp takes another time,
-# and below 2**-54, where it is 1: either would tell of a record.
-LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
@@ -32,7 +28,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Logistic(CompiledLoss):
+class Logistic(CanonicalLoss):
     """Log-loss of a yes-or-no target: ``log(1 + exp(score)) - target * score``.
 
     Targets are 0 and 1, nothing else. A score is the log-odds of 1.
@@ -51,23 +47,12 @@ class Logistic(CompiledLoss):
     link: ClassVar[Link] = Link.LOGIT
     n_classes: ClassVar[int] = 2
 
-    @property
-    def shape(self) -> FloatArray:
-        """The largest and least exponent; the loss has no parameter."""
-        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
-
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Log-loss, accurate however sure the score is."""
         scores = np.asarray(score, dtype=np.float64)
         linear: FloatArray = np.maximum(scores, 0.0) - np.multiply(target, scores)
         return linear + np.log1p(np.exp(-np.abs(scores)))
-
-    @np.errstate(all="ignore")
-    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Predicted probability less the target."""
-        slope: FloatArray = np.subtract(self.mean(score), target)
-        return slope
 
     def slope_bound(self) -> float:
         """One: the worst is to be sure and wrong."""

@@ -10,14 +10,10 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 
 from .base import SlopeScalar
-from .compiled import CompiledLoss
+from .canonical import LARGEST_EXPONENT, CanonicalLoss
 from .link import Link
 
 __all__ = ["Poisson"]
-
-# exp(500) leaves room to multiply by a row. From an exponent of 512 on exp takes another time, and
-# below 2**-54, where it is 1: either would tell of a record.
-LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
@@ -32,7 +28,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Poisson(CompiledLoss):
+class Poisson(CanonicalLoss):
     """Negative Poisson log-likelihood of a count, ``exp(score) - target * score``.
 
     A score is the logarithm of the expected target. Targets are any non-negative numbers, not only
@@ -55,23 +51,12 @@ class Poisson(CompiledLoss):
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     link: ClassVar[Link] = Link.LOG
 
-    @property
-    def shape(self) -> FloatArray:
-        """The largest and least exponent; the loss has no parameter."""
-        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
-
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Negative log-likelihood, up to a term of the target alone."""
         scores = np.asarray(score, dtype=np.float64)
         beyond: FloatArray = np.maximum(scores - LARGEST_EXPONENT, 0.0)
         return self.mean(scores) * (1 + beyond) - np.multiply(target, scores)
-
-    @np.errstate(all="ignore")
-    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Difference of the expected target and the target."""
-        slope: FloatArray = np.subtract(self.mean(score), target)
-        return slope
 
     def slope_bound(self) -> float:
         """Infinite."""

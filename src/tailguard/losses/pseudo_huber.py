@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .residual import ResidualLoss, check_width
+from .residual import ThresholdLoss
 
 __all__ = ["PseudoHuber"]
 
@@ -29,7 +29,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class PseudoHuber(ResidualLoss):
+class PseudoHuber(ThresholdLoss):
     """Smooth passage from squared to absolute loss: ``h**2 * (sqrt(1 + (r / h)**2) - 1)``.
 
     Here ``r`` is the residual and ``h`` the threshold. Every derivative is continuous, unlike that
@@ -54,20 +54,11 @@ class PseudoHuber(ResidualLoss):
 
     name: ClassVar[str] = "pseudo_huber"
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
-    threshold: float = 1.345
 
     @classmethod
     def contract_examples(cls) -> tuple["PseudoHuber", ...]:
         """Return what the contract tests try."""
         return cls(), cls(threshold=4.0)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
-
-    @property
-    def shape(self) -> FloatArray:
-        """The threshold."""
-        return np.array([self.threshold])
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

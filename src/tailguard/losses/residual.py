@@ -1,5 +1,6 @@
 """What losses of the residual ``score - target`` have in common."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from tailguard.checks import check_between
 from .compiled import CompiledLoss
 from .link import Link
 
-__all__ = ["ResidualLoss", "check_width"]
+__all__ = ["ResidualLoss", "ThresholdLoss", "check_width"]
 
 # Squares and ratios of numbers in this range stay well within the floats.
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
@@ -49,3 +50,25 @@ class ResidualLoss(CompiledLoss):
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the score itself: it predicts the target."""
         return np.asarray(score, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class ThresholdLoss(ResidualLoss):
+    """Base of losses that are nearly quadratic up to a threshold, and nearly linear beyond.
+
+    Examples
+    --------
+    >>> ThresholdLoss(2).shape
+    array([2.])
+    """
+
+    # 95 % of the efficiency of least squares under Gaussian noise: Holland and Welsch (1977).
+    threshold: float = 1.345
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
+
+    @property
+    def shape(self) -> FloatArray:
+        """The threshold."""
+        return np.array([self.threshold])
