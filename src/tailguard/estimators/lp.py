@@ -17,7 +17,15 @@ class LpRegression(PrivateRegression):
     ----------
     p
         The power, from 2 to 16.
-    {shared}
+    {shared_parameters}
+
+    Attributes
+    ----------
+    {shared_attributes}
+
+    Notes
+    -----
+    *Guarantee.* As for ``LinearRegression``.
 
     References
     ----------

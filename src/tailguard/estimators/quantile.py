@@ -17,7 +17,15 @@ class QuantileRegression(PrivateRegression):
     ----------
     level
         Which quantile: 0.5 is the median.
-    {shared}
+    {shared_parameters}
+
+    Attributes
+    ----------
+    {shared_attributes}
+
+    Notes
+    -----
+    *Guarantee.* As for ``LinearRegression``.
 
     References
     ----------

@@ -45,7 +45,7 @@ class Box:
     @classmethod
     def contract_examples(cls) -> tuple["Box", ...]:
         """Return what the contract tests try."""
-        return cls([-1, 0, 2], [1, 5, 2]), cls(-0.5, 1.0), cls(0.0, math.inf)
+        return cls([-1, 0, 2], [1, 10, 2]), cls(-0.1, 1.0), cls(0.0, math.inf)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", _bounds("low", self.low))

@@ -60,7 +60,7 @@ class Intersection:
         """Return what the contract tests try."""
         return (
             cls(Simplex(), Box(0.0, 0.5)),
-            cls(L1Ball(1.0), L2Ball(0.8, center=[0.3, 0.3, 0.0])),
+            cls(L1Ball(1.0), L2Ball(1.0, center=[0.1, 0.1, 0.0])),
         )
 
     def __post_init__(self) -> None:

@@ -72,9 +72,9 @@ class IntersectionWithBall:
     def contract_examples(cls) -> tuple["IntersectionWithBall", ...]:
         """Return what the contract tests try."""
         return (
-            cls(L1Ball(1.0), [0.5, 0.0, 0.2], 0.3),
-            cls(Simplex(2.0), [3.0, 0.0, 0.0], 0.7),
-            cls(WholeSpace(), [1.0, 2.0, 3.0], 2.0),
+            cls(L1Ball(1.0), [1.0, 0.0, 0.1], 0.1),
+            cls(Simplex(2.0), [10.0, 0.0, 0.0], 1.0),
+            cls(WholeSpace(), [1.0, 2.0, 10.0], 2.0),
         )
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ class Simplex:
     @classmethod
     def contract_examples(cls) -> tuple["Simplex", ...]:
         """Return what the contract tests try."""
-        return cls(), cls(total=40.0)
+        return cls(), cls(total=100.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "total", check_positive("total", self.total))

@@ -50,7 +50,7 @@ class SparseBall:
     @classmethod
     def contract_examples(cls) -> tuple["SparseBall", ...]:
         """Return what the contract tests try."""
-        return cls(1), cls(2, radius=1.5)
+        return cls(1), cls(2, radius=2.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_nonzero", check_integer("n_nonzero", self.n_nonzero, minimum=1))
