@@ -146,12 +146,6 @@ def other_fits() -> None:
         "linear, robust": (
             tg.LinearRegression, {"solver": tg.solvers.WhitenedNewton(target="robust")}, X, y, {},
         ),
-        "linear, scaled gradient descent": (
-            tg.LinearRegression, {"solver": "scaled-gradient-descent"}, X, y, {},
-        ),
-        "poisson, scaled gradient descent": (
-            tg.PoissonRegression, {"solver": "scaled-gradient-descent"}, X, counts, {},
-        ),
     }  # fmt: skip
     for name, (model, options, features, target, observed) in fits.items():
         call(
@@ -219,7 +213,6 @@ def minimisers() -> None:
         "noisy-gradient-descent": ball,
         "permuted-accelerated": ball,
         "sample-and-aggregate": ball,
-        "scaled-gradient-descent": None,
         "shrinking-localised": tg.sets.L1Ball(1.0),
         "whitened-newton": None,
     }

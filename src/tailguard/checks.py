@@ -9,8 +9,9 @@ import math
 import sys
 import warnings
 from collections.abc import Collection, Mapping
+from importlib import import_module
 from numbers import Integral, Real
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = [
     "BudgetError",
@@ -28,6 +29,7 @@ __all__ = [
     "check_open_unit",
     "check_positive",
     "check_version",
+    "class_called",
     "four_digits",
     "is_registered",
     "require",
@@ -96,6 +98,18 @@ def shown(value: object) -> str:
         return kind.__name__
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def class_called(name: str, registry: Mapping[str, str], parameter: str = "name") -> Any:
+    """Return what a registry's ``"module:Class"`` stands for, or refuse the name.
+
+    Examples
+    --------
+    >>> class_called("checks", {"checks": "tailguard.checks:InputError"}) is InputError
+    True
+    """
+    module, _, attribute = registry[check_choice(parameter, name, registry)].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def four_digits(value: float | int | str) -> str:

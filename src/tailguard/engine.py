@@ -30,7 +30,7 @@ class Solver(Protocol):
     Examples
     --------
     >>> from tailguard.solvers.registry import make_solver
-    >>> solver: Solver = make_solver("scaled-gradient-descent")
+    >>> solver: Solver = make_solver("whitened-newton")
     """
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import tailguard as tg
-from tailguard.cli.mean import HELP
+from tailguard.cli.commands.mean import HELP
 from tailguard.means.registry import MEANS, own_options
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-6")

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tailguard.cli import reproduce
+from tailguard.cli.commands import reproduce
 from tailguard.reproduce.rates import Effort, experiments
 
 

@@ -127,7 +127,7 @@ def test_agrees_with_the_package_on_gaussian(name):
         theirs = losses.get_epsilon_for_delta(1e-6)
         ours = accountant.compose(Repeated(Gaussian(mu / 2), 4)).epsilon(1e-6)
         # zCDP is blind to the difference between a Gaussian and other rho-zCDP mechanisms.
-        allowed = 0.16 if name == "zcdp" else 1e-6
+        allowed = 0.16 if accountant.supports(ZeroConcentrated(0.5)) else 1e-6
         assert theirs * (1 - 1e-6) <= ours <= theirs * (1 + allowed)
 
 
@@ -152,9 +152,10 @@ def test_unknown_events_are_refused_at_any_depth(name, strange):
 )
 def test_amplification_is_priced_from_profiles_or_refused(name, amplified):
     accountant = make_accountant(name)
-    assert accountant.supports(amplified) == (name == "pld")
-    assert accountant.supports(Composed((Gaussian(0.1), amplified))) == (name == "pld")
-    if name == "pld":
+    assert any(make_accountant(each).supports(amplified) for each in ACCOUNTANTS)
+    supported = accountant.supports(amplified)
+    assert accountant.supports(Composed((Gaussian(0.1), amplified))) == supported
+    if supported:
         plain = accountant.compose(Gaussian(0.3), times=4).epsilon(1e-6)
         assert accountant.compose(amplified, times=4).epsilon(1e-6) < plain
 

@@ -5,32 +5,19 @@ import pytest
 
 import tailguard as tg
 from support.means import planned, task_of
+from support.registered import class_of
 from support.sources import QuietSource
 from tailguard.gate import Gate
 from tailguard.means.registry import MEANS, make_method
 from tailguard.noise.sources import SimulationSource
+from tailguard.plans.stage import SmoothStage
 from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import event_from_dict
 from tailguard.rows.arrays import make_rows
 
 N_ROWS = 20_000
-PURE = ("clamped", "truncated", "soft")
-# One moment that each method takes, with its card's kind.
-MOMENTS = {
-    "clipped": tg.Moment(2.0, 4.0, kind="directional"),
-    "clamped": tg.Moment(2.0, 4.0),
-    "truncated": tg.Moment(1.5, 4.0, kind="raw"),
-    "soft": tg.Moment(2.0, 4.0, kind="raw"),
-    "iterative": tg.Moment(2.0, 4.0, kind="directional"),
-}
-LEVELS = {
-    "clipped": {"clip_norm": 50.0},
-    "clamped": {"threshold": 20.0},
-    "truncated": {"threshold": 50.0},
-    "soft": {"threshold": 5_000.0},
-    "trimmed": {"low": -50.0, "high": 50.0, "n_trimmed": 400},
-    "iterative": {"clip_norm": 50.0},
-}
+EXAMPLES = {name: class_of(place).example for name, place in MEANS.items()}
+GUARANTEES = (tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.05), tg.GDP(0.3), tg.PureDP(2.0))
 every_method = pytest.mark.parametrize("name", MEANS)
 
 
@@ -40,10 +27,9 @@ def records(seed=0, n_rows=N_ROWS, n_features=2):
 
 def tasks(name):
     """Each way a method can be used: private units and a moment, under each promise it keeps."""
-    for guarantee in (tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.05), tg.GDP(0.3), tg.PureDP(2.0)):
-        kept = {tg.PureDP: name in PURE, tg.GDP: name != "trimmed"}
-        if kept.get(type(guarantee), True):
-            for moment in (None, MOMENTS.get(name)):
+    for guarantee in GUARANTEES:
+        if type(guarantee) not in EXAMPLES[name].refuses:
+            for moment in (None, EXAMPLES[name].moment):
                 yield task_of(N_ROWS, 2, guarantee, moment)
 
 
@@ -123,13 +109,10 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(name):
 def test_without_noise_it_is_the_sample_mean(name):
     """At a wide level, and in private units; medians of groups and trimming stay near."""
     X = records()
-    loose = {"clipped": 1e-6, "soft": 1e-3, "iterative": 0.03, "trimmed": 0.01}.get(name, 0.03)
     generous = tg.ZCDP(1e6)
-    ways = [make_method(name, **LEVELS[name])]
-    ways += [make_method(name)] if name != "trimmed" else []
-    for method in ways:
+    for method in (make_method(name, **EXAMPLES[name].wide), make_method(name)):
         _, answer, _ = run(method, task_of(N_ROWS, 2, generous), X, QuietSource())
-        np.testing.assert_allclose(answer.coef, X.mean(axis=0), atol=loose)
+        np.testing.assert_allclose(answer.coef, X.mean(axis=0), atol=EXAMPLES[name].distance)
 
 
 @every_method
@@ -156,23 +139,24 @@ def test_the_predicted_noise_is_the_noise(name):
     """The spread of answers over seeds, beside what each of them predicted."""
     task, X = task_of(N_ROWS, 2, tg.ZCDP(0.005)), records()
     answers = [
-        run(make_method(name, **LEVELS[name]), task, X, SimulationSource(seed))[1]
+        run(make_method(name, **EXAMPLES[name].wide), task, X, SimulationSource(seed))[1]
         for seed in range(60)
     ]
     spread = np.array([answer.coef for answer in answers]).std(axis=0)
     predicted = answers[0].coef_noise_std
-    if name == "trimmed":  # its noise follows the records and is not told
+    if isinstance(answers[0].plan.stage("mean"), SmoothStage):  # noise that follows the records
         assert np.isnan(predicted).all()
         return
-    # The walk of the iterative mean follows its points less closely than their median does.
-    high = 2.5 if name == "iterative" else 1.3
+    high = EXAMPLES[name].noise_factor
     assert ((spread > 0.7 * predicted) & (spread < high * predicted)).all()
 
 
-@pytest.mark.parametrize("name", sorted(set(MEANS) - set(PURE)))
-def test_pure_privacy_is_refused_in_one_sentence_by_gaussian_methods(name):
-    with pytest.raises(tg.InputError, match=f"method '{name}' must.*DP"):
-        planned(make_method(name), task_of(N_ROWS, 2, tg.PureDP(1.0)))
+@every_method
+def test_a_promise_that_the_noise_does_not_keep_is_refused_in_one_sentence(name):
+    for guarantee in GUARANTEES:
+        if type(guarantee) in EXAMPLES[name].refuses:
+            with pytest.raises(tg.InputError, match=f"method '{name}' must.*DP"):
+                planned(make_method(name), task_of(N_ROWS, 2, guarantee))
 
 
 @every_method
@@ -181,8 +165,10 @@ def test_an_option_of_another_method_is_refused(name):
         make_method(name, n_stars=3)
 
 
-@pytest.mark.parametrize("name", sorted(MOMENTS))
+@pytest.mark.parametrize("name", [name for name in MEANS if EXAMPLES[name].moment])
 def test_a_moment_that_proves_nothing_is_refused_with_both_kinds(name):
-    wrong = tg.Moment(3.0, 1.0, kind="raw" if name == "clamped" else "central")
+    wrong = tg.Moment(
+        3.0, 1.0, kind="raw" if EXAMPLES[name].moment.kind == "central" else "central"
+    )
     with pytest.raises(tg.InputError, match=f"of kind '.*' here; a bound of kind '{wrong.kind}'"):
         planned(make_method(name), task_of(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6), wrong))

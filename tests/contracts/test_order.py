@@ -11,25 +11,18 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.oracles import wide_oracle
 from support.problems import problem_for
 from support.spy import gate_over
 from support.theorems import CASES
 from tailguard import estimators
 from tailguard.means.registry import MEANS
-from tailguard.solvers.oracles import ORACLES, make_oracle
+from tailguard.solvers.oracles import ORACLES
 from tailguard.solvers.registry import SOLVERS, make_solver
 
 N_ROWS = 3_000
 PROMISE = tg.ApproxDP(8.0, 1e-3)
 TRUE = np.array([0.5, -0.25, 0.1])
-ORACLE_LEVELS = {
-    "clipped": {"clip_norm": 3.0},
-    "clamped": {"threshold": 3.0, "n_groups": 22},
-    "truncated": {"threshold": 5.0, "n_groups": 22},
-    "soft": {"scale": 20.0},
-    "trimmed": {"low": -5.0, "high": 5.0, "n_trimmed": 100},
-    "iterative": {"clip_norm": 3.0, "n_groups": 20, "centre": "median"},
-}
 
 
 def sorted_by_each(*columns):
@@ -140,7 +133,7 @@ def test_a_solver_fits_sorted_records_as_well_as_shuffled_ones(name):
 def test_descent_on_a_mean_of_sorted_gradients_goes_where_it_goes_on_shuffled_ones(name):
     X, y = regression(noise=1.0)
     orders = (np.arange(N_ROWS), *sorted_by_each(*X.T, y))
-    oracle = make_oracle(name, **ORACLE_LEVELS[name])
+    oracle = wide_oracle(name, 3.0, n_groups=22)
     solver = make_solver("noisy-gradient-descent", n_steps=8, step_size=0.3, oracle=oracle)
     problem = problem_for("noisy-gradient-descent", n_rows=N_ROWS)
     shuffled, *others = excess_risks(solver, problem, X, y, orders, tg.ApproxDP(19.0, 1e-3))

@@ -10,32 +10,35 @@ from hypothesis import strategies as st
 
 from support.adversary import datasets, neighbours, replaced
 from support.attack import MU, N_ROWS, allowed, attack, calibrated, lattice, move, norm_of
-from support.example import N_FEATURES
 from support.examples import query_examples
+from support.query_example import N_FEATURES
+from support.registered import class_of
 from tailguard.checks import InputError
 from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.queries.base import GaussianQuery
 from tailguard.queries.registry import QUERIES
 
-PURE_QUERIES = (
-    "clamped-mean",
-    "truncated-mean",
-    "soft-mean",
-    "peeled-step",
-    "count-below",
-    "count-magnitudes",
-    "column-histograms",
-)
 EXAMPLES = {example.name: example for example in query_examples()}
 WIDEST = max(example.width for example in EXAMPLES.values())
 
-PURE = [name for name in EXAMPLES if name.split("/")[0] in PURE_QUERIES]
+PURE = [
+    name
+    for name, example in EXAMPLES.items()
+    if type(example.query).calibrate_pure is not GaussianQuery.calibrate_pure
+]
 
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 every_pure_example = pytest.mark.parametrize("name", PURE)
 
 
-def test_the_registry_and_the_examples_name_the_same_queries():
-    assert {name.split("/")[0] for name in EXAMPLES} == set(QUERIES)
+def kind(name):
+    return name.split("/")[0]
+
+
+def test_every_registered_query_has_examples_of_its_name():
+    assert {kind(name) for name in EXAMPLES} == set(QUERIES)
+    for name, example in EXAMPLES.items():
+        assert isinstance(example.query, class_of(QUERIES[kind(name)]))
 
 
 @every_example
@@ -118,22 +121,15 @@ def test_queries_that_pair_or_group_ask_for_a_random_order_and_no_others_do():
         if move(*pair, norm_of(example)) > 1e-3 * allowed(example):
             moved.add(name)
     assert moved <= set(ORDERED)
-    assert {name.split("/")[0] for name in moved} == {
-        *("count-below", "column-histograms", "count-magnitudes"),
-        *("clamped-mean", "truncated-mean", "iterative-mean"),
-    }
+    assert {kind(name) for name in moved} == {kind(name) for name in ORDERED}
 
 
 def most_changed(name):
-    """How many integers of an answer one record may change."""
-    kind, query = name.split("/")[0], EXAMPLES[name].query
-    if kind == "column-histograms":
-        return 2 * len(query.columns)  # of each column a pair leaves a bin and enters another
-    if kind == "count-below":
-        return len(query.columns)
-    if kind == "count-magnitudes":
-        return 2 * query.units.size  # of twelve cells: as above
-    return query.units.size  # a sum a coordinate of a group
+    """How many integers of an answer one record may change: counts that it moves, or all sums."""
+    query = EXAMPLES[name].query
+    if query.sensitivity(N_ROWS, N_FEATURES).integer:
+        return calibrated(EXAMPLES[name], N_ROWS, pure=True).sensitivity.ideal
+    return query.units.size
 
 
 @pytest.mark.parametrize("name", ORDERED)

@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 import tailguard as tg
 from support import hostile
 from support.hostile import object_array
+from support.problems import example_of
 from tailguard import estimators
 from tailguard.means.registry import MEANS
 from tailguard.rows.arrays import make_rows
@@ -168,9 +169,7 @@ def mean_with(method, places):
 
 def solved_with(solver, places):
     X, y, _ = spoiled("minimize", places)
-    constraints = {"hard-thresholding": tg.sets.SparseBall(1)}
-    constraints |= {"whitened-newton": None, "scaled-gradient-descent": None}
-    ball = constraints.get(solver, tg.sets.L2Ball(2.0))
+    ball = example_of(solver).constraint
     solved = tg.minimize(tg.losses.Huber(), X, y.tolist(), **BUDGET, constraint=ball, solver=solver)
     return [solved.coef.tobytes(), solved.certificate.to_json()]
 

@@ -18,8 +18,8 @@ import pytest
 
 from support.adversary import replaced
 from support.attack import N_ROWS, lattice
-from support.example import N_FEATURES
 from support.examples import query_examples
+from support.query_example import N_FEATURES
 from support.score_kernels import InNumPyOnly
 from support.separation import (
     HOSTILE,

@@ -1,6 +1,7 @@
 """What every solver promises: plans need no records, spent is planned, answers are in the set."""
 
 import inspect
+import re
 from importlib import import_module
 from statistics import median
 
@@ -8,28 +9,20 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.problems import problem_for
+from support.problems import example_of, problem_for, promises, refusal_of
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
 from tailguard.plans.problem import Problem
 from tailguard.privacy.accounting.solve import spent_share
+from tailguard.privacy.events import Composed, Repeated
 from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
 
 N_ROWS = 300
-SKIPPING = ("whitened-newton",)  # may leave out stages on released evidence
 # Histograms that columns whose size is not seen are not asked for, or need not be.
 LATER = {"location", "fine location", "scale", "target location", "target scale"}
-# Solvers that read blocks of records cannot reach the optimum of all of them; their own tests
-# compare them with a recursion written apart. Solvers whose releases are not all Gaussian have no
-# total mu, and those whose noise follows the records promise (epsilon, delta) only.
-LOCALISED = ("localised", "shrinking-localised", "doubling-localised")
-ACCELERATED = ("permuted-accelerated", "doubling-accelerated")
-APPROXIMATE = ("sample-and-aggregate",)
-SINGLE_PASS = ("hard-thresholding", "dp-sgd", *LOCALISED, *ACCELERATED, *APPROXIMATE)
-MIXED = ("hard-thresholding", "dp-sgd")
 every_solver = pytest.mark.parametrize("name", SOLVERS)
 every_full_batch_solver = pytest.mark.parametrize(
-    "name", [name for name in SOLVERS if name not in (*SINGLE_PASS, *SKIPPING)]
+    "name", [name for name in SOLVERS if example_of(name).exact]
 )
 
 
@@ -39,11 +32,9 @@ def regression(seed=0, n_rows=N_ROWS, n_features=3):
     return X, X @ np.array([0.5, -0.25, 0.1]) + 0.1 * rng.standard_normal(n_rows)
 
 
-def promises(name):
-    """Promises of every kind that the solver makes, the first one for tests that need just one."""
-    if name in APPROXIMATE:
-        return tg.ApproxDP(1.0, 1e-6), tg.ApproxDP(0.3, 1e-5), tg.ApproxDP(4.0, 1e-9)
-    return tg.GDP(1.0), tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.01), tg.GDP(0.3)
+def gaussian(plan):
+    """Whether all releases have Gaussian noise, of which a total mu tells."""
+    return all(stage.price == "mu" and stage.sampled is None for stage in plan.stages)
 
 
 @every_solver
@@ -52,14 +43,11 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
     for guarantee in promises(name):
         plan = make_solver(name).plan(problem, guarantee)
         assert 0.999 <= spent_share(guarantee, plan.event) <= 1.0
-        if name not in MIXED:
+        if gaussian(plan):
             assert plan.total_mu <= guarantee.gaussian_mu()
         assert guarantee.describe() in plan.explain()
         for stage in plan.stages:
             assert stage.purpose in plan.explain()
-
-
-BUY_SCALES = {"hard-thresholding", "scaled-gradient-descent"}
 
 
 @pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
@@ -71,18 +59,12 @@ def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
     X, y = regression()
     problem, guarantee = problem_for(name), tg.ApproxDP(epsilon, delta)
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)
-    # With few records the default plans so many numbers that they cannot carry this delta.
-    beyond = name == "whitened-newton" and (epsilon, delta) == (8.0, 1e-18)
-    hidden = name == "whitened-newton" and epsilon == 0.1 and delta < 1e-3
-    hidden |= name in BUY_SCALES and epsilon == 0.1 and delta < 1e-12
-    if hidden:
-        with pytest.raises(tg.InputError, match="nothing was spent"):
-            make_solver(name).plan(problem, guarantee)
+    refused = refusal_of(name, problem, guarantee)
+    if refused:
+        assert epsilon in (0.1, 20.0) or delta < 1e-17
+        assert re.search(r"nothing was spent|epsilon must be smaller|delta must be above", refused)
         return
-    if beyond or (epsilon == 20.0 and delta < 1e-12):
-        with pytest.raises(tg.InputError, match=r"epsilon must be smaller|delta must be above"):
-            make_solver(name).plan(problem, guarantee)
-        return
+    assert epsilon < 20.0 or delta >= 1e-12
     plan = make_solver(name).plan(problem, guarantee)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     make_solver(name).run(plan, gate)
@@ -108,18 +90,18 @@ def test_what_is_spent_is_what_was_planned(name):
     assert times <= planned
     named = {release.stage for release in books.releases}
     assert named - {""} == named & {stage.name for stage in plan.stages} != set()
-    if name in SKIPPING:
+    if example_of(name).skips:
         return
     later = sum(stage.times for stage in plan.stages if stage.name in LATER)
     # Descent spends what these leave; peeling was calibrated before.
-    left = 0.04 if later and name in MIXED else 0.0
+    left = 0.04 if later and not gaussian(plan) else 0.0
     assert spent.epsilon == pytest.approx(total.epsilon, rel=1e-6 + left)
     if total.rho is not None:  # fresh samples have none
         # Counts are on a lattice of whole steps, and cost a hair less than was asked for.
-        hair = 1e-7 if name in BUY_SCALES else 1e-9
-        assert spent.rho == pytest.approx(total.rho, rel=hair + 2.0 * left)
-    if name not in SINGLE_PASS:
-        assert spent_mu(books) == pytest.approx(plan.total_mu, rel=hair)
+        assert spent.rho == pytest.approx(total.rho, rel=1e-7 + 2.0 * left)
+    plain = [Repeated(stage.asked, stage.times) for stage in plan.stages]
+    if gaussian(plan) and plan.event == Composed(tuple(plain)):
+        assert spent_mu(books) == pytest.approx(plan.total_mu, rel=1e-7)
     assert planned - later <= times <= planned
     assert "" not in named
 
@@ -134,7 +116,7 @@ def test_pure_privacy_is_refused_in_one_sentence(name):
 def test_a_run_beyond_its_reserve_is_stopped_before_it_reads(name):
     X, y = regression()
     problem, guarantee = problem_for(name), promises(name)[0]
-    less = tg.ApproxDP(0.9, 1e-6) if name in APPROXIMATE else tg.GDP(0.9)
+    less = tg.GDP(0.9) if guarantee == tg.GDP(1.0) else tg.ApproxDP(0.9, 1e-6)
     plan = make_solver(name).plan(problem, guarantee)
     gate, _ = gate_over(problem, X, y, guarantee, seed=1)
     gate.reserve(make_solver(name).plan(problem, less).event, coordinates=plan.coordinates)
@@ -146,11 +128,8 @@ def test_a_run_beyond_its_reserve_is_stopped_before_it_reads(name):
 def test_a_plan_above_the_guarantee_is_not_reserved(name):
     X, y = regression()
     problem = problem_for(name)
-    more, less = (
-        (tg.ApproxDP(1.0, 1e-6), tg.ApproxDP(0.999, 1e-6))
-        if name in APPROXIMATE
-        else (tg.GDP(1.0), tg.GDP(0.999))
-    )
+    more = promises(name)[0]
+    less = tg.GDP(0.999) if more == tg.GDP(1.0) else tg.ApproxDP(0.999, 1e-6)
     plan = make_solver(name).plan(problem, more)
     gate, _ = gate_over(problem, X, y, less, seed=1)
     with pytest.raises(BudgetError, match=r"0[.]999"):
@@ -188,34 +167,17 @@ def test_the_answer_is_finite_and_in_the_set_whatever_the_records_are(name):
             assert constraint.contains(solution.coef)
 
 
-OVERRIDES = {
-    "noisy-gradient-descent": {
-        "n_steps": 400,
-        "clip_norm": 1e3,
-        "step_size": 0.5,
-        "iterate": "last",
-    },
-    "scaled-gradient-descent": {
-        "n_steps": 4_000,
-        "row_limit": 10.0,
-        "slope_limit": 1e3,
-        "iterate": "last",
-    },
-}
-
-
 @every_full_batch_solver
 def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
     X, y = regression()
-    design = np.column_stack([X, np.ones(N_ROWS)]) if name == "scaled-gradient-descent" else X
-    optimum = np.linalg.lstsq(design, y, rcond=None)[0]
-    solution = solve(name, X, y, **OVERRIDES[name])
-    np.testing.assert_allclose(solution.coef, optimum[:3], atol=1e-6)
-    if name == "scaled-gradient-descent":
-        assert solution.intercept == pytest.approx(optimum[3], abs=1e-6)
+    optimum = np.linalg.lstsq(X, y, rcond=None)[0]
+    solution = solve(name, X, y, **example_of(name).exact)
+    np.testing.assert_allclose(solution.coef, optimum, atol=1e-6)
 
 
-@every_full_batch_solver
+@pytest.mark.parametrize(
+    "name", [name for name in SOLVERS if "iterate" in (example_of(name).exact or ())]
+)
 def test_averages_are_inside_the_set_and_differ_from_the_last_point(name):
     X, y = regression()
     last, tail, average = (
@@ -247,7 +209,7 @@ def test_auto_stands_for_the_default_method_unless_a_set_or_a_record_loss_asks_o
 
 def test_an_unknown_solver_is_one_sentence_with_the_known_ones():
     with pytest.raises(tg.InputError, match="solver must be one of 'auto'"):
-        solver_for("newton", problem_for("scaled-gradient-descent"))
+        solver_for("newton", problem_for("whitened-newton"))
 
 
 @every_solver

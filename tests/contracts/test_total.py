@@ -11,8 +11,9 @@ import pytest
 
 import tailguard as tg
 from support.extremes import KINDS, UNITS, in_units, records, survive
-from support.registered import examples_of, missing_examples
-from tailguard.losses.registry import LOSSES, make_loss
+from support.problems import example_of, promises
+from support.registered import examples_of
+from tailguard.losses.registry import LOSSES
 from tailguard.means.registry import MEANS
 from tailguard.plans.problem import Problem
 from tailguard.solvers.registry import SOLVERS
@@ -27,7 +28,7 @@ EXTREMES = {
         *(tg.losses.Quantile(level) for level in (1e-300, 0.5, 1.0 - 1e-16)),
     ],
 }
-EXAMPLES = examples_of(LOSSES, make_loss, EXTREMES)
+EXAMPLES = examples_of(LOSSES, EXTREMES)
 every_loss = pytest.mark.parametrize(
     "loss", [loss for losses in EXAMPLES.values() for loss in losses], ids=repr
 )
@@ -37,16 +38,7 @@ every_method = pytest.mark.parametrize("method", [*MEANS, "auto"])
 # Enough to be told from noise, so that a run takes all of its stages.
 PLENTY = tg.GDP(300.0)
 BUDGETS = (tg.GDP(1e-3), tg.GDP(1.0), PLENTY, tg.GDP(1e4))
-CONSTRAINTS = {
-    "hard-thresholding": (tg.sets.SparseBall(2),),
-    "scaled-gradient-descent": (None,),
-    "whitened-newton": (None,),
-}
 BALLS = (tg.sets.L2Ball(1.0), tg.sets.L2Ball(1e-80), tg.sets.L2Ball(1e80), tg.sets.L1Ball(1e6))
-
-
-def test_every_loss_has_examples():
-    assert missing_examples(EXAMPLES, "EXTREMES in tests/contracts/test_total.py") == []
 
 
 def fit(loss, kind, units, guarantee, *, n_rows=200, intercept=True, constraint=None, **how):
@@ -78,9 +70,10 @@ def run_of(solver, seed, loss):
     rng = np.random.default_rng(seed)
     units, kind = rng.choice(UNITS, 2), KINDS[rng.integers(len(KINDS))]
     guarantee = BUDGETS[rng.integers(len(BUDGETS))]
-    if solver == "sample-and-aggregate":
+    if tg.GDP not in map(type, promises(solver)):
         guarantee = tg.ApproxDP(rng.choice([0.3, 4.0]), 1e-6)
-    allowed = CONSTRAINTS.get(solver, BALLS)
+    own = example_of(solver).constraint
+    allowed = BALLS if isinstance(own, tg.sets.BoundedSet) else (own,)
     constraint = allowed[rng.integers(len(allowed))]
     how = {"seed": seed, "solver": solver, "constraint": constraint}
     return fit(loss, kind, units, guarantee, intercept=constraint is None, **how)

@@ -1,17 +1,25 @@
 """What every simulator promises, run over the registry."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
+from support.registered import class_of
 from tailguard.checks import InputError
 from tailguard.datasets import SIMULATORS, Dataset, simulate
 
-SIZES = {"insurance-claims": {}}
 EVERY = pytest.mark.parametrize("name", SIMULATORS)
 
 
 def draw(name: str, n_rows: int = 400, seed: int = 3) -> Dataset:
-    return simulate(name, n_rows=n_rows, seed=seed, **SIZES.get(name, {"n_features": 5}))
+    return simulate(name, n_rows=n_rows, seed=seed, **features_of(name, 5))
+
+
+def features_of(name: str, n_features: int) -> dict[str, int]:
+    """How many columns are asked for, where the simulator lets one ask."""
+    takes = signature(class_of(SIMULATORS[name])).parameters
+    return {"n_features": n_features} if "n_features" in takes else {}
 
 
 @EVERY
@@ -51,7 +59,7 @@ def test_tails_are_heavy(name):
 @pytest.mark.parametrize("bad", [{"n_rows": 0}, {"n_rows": 2.5}, {"seed": -1}])
 def test_bad_sizes_are_refused_in_one_sentence(name, bad):
     with pytest.raises(InputError, match=next(iter(bad))):
-        simulate(name, **{"n_rows": 10, "seed": 0, **SIZES.get(name, {"n_features": 2}), **bad})
+        simulate(name, **{"n_rows": 10, "seed": 0, **features_of(name, 2), **bad})
 
 
 def test_unknown_simulator_is_refused_by_name():

@@ -138,9 +138,8 @@ def test_the_best_constant_of_a_quantile_is_no_centre():
     [
         lambda X, y: tg.mean(X, **LOW),
         lambda X, y: tg.SparseLinearRegression(n_nonzero=1, **LOW).fit(X, y),
-        lambda X, y: tg.LinearRegression(solver="scaled-gradient-descent", **LOW).fit(X, y),
     ],
-    ids=["mean", "sparse", "scaled"],
+    ids=["mean", "sparse"],
 )
 def test_other_methods_that_buy_scales_warn_too(fit):
     X, y, _ = records("linear", 300)
@@ -186,9 +185,6 @@ OTHERS = {
         X, guarantee=tg.PureDP(epsilon), **more
     ),
     "sparse": lambda X, y, **more: tg.SparseLinearRegression(n_nonzero=1, **more).fit(X, y),
-    "scaled": lambda X, y, **more: tg.LinearRegression(
-        solver="scaled-gradient-descent", **more
-    ).fit(X, y),
 }
 every_other = pytest.mark.parametrize("name", OTHERS)
 

@@ -55,7 +55,7 @@ def test_the_intercept_is_not_counted_and_found():
 
 def test_a_solver_of_another_kind_is_refused():
     X, y = data(tg.SparseLinearRegression, n_rows=100)
-    model = tg.SparseLinearRegression(**BUDGET, solver="scaled-gradient-descent")
+    model = tg.SparseLinearRegression(**BUDGET, solver="whitened-newton")
     with pytest.raises(tg.InputError, match="must be given no constraint"):
         model.fit(X, y)
 

@@ -18,15 +18,16 @@ def read(path):
 HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
 # What breaks a rule of the house until it is rebuilt: the test tells when a line may go.
 EXCEPTIONS = {
+    # How many files they have at most; the numbers may only fall.
     "packages": {
-        *("tailguard.cli", "tailguard.kernels", "tailguard.solvers"),
-        "tailguard.solvers.whitened",
+        "tailguard.kernels": 30,
+        "tailguard.solvers": 20,
+        "tailguard.solvers.whitened": 20,
     },
     "disguised_ladders": {
-        *("tailguard.plans.budget", "tailguard.plans.problem", "tailguard.queries.float_error"),
-        *("tailguard.queries.clipped_minimiser", "tailguard.solvers.hard_thresholding"),
-        *("tailguard.solvers.minimize", "tailguard.solvers.registry"),
-        *("tailguard.solvers.reproduction", "tailguard.solvers.session"),
+        *("tailguard.plans.budget", "tailguard.plans.problem"),
+        *("tailguard.solvers.hard_thresholding", "tailguard.solvers.reproduction"),
+        "tailguard.solvers.session",
     },
 }
 TESTS = "".join(f"    if isinstance(g, {name}):\n        return 1\n" for name in ("A", "B", "C"))
@@ -75,11 +76,17 @@ def test_the_house_keeps_the_rule(rule):
     ] == []
 
 
+def test_packages_of_many_files_do_not_grow():
+    for words in checkers.packages(HOUSE):
+        name, _, count, _ = words.split()
+        assert int(count) <= EXCEPTIONS["packages"][name]
+
+
 @pytest.mark.parametrize("rule", EXCEPTIONS)
 def test_no_exception_outlives_its_reason(rule):
-    assert (
-        EXCEPTIONS[rule] - {words.split()[0] for words in getattr(checkers, rule)(HOUSE)} == set()
-    )
+    assert {*EXCEPTIONS[rule]} - {
+        words.split()[0] for words in getattr(checkers, rule)(HOUSE)
+    } == set()
 
 
 @pytest.mark.parametrize(("rule", "name", "text"), BREACHES)

@@ -42,7 +42,6 @@ def limit(lanes):
 
 OPERATIONS = {
     "square root": (lambda lanes, v: lanes.square_root(v), np.sqrt),
-    "magnitude": (lambda lanes, v: lanes.magnitude(v), np.abs),
     "cut": (lambda lanes, v: lanes.cut(v, limit(lanes)), lambda v: np.clip(v, -0.75, 0.75)),
     "held": (
         lambda lanes, v: lanes.held(v, limit(lanes)),

@@ -15,8 +15,8 @@ import pytest
 
 import tailguard as tg
 from support.audits import POWER, event_audit, runs_for_event, runs_for_mu
-from support.example import N_FEATURES, Example
 from support.examples import query_examples
+from support.query_example import N_FEATURES, Example
 from support.sources import QuietSource
 from support.stages import once, pure
 from support.statistics import gdp_audit

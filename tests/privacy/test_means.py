@@ -10,8 +10,8 @@ import pytest
 
 import tailguard as tg
 from support.audits import POWER, runs_for_mu
-from support.example import N_FEATURES
 from support.examples import query_examples
+from support.query_example import N_FEATURES
 from support.sources import QuietSource
 from support.stages import once, pure
 from support.statistics import gaussian_scale_test, gdp_audit, laplace_scale_test

@@ -25,7 +25,6 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events.calibration import Sensitivity
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
 from tailguard.solvers.whitened.shares import shares_for
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
@@ -79,20 +78,7 @@ def test_halved_noise_is_caught():
         assert verdict.power >= 0.999
 
 
-def test_an_uncharged_release_is_caught_by_comparing_spent_with_planned():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 2))
-    problem = Problem(tg.losses.Squared(), 200, 2, intercept=True)
-    guarantee = tg.GDP(1.0)
-    plan = ScaledGradientDescent().plan(problem, guarantee)
-    rows = make_rows(X, X[:, 0], loss=problem.loss)
-    gate = UnchargedHistograms(rows, guarantee=guarantee, source=SimulationSource(1))
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    ScaledGradientDescent().run(plan, gate)
-    assert spent_mu(gate.books) < 0.99 * plan.total_mu
-
-
-def test_scales_that_are_not_charged_are_caught_by_comparing_spent_with_planned():
+def test_releases_that_are_not_charged_are_caught_by_comparing_spent_with_planned():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_000, 2))
     y = X[:, 0] + rng.standard_normal(2_000)
@@ -101,11 +87,11 @@ def test_scales_that_are_not_charged_are_caught_by_comparing_spent_with_planned(
     solver = WhitenedNewton(shares=replace(shares_for(problem, 1.0), target=0.1))
     plan = solver.plan(problem, guarantee)
     spent = []
-    for kind in (Gate, ReusedHistogram):
+    for kind in (Gate, ReusedHistogram, UnchargedHistograms):
         rows = make_rows(X, y, loss=problem.loss)
         gate = kind(rows, guarantee=guarantee, source=SimulationSource(1))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         solver.run(plan, gate)
         spent.append(spent_mu(gate.books))
     assert spent[0] == pytest.approx(plan.total_mu, rel=1e-6)
-    assert spent[1] < 0.99 * plan.total_mu
+    assert max(spent[1:]) < 0.99 * plan.total_mu

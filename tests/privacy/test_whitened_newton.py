@@ -19,7 +19,7 @@ import pytest
 import tailguard as tg
 from privacy.mutants.reused_histogram import ReusedHistogram
 from support.spy import spent_mu
-from support.transcripts import OverheardGate, audit_fits, check_noises, overhear
+from support.transcripts import OverheardGate, audit_fits, check_claim, check_noises, overhear
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.loss_differences import LossDifferences
@@ -33,6 +33,7 @@ N_ROWS = 200
 CLAIMED_MU = 1.5
 ATTAINED = 0.93
 TOO_MUCH = 1.3  # what mutants spend, as a multiple of their claim
+CLAIM = {"claimed_mu": CLAIMED_MU, "true_mu": TOO_MUCH * ATTAINED * CLAIMED_MU}
 FIRST, SECOND = (2.0**6, 2.0**6), (-(2.0**12), 2.0**12)
 PROBLEM = Problem(tg.losses.Squared(), N_ROWS, 1)
 WITH_INTERCEPT = Problem(tg.losses.Squared(), N_ROWS, 1, intercept=True)
@@ -133,23 +134,12 @@ def test_the_mutant_tells_more_than_its_books_show():
         assert told > ATTAINED * TOO_MUCH * CLAIMED_MU
 
 
-def audit(fit):
-    """Audit the claim on many fits; the power is that of catching the mutants."""
-    return audit_fits(fit, claimed_mu=CLAIMED_MU, true_mu=TOO_MUCH * ATTAINED * CLAIMED_MU)
-
-
 @pytest.mark.audit
-def test_a_whole_fit_keeps_its_claim():
-    verdict = audit(partial(transcript, CLAIMED_MU))
-    assert verdict.power >= 0.99
-    assert verdict.accepted
-
-
-@pytest.mark.audit
-def test_a_whole_fit_with_too_little_noise_is_caught():
-    assert not audit(partial(transcript, TOO_MUCH * CLAIMED_MU)).accepted
+def test_a_whole_fit_keeps_its_claim_and_one_with_too_little_noise_is_caught():
+    too_much = partial(transcript, TOO_MUCH * CLAIMED_MU)
+    check_claim(partial(transcript, CLAIMED_MU), too_much, **CLAIM)
 
 
 @pytest.mark.audit
 def test_a_whole_fit_that_reuses_a_histogram_is_caught():
-    assert not audit(reused).accepted
+    assert not audit_fits(reused, **CLAIM).accepted

@@ -5,41 +5,14 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import tailguard as tg
+from support.oracles import wide_oracle
+from support.problems import example_of
 from support.spy import GENEROUS, gate_over
 from tailguard.plans.problem import Problem
-from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES, make_oracle
+from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES
 from tailguard.solvers.registry import SOLVERS, make_solver
 
 N_ROWS = 300
-# These read blocks of records: their own tests compare them with recursions written apart.
-SINGLE_PASS = (
-    *("localised", "shrinking-localised", "doubling-localised"),
-    *("permuted-accelerated", "doubling-accelerated", "hard-thresholding"),
-    *("dp-sgd", "sample-and-aggregate"),
-)
-# This one chooses stages on released evidence, and has no number of steps to override.
-ADAPTIVE = ("whitened-newton",)
-WIDE = {  # so wide that nothing is bounded, and one group: every one is then the plain mean
-    "clipped": {"clip_norm": 1e3},
-    "clamped": {"threshold": 1e3, "n_groups": 1},
-    "truncated": {"threshold": 1e3, "n_groups": 1},
-    "soft": {"scale": 3e4, "smoothing": 400.0},
-    "iterative": {"clip_norm": 1e3, "n_groups": 1, "centre": "median"},
-}
-FULL_BATCH = {
-    "scaled-gradient-descent": {
-        "n_steps": 4_000,
-        "row_limit": 10.0,
-        "slope_limit": 1e3,
-        "iterate": "last",
-    },
-    "noisy-gradient-descent": {
-        "n_steps": 600,
-        "clip_norm": 1e3,
-        "step_size": 1.0,
-        "iterate": "last",
-    },
-}
 LOSSES = {"squared": tg.losses.Squared(), "logistic": tg.losses.Logistic()}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -74,33 +47,22 @@ def without_noise(solver, loss, *, intercept, constraint=None):
     return np.append(solution.coef, solution.intercept), optimum(X, y, loss, intercept=intercept)
 
 
-def test_every_registered_solver_is_full_batch_or_single_pass():
-    assert {*FULL_BATCH, *SINGLE_PASS, *ADAPTIVE} == {*SOLVERS}
-    assert {*WIDE, *SMOOTH_ORACLES} == {*ORACLES}  # the smooth one always trims
-
-
 @every_loss
-@pytest.mark.parametrize(
-    ("name", "intercept"),
-    [
-        ("scaled-gradient-descent", True),  # it centres records, so a constant is always fitted
-        ("noisy-gradient-descent", True),
-        ("noisy-gradient-descent", False),
-    ],
-)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("name", [name for name in SOLVERS if example_of(name).exact])
 def test_full_batch_solvers_reach_the_optimum_of_scikit_learn(name, intercept, loss):
-    constraint = tg.sets.L2Ball(5.0) if name == "noisy-gradient-descent" else None
-    solver = make_solver(name, **FULL_BATCH[name])
-    found, best = without_noise(solver, loss, intercept=intercept, constraint=constraint)
+    solver = make_solver(name, **example_of(name).exact)
+    ball = tg.sets.L2Ball(5.0)
+    found, best = without_noise(solver, loss, intercept=intercept, constraint=ball)
     np.testing.assert_allclose(found, best, atol=1e-6)
 
 
 @every_loss
-@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.parametrize("name", sorted({*ORACLES} - {*SMOOTH_ORACLES}))
 def test_descent_over_every_oracle_reaches_it_too(name, loss):
     solver = make_solver(
         "noisy-gradient-descent",
-        oracle=make_oracle(name, **WIDE[name]),
+        oracle=wide_oracle(name, 1e3),
         n_steps=600,
         step_size=1.0,
         iterate="last",

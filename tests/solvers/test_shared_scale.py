@@ -60,7 +60,7 @@ def test_the_noise_of_a_shared_scale_does_not_grow_with_the_columns():
     for width in (1, 10_000):
         problem = Problem(tg.losses.Squared(), 100, width)
         shared = SharedScale(problem, Units.raw(width, intercept=False), True, False)
-        (warning,) = shared.warnings(tg.GDP(0.5), shared.stages(0.1))
+        (warning,) = shared.warnings(tg.GDP(0.5), shared.stages(0.1), width)
         needs.append(warning.split(",")[0])
     assert needs[0] == needs[1]
 

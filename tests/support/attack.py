@@ -3,7 +3,7 @@
 import numpy as np
 
 from support.adversary import datasets, neighbours, replaced
-from support.examples import N_FEATURES
+from support.query_example import N_FEATURES
 from tailguard.rows.arrays import make_rows
 
 N_ROWS = 40

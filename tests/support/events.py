@@ -1,5 +1,7 @@
 """Event trees for property tests."""
 
+import math
+
 from hypothesis import strategies as st
 
 from tailguard.privacy.events import (
@@ -51,3 +53,8 @@ def trees_of(leaves):
 
 TREES = trees_of(LEAVES)
 GAUSSIAN_TREES = trees_of(st.builds(Gaussian, SIZES))
+
+
+def epsilon_of_zcdp_simple(rho, delta):
+    """The textbook's conversion (Bun and Steinke 2016, Proposition 1.3), looser than ours."""
+    return rho + 2.0 * math.sqrt(-rho * math.log(delta))

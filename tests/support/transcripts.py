@@ -118,6 +118,14 @@ def audit_fits(fit, *, claimed_mu, true_mu):
     )
 
 
+def check_claim(fit, too_much, **claim):
+    """Many fits show no more than they claim, and ``too_much`` is caught."""
+    verdict = audit_fits(fit, **claim)
+    assert verdict.power >= 0.99
+    assert verdict.accepted
+    assert not audit_fits(too_much, **claim).accepted
+
+
 def check_noises(fit):
     """Noises of many fits are standard normal, and would not pass with less."""
     noises = np.concatenate([fit(seed, neighbour=seed % 2 == 1).noises for seed in range(60)])

@@ -17,7 +17,7 @@ import typer
 from typer.main import get_command
 
 from tailguard.checks import BudgetWarning, TailguardError
-from tailguard.cli import certificate, demo, fit, mean, plan, predict, reproduce, schema
+from tailguard.cli.commands import certificate, demo, fit, mean, plan, predict, reproduce, schema
 from tailguard.version import __version__
 
 __all__ = ["app", "main", "run"]

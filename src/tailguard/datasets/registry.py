@@ -1,10 +1,6 @@
 """Simulators by name; one line makes a new one available to the command line and the tests."""
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import cast
-
-from tailguard.checks import check_choice
+from tailguard.checks import class_called
 from tailguard.datasets.dataset import Dataset
 
 __all__ = ["SIMULATORS", "simulate"]
@@ -25,7 +21,5 @@ def simulate(name: str, **parameters: object) -> Dataset:
     >>> simulate("heavy-tailed-linear", n_rows=5, n_features=2, seed=3).features.shape
     (5, 2)
     """
-    check_choice("name", name, SIMULATORS)
-    module, function = SIMULATORS[name].split(":")
-    simulator = cast("Callable[..., Dataset]", getattr(import_module(module), function))
-    return simulator(**parameters)
+    drawn: Dataset = class_called(name, SIMULATORS)(**parameters)
+    return drawn

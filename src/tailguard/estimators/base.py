@@ -17,6 +17,7 @@ from tailguard.checks import InputError, check_boolean, check_choice, check_open
 from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solver, run
+from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -48,6 +49,49 @@ class PrivateLinearModel(BaseEstimator):
     void, contributes nothing and stays counted, unless ``missing`` declares a constant for the
     cell.
 
+    Parameters
+    ----------
+    epsilon, delta
+        The privacy parameters. There is no default.
+    guarantee
+        Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
+    fit_intercept
+        Whether to fit a constant.
+    missing
+        Column name or number -> a public constant for its missing cells, in fits and predictions.
+        None leaves such a row void: it contributes nothing and stays counted.
+    schema
+        What is declared of a table's columns, such as the levels of those that are categorical: a
+        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
+    extrapolate
+        ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``;
+        ``"linear"``: as it is, however far out.
+    solver
+        ``"auto"``, a name from the solver registry, or a solver object.
+    ledger
+        Books to charge the fit to; None keeps them with the fit.
+    random_state
+        None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
+        PRIVATE and says so everywhere.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The released coefficients, in the user's units.
+    feature_bounds_
+        Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
+        solver reads features as they are.
+    coef_noise_std_, intercept_noise_std_
+        Predicted standard deviation of the privacy noise of each.
+    coef_std_, intercept_std_
+        The same through sampling and privacy noise together, as ``conf_int`` uses it.
+    notes_
+        What was assumed of labels, and decided on released numbers.
+    certificate_, plan_
+        What was promised, spent, released and assumed; what was planned.
+    schema_
+        The schema with its features named; None where none was given.
+
     Examples
     --------
     >>> from tailguard import LinearRegression
@@ -65,6 +109,12 @@ class PrivateLinearModel(BaseEstimator):
     solver: str | Solver = "auto"
     ledger: Books | None = None
     random_state: int | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Complete the subclass's docstring."""
+        super().__init_subclass__(**options)
+        if cls.__doc__ and PrivateLinearModel.__doc__:
+            cls.__doc__ = with_shared(cls.__doc__, PrivateLinearModel.__doc__)
 
     def _solver(self) -> str | Solver:
         """Return the solver that the estimator's parameters ask for."""

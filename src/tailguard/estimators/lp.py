@@ -17,46 +17,11 @@ class LpRegression(PrivateRegression):
     ----------
     p
         The power, from 2 to 16.
-    epsilon, delta
-        The privacy parameters. There is no default.
-    guarantee
-        Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
-    fit_intercept
-        Whether to fit a constant.
-    missing
-        Column name or number -> a public constant for its missing cells, in fits and predictions.
-        None leaves such a row void: it contributes nothing and stays counted.
-    schema
-        What is declared of a table's columns, such as the levels of those that are categorical: a
-        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
-    extrapolate
-        ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``;
-        ``"linear"``: as it is, however far out.
-    solver
-        ``"auto"``, a name from the solver registry, or a solver object.
-    ledger
-        Books to charge the fit to; None keeps them with the fit.
-    random_state
-        None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
-        PRIVATE and says so everywhere.
+    {shared_parameters}
 
     Attributes
     ----------
-    coef_, intercept_
-        The released coefficients.
-    feature_bounds_
-        Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
-        solver reads features as they are.
-    coef_noise_std_, intercept_noise_std_
-        Predicted standard deviation of the privacy noise of each.
-    coef_std_, intercept_std_
-        The same through sampling and privacy noise together, as ``conf_int`` uses it.
-    notes_
-        What was decided on released numbers.
-    certificate_, plan_
-        What was promised, spent, released and assumed; what was planned.
-    schema_
-        The schema with its features named; None where none was given.
+    {shared_attributes}
 
     Notes
     -----

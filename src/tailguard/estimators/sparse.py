@@ -40,40 +40,13 @@ class SparseLinearRegression(_Sparse, LinearRegression):
     ----------
     n_nonzero
         How many columns are kept; the intercept is not counted.
-    epsilon, delta
-        The privacy parameters. There is no default.
-    guarantee
-        Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
-    fit_intercept
-        Whether to fit a constant.
-    missing
-        Column name or number -> a public constant for its missing cells, in fits and predictions.
-        None leaves such a row void: it contributes nothing and stays counted.
-    schema
-        What is declared of a table's columns, such as the levels of those that are categorical: a
-        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
-    extrapolate
-        As for ``LinearRegression``; the solver reads features as they are, so that both are alike.
-    solver
-        ``"auto"``, ``"hard-thresholding"``, or a solver object.
-    ledger
-        Books to charge the fit to; None keeps them with the fit.
-    random_state
-        None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
-        PRIVATE and says so everywhere.
+    {shared_parameters}
 
     Attributes
     ----------
-    coef_, intercept_
-        The released coefficients, in the user's units; zero for columns that are not kept.
     support_
-        The columns that are kept.
-    coef_noise_std_, intercept_noise_std_
-        Predicted standard deviation of the privacy noise of each; NaN for columns not kept.
-    certificate_, plan_
-        What was promised, spent, released and assumed; what was planned.
-    schema_
-        The schema with its features named; None where none was given.
+        The columns that are kept; coefficients of others are zero, and their noise is NaN.
+    {shared_attributes}
 
     Notes
     -----
@@ -111,38 +84,15 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
         How many columns are kept; the intercept is not counted.
     classes
         The two labels, declared by the user, as for ``LogisticRegression``.
-    epsilon, delta
-        The privacy parameters. There is no default.
-    guarantee
-        Instead of them: ``tg.ApproxDP``, ``tg.ZCDP`` or ``tg.GDP``.
-    fit_intercept
-        Whether to fit a constant.
-    missing
-        Column name or number -> a public constant for its missing cells, in fits and predictions.
-        None leaves such a row void: it contributes nothing and stays counted.
-    schema
-        What is declared of a table's columns, such as the levels of those that are categorical: a
-        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
-    extrapolate
-        As for ``LinearRegression``; the solver reads features as they are, so that both are alike.
-    solver
-        ``"auto"``, ``"hard-thresholding"``, or a solver object.
-    ledger
-        Books to charge the fit to; None keeps them with the fit.
-    random_state
-        None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
-        PRIVATE and says so everywhere.
+    {shared_parameters}
 
     Attributes
     ----------
-    coef_, intercept_, support_, coef_noise_std_, intercept_noise_std_
-        As for ``SparseLinearRegression``.
-    certificate_, plan_
-        What was promised, spent, released and assumed; what was planned.
+    support_
+        The columns that are kept; coefficients of others are zero, and their noise is NaN.
     classes_
         The declared labels as an array.
-    schema_
-        The schema with its features named; None where none was given.
+    {shared_attributes}
 
     Notes
     -----

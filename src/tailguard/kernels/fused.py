@@ -196,8 +196,8 @@ def _count_norms(
         totals[0] += _count_chunk(features, start, stop, slope, shape, limits, threshold, space)
 
 
-@cache
-def _compiled_sums(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..., None]:
+def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """Return types of features, five vectors, slope, shape and limits, as every pass takes them."""
     stored = types.float32 if dtype == np.float32 else types.float64
     # Arrays declared as read-only may be either.
     matrix = types.Array(stored, 2, "C", readonly=True)
@@ -205,10 +205,12 @@ def _compiled_sums(function: Callable[..., None], dtype: np.dtype[Any]) -> Calla
     limits = types.NamedUniTuple(  # type: ignore[no-untyped-call]
         types.float64, len(ClipLimits._fields), ClipLimits
     )
-    signature = types.void(
-        matrix, vector, vector, vector, vector, vector,
-        types.FunctionType(SLOPE), types.float64[::1], limits, types.float64, types.int64[::1],
-    )  # fmt: skip
+    return matrix, *5 * (vector,), types.FunctionType(SLOPE), types.float64[::1], limits
+
+
+@cache
+def _compiled_sums(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..., None]:
+    signature = types.void(*argument_types(dtype), types.float64, types.int64[::1])
     return compiled(function, signature, **OPTIONS)
 
 

@@ -19,10 +19,10 @@ from numba import njit, types
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.machine_code import compiled
 
-from . import bounded_rows, fused, tile_bounds, vectors
+from . import bounded_rows, tile_bounds, vectors
 from .base import LARGEST_UNITS
 from .chunks import CHUNK_ROWS, TILE_ROWS
-from .fused import ClipLimits, Slope, load_known
+from .fused import ClipLimits, Slope, argument_types, load_known
 from .tile import (
     FACTORS,
     KNOWN,
@@ -148,17 +148,8 @@ def _sum_groups(
 @cache
 def sum_groups(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass for features stored as ``dtype``."""
-    stored = types.float32 if dtype == np.float32 else types.float64
-    # Arrays declared as read-only may be either.
-    matrix = types.Array(stored, 2, "C", readonly=True)
-    vector = types.Array(types.float64, 1, "C", readonly=True)
-    limits = types.NamedUniTuple(  # type: ignore[no-untyped-call]
-        types.float64, len(ClipLimits._fields), ClipLimits
-    )
     signature = types.void(
-        matrix, vector, vector, vector, vector, vector,
-        types.FunctionType(fused.SLOPE), types.float64[::1], limits,
-        types.int64, types.float64[::1], types.int64, types.int64, types.int64,
-        types.float64, types.int64[:, ::1],
+        *argument_types(dtype), types.int64, types.float64[::1],
+        types.int64, types.int64, types.int64, types.float64, types.int64[:, ::1],
     )  # fmt: skip
     return compiled(_sum_groups, signature, **OPTIONS)

@@ -85,10 +85,6 @@ class Lanes:
         """Return the correctly rounded square root."""
         return self._call("llvm.sqrt.", [value])
 
-    def magnitude(self, value: Any) -> Any:
-        """Return absolute values."""
-        return self._call("llvm.fabs.", [value])
-
     def cut(self, value: Any, limit: Any) -> Any:
         """Bound by ``limit`` in magnitude, exactly; NaN stays."""
         builder = self.builder

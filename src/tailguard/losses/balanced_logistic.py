@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
 from .logistic import Logistic
 
 __all__ = ["BalancedLogistic", "ExpectedBalancedSlope"]
@@ -30,6 +29,28 @@ __all__ = ["BalancedLogistic", "ExpectedBalancedSlope"]
 
 # The largest slope that the weight 0.5 / max(p, 1 - p) leaves.
 BOUND = 0.5
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    # Cut like the exponents of Logistic; a compiled function calls no other of Python's.
+    largest: float = shape[0]
+    least: float = shape[1]
+    size = largest if abs(score) > largest else abs(score)
+    less = math.exp(-(least if size < least else size))  # odds of the less likely outcome
+    likely = 1.0 / (1.0 + less)
+    slope = BOUND * ((likely if score > 0.0 else less * likely) - target) / likely
+    slope = BOUND if slope > BOUND else slope  # a quotient may be rounded beyond one
+    return -BOUND if slope < -BOUND else slope
+
+
+def _expected_slope(score: float, target: float, shape: FloatArray) -> float:
+    largest: float = shape[0]
+    least: float = shape[1]
+    size = largest if abs(score) > largest else abs(score)
+    size = least if size < least else size
+    # Logarithms of numbers near one take another time.
+    integral = math.log(2.0 + 2.0 * math.exp(-size)) - math.log(4.0)
+    return -math.copysign(BOUND, score) * integral
 
 
 @dataclass(frozen=True)
@@ -43,11 +64,7 @@ class BalancedLogistic(Logistic):
     """
 
     name: ClassVar[str] = "balanced_logistic"
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -93,11 +110,7 @@ class ExpectedBalancedSlope(BalancedLogistic):
     """
 
     name: ClassVar[str] = "expected_balanced_slope"
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_expected_slope)
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_expected_slope)
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -105,25 +118,3 @@ class ExpectedBalancedSlope(BalancedLogistic):
         scores = np.asarray(score, dtype=np.float64)
         integral: FloatArray = np.log(2.0 + 2.0 * np.exp(-np.abs(scores))) - np.log(4.0)
         return -np.copysign(BOUND, scores) * integral
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    # Cut like the exponents of Logistic; a compiled function calls no other of Python's.
-    largest: float = shape[0]
-    least: float = shape[1]
-    size = largest if abs(score) > largest else abs(score)
-    less = math.exp(-(least if size < least else size))  # odds of the less likely outcome
-    likely = 1.0 / (1.0 + less)
-    slope = BOUND * ((likely if score > 0.0 else less * likely) - target) / likely
-    slope = BOUND if slope > BOUND else slope  # a quotient may be rounded beyond one
-    return -BOUND if slope < -BOUND else slope
-
-
-def _expected_slope(score: float, target: float, shape: FloatArray) -> float:
-    largest: float = shape[0]
-    least: float = shape[1]
-    size = largest if abs(score) > largest else abs(score)
-    size = least if size < least else size
-    # Logarithms of numbers near one take another time.
-    integral = math.log(2.0 + 2.0 * math.exp(-size)) - math.log(4.0)
-    return -math.copysign(BOUND, score) * integral

@@ -5,20 +5,44 @@ Machine code is kept on disk, so that only the first use on a machine compiles.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.machine_code import compiled
 
-from .base import Gradient
+from .base import Gradient, SlopeScalar
 
-__all__ = ["compile_gradient", "compile_loop", "compile_slope"]
+__all__ = ["CompiledLoss", "compile_gradient", "compile_loop", "compile_slope"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The "numpy" error model gives infinities where Python raises: a slope never raises.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+
+
+class CompiledLoss:
+    """Base of losses of a score, whose ``one_slope`` is compiled for the kernels.
+
+    Examples
+    --------
+    >>> from tailguard.losses import Squared
+    >>> Squared().slope_scalar(5.0, 3.0, Squared().shape)
+    2.0
+    """
+
+    one_slope: ClassVar[SlopeScalar]
+    needs_target: ClassVar[bool] = True
+    n_classes: ClassVar[int | None] = None
+
+    @property
+    def slope_scalar(self) -> SlopeScalar:
+        """Compiled slope of one score."""
+        return compile_slope(type(self).one_slope)
+
+    def narrowed(self, part: float) -> Self:
+        """Return the loss itself: it has no window of scores."""
+        return self
 
 
 def compile_slope(function: Function) -> Function:

@@ -9,14 +9,23 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
-from .residual import ResidualLoss, check_width
+from .residual import ThresholdLoss
 
 __all__ = ["Huber"]
 
 
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    threshold: float = shape[0]
+    if residual > threshold:
+        return threshold
+    if residual < -threshold:
+        return -threshold
+    return residual
+
+
 @dataclass(frozen=True)
-class Huber(ResidualLoss):
+class Huber(ThresholdLoss):
     """Squared loss near zero, absolute loss beyond ``threshold``: a mean that ignores outliers.
 
     With the residual ``r``, the loss is ``r**2 / 2`` while ``|r| <= threshold`` and
@@ -41,20 +50,12 @@ class Huber(ResidualLoss):
     """
 
     name: ClassVar[str] = "huber"
-    threshold: float = 1.345
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
-
-    @property
-    def shape(self) -> FloatArray:
-        """The threshold."""
-        return np.array([self.threshold])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
+    @classmethod
+    def contract_examples(cls) -> tuple["Huber", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(threshold=0.3)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -79,13 +80,3 @@ class Huber(ResidualLoss):
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
         return row_bound**2
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    threshold: float = shape[0]
-    if residual > threshold:
-        return threshold
-    if residual < -threshold:
-        return -threshold
-    return residual

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,18 +10,25 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
+from .canonical import LARGEST_EXPONENT, CanonicalLoss
 from .link import Link
 
 __all__ = ["Logistic"]
 
-# Surer scores count as this sure, up to 7e-218. From an exponent of 512 on exp takes another time,
-# and below 2**-54, where it is 1: either would tell of a record.
-LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    # As constants they would have their exponentials worked out beforehand.
+    largest: float = shape[0]
+    least: float = shape[1]
+    # Not min() and max(): they may turn a NaN into a number.
+    exponent = largest if -score > largest else -score
+    exponent = -largest if exponent < -largest else exponent
+    exponent = least if abs(exponent) < least else exponent
+    return 1.0 / (1.0 + math.exp(exponent)) - target
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(CanonicalLoss):
     """Log-loss of a yes-or-no target: ``log(1 + exp(score)) - target * score``.
 
     Targets are 0 and 1, nothing else. A score is the log-odds of 1.
@@ -36,19 +43,9 @@ class Logistic:
     """
 
     name: ClassVar[str] = "logistic"
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     link: ClassVar[Link] = Link.LOGIT
-    needs_target: ClassVar[bool] = True
     n_classes: ClassVar[int] = 2
-
-    @property
-    def shape(self) -> FloatArray:
-        """The largest and least exponent; the loss has no parameter."""
-        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -56,16 +53,6 @@ class Logistic:
         scores = np.asarray(score, dtype=np.float64)
         linear: FloatArray = np.maximum(scores, 0.0) - np.multiply(target, scores)
         return linear + np.log1p(np.exp(-np.abs(scores)))
-
-    @np.errstate(all="ignore")
-    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Predicted probability less the target."""
-        slope: FloatArray = np.subtract(self.mean(score), target)
-        return slope
-
-    def narrowed(self, part: float) -> Self:
-        """Return the loss itself: it has no window."""
-        return self
 
     def slope_bound(self) -> float:
         """One: the worst is to be sure and wrong."""
@@ -99,14 +86,3 @@ class Logistic:
         exponent = np.clip(np.negative(score), -LARGEST_EXPONENT, LARGEST_EXPONENT)
         probability: FloatArray = 1.0 / (1.0 + np.exp(exponent))
         return probability
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    # As constants they would have their exponentials worked out beforehand.
-    largest: float = shape[0]
-    least: float = shape[1]
-    # Not min() and max(): they may turn a NaN into a number.
-    exponent = largest if -score > largest else -score
-    exponent = -largest if exponent < -largest else exponent
-    exponent = least if abs(exponent) < least else exponent
-    return 1.0 / (1.0 + math.exp(exponent)) - target

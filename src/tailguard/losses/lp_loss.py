@@ -11,7 +11,6 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import check_between
 
 from .base import SlopeScalar
-from .compiled import compile_slope
 from .residual import ResidualLoss
 
 __all__ = ["LpLoss"]
@@ -21,6 +20,16 @@ SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
 # A slope beyond this counts as infinite: powers from 1e222 on take another time, which would tell
 # of a record.
 LARGEST_SLOPE = 1e220
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    p: float = shape[0]
+    largest: float = shape[1]
+    size = abs(residual)
+    power: float = (largest if size > largest else size) ** (p - 1.0)
+    # A product, so that no power is left out.
+    return math.copysign(p * power * (math.inf if size > largest else 1.0), residual)
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,13 @@ class LpLoss(ResidualLoss):
     """
 
     name: ClassVar[str] = "lp"
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     p: float = 4.0
+
+    @classmethod
+    def contract_examples(cls) -> tuple["LpLoss", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(p=2), cls(p=2.5)
 
     def __post_init__(self) -> None:
         power = check_between("p", self.p, SMALLEST_POWER, LARGEST_POWER)
@@ -60,11 +75,6 @@ class LpLoss(ResidualLoss):
     def shape(self) -> FloatArray:
         """The power, and the largest residual with a finite slope."""
         return np.array([self.p, LARGEST_SLOPE ** (1.0 / (self.p - 1.0))])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -102,13 +112,3 @@ class LpLoss(ResidualLoss):
         of_clip: float = (clip_norm / self.p) ** ((self.p - 2) / (self.p - 1))
         of_row: float = row_bound ** (self.p / (self.p - 1))
         return curvature * of_clip * of_row
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    p: float = shape[0]
-    largest: float = shape[1]
-    size = abs(residual)
-    power: float = (largest if size > largest else size) ** (p - 1.0)
-    # A product, so that no power is left out.
-    return math.copysign(p * power * (math.inf if size > largest else 1.0), residual)

@@ -45,6 +45,11 @@ class Multinomial:
     needs_target: ClassVar[bool] = True
     n_classes: int
 
+    @classmethod
+    def contract_examples(cls) -> tuple["Multinomial", ...]:
+        """Return what the contract tests try."""
+        return (cls(3),)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_classes", check_integer("n_classes", self.n_classes, minimum=2))
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,18 +10,25 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
+from .canonical import LARGEST_EXPONENT, CanonicalLoss
 from .link import Link
 
 __all__ = ["Poisson"]
 
-# exp(500) leaves room to multiply by a row. From an exponent of 512 on exp takes another time, and
-# below 2**-54, where it is 1: either would tell of a record.
-LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    # As constants they would have their exponentials worked out beforehand.
+    largest: float = shape[0]
+    least: float = shape[1]
+    # Not min() and max(): they may turn a NaN into a number.
+    exponent = largest if score > largest else score
+    exponent = -largest if exponent < -largest else exponent
+    exponent = least if abs(exponent) < least else exponent
+    return math.exp(exponent) - target
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(CanonicalLoss):
     """Negative Poisson log-likelihood of a count, ``exp(score) - target * score``.
 
     A score is the logarithm of the expected target. Targets are any non-negative numbers, not only
@@ -41,19 +48,8 @@ class Poisson:
     """
 
     name: ClassVar[str] = "poisson"
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     link: ClassVar[Link] = Link.LOG
-    needs_target: ClassVar[bool] = True
-    n_classes: ClassVar[None] = None
-
-    @property
-    def shape(self) -> FloatArray:
-        """The largest and least exponent; the loss has no parameter."""
-        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -61,16 +57,6 @@ class Poisson:
         scores = np.asarray(score, dtype=np.float64)
         beyond: FloatArray = np.maximum(scores - LARGEST_EXPONENT, 0.0)
         return self.mean(scores) * (1 + beyond) - np.multiply(target, scores)
-
-    @np.errstate(all="ignore")
-    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Difference of the expected target and the target."""
-        slope: FloatArray = np.subtract(self.mean(score), target)
-        return slope
-
-    def narrowed(self, part: float) -> Self:
-        """Return the loss itself: it has no window."""
-        return self
 
     def slope_bound(self) -> float:
         """Infinite."""
@@ -93,14 +79,3 @@ class Poisson:
         """Return the expected target."""
         mean: FloatArray = np.exp(np.clip(score, -LARGEST_EXPONENT, LARGEST_EXPONENT))
         return mean
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    # As constants they would have their exponentials worked out beforehand.
-    largest: float = shape[0]
-    least: float = shape[1]
-    # Not min() and max(): they may turn a NaN into a number.
-    exponent = largest if score > largest else score
-    exponent = -largest if exponent < -largest else exponent
-    exponent = least if abs(exponent) < least else exponent
-    return math.exp(exponent) - target

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
-from .residual import ResidualLoss, check_width
+from .residual import ThresholdLoss
 
 __all__ = ["PseudoHuber"]
 
@@ -20,8 +19,17 @@ __all__ = ["PseudoHuber"]
 MOST_THRESHOLDS = 2.0**30
 
 
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    threshold: float = shape[0]
+    most = MOST_THRESHOLDS * threshold
+    residual = most if residual > most else residual
+    residual = -most if residual < -most else residual
+    return threshold * (residual / math.sqrt(threshold * threshold + residual * residual))
+
+
 @dataclass(frozen=True)
-class PseudoHuber(ResidualLoss):
+class PseudoHuber(ThresholdLoss):
     """Smooth passage from squared to absolute loss: ``h**2 * (sqrt(1 + (r / h)**2) - 1)``.
 
     Here ``r`` is the residual and ``h`` the threshold. Every derivative is continuous, unlike that
@@ -45,20 +53,12 @@ class PseudoHuber(ResidualLoss):
     """
 
     name: ClassVar[str] = "pseudo_huber"
-    threshold: float = 1.345
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
-
-    @property
-    def shape(self) -> FloatArray:
-        """The threshold."""
-        return np.array([self.threshold])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
+    @classmethod
+    def contract_examples(cls) -> tuple["PseudoHuber", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(threshold=4.0)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -87,12 +87,3 @@ class PseudoHuber(ResidualLoss):
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
         return row_bound**2
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    threshold: float = shape[0]
-    most = MOST_THRESHOLDS * threshold
-    residual = most if residual > most else residual
-    residual = -most if residual < -most else residual
-    return threshold * (residual / math.sqrt(threshold * threshold + residual * residual))

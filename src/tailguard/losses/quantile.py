@@ -10,10 +10,18 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import check_open_unit
 
 from .base import SlopeScalar
-from .compiled import compile_slope
 from .residual import SMALLEST_WIDTH, ResidualLoss, check_width
 
 __all__ = ["Quantile"]
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    residual = score - target
+    level: float = shape[0]
+    width: float = shape[1]
+    residual = width if residual > width else residual
+    residual = -width if residual < -width else residual
+    return residual / (2.0 * width) + 0.5 - level
 
 
 @dataclass(frozen=True)
@@ -51,8 +59,14 @@ class Quantile(ResidualLoss):
     """
 
     name: ClassVar[str] = "quantile"
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     level: float = 0.5
     width: float = 0.2
+
+    @classmethod
+    def contract_examples(cls) -> tuple["Quantile", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(level=0.9, width=0.05), cls(level=0.2, width=2.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", check_open_unit("level", self.level))
@@ -62,11 +76,6 @@ class Quantile(ResidualLoss):
     def shape(self) -> FloatArray:
         """The level and the width."""
         return np.array([self.level, self.width])
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -98,12 +107,3 @@ class Quantile(ResidualLoss):
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Return ``curvature_bound() * row_bound**2``: slope zero, never clipped, attains it."""
         return self.curvature_bound() * row_bound**2
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    level: float = shape[0]
-    width: float = shape[1]
-    residual = width if residual > width else residual
-    residual = -width if residual < -width else residual
-    return residual / (2.0 * width) + 0.5 - level

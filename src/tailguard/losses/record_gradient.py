@@ -57,6 +57,11 @@ class RecordGradient:
     function: Gradient
     n_weights: int | None
 
+    @classmethod
+    def contract_examples(cls) -> tuple["RecordGradient", ...]:
+        """Return what the contract tests try."""
+        return (cls(_least_squares),)
+
     def __init__(self, function: Gradient, size: int | None = None) -> None:
         _check_function(function)
         n_weights = None if size is None else check_integer("size", size, minimum=1)
@@ -83,6 +88,11 @@ class RecordGradient:
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the score itself: what it predicts is not known."""
         return np.asarray(score, dtype=np.float64)
+
+
+def _least_squares(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:
+    """Return the gradient of half the squared residual, as a user would write it."""
+    return np.asarray((features @ weights - target) * features)
 
 
 def _check_function(function: object) -> None:

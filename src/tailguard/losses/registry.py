@@ -1,11 +1,10 @@
 """The losses by name. A new loss is one file and one line here, which buys the contract tests."""
 
 from dataclasses import fields
-from importlib import import_module
 from types import NoneType
 from typing import Any
 
-from tailguard.checks import InputError, check_choice, is_registered
+from tailguard.checks import InputError, class_called, is_registered, shown
 
 from .base import Loss, RecordLoss
 
@@ -50,9 +49,9 @@ def check_known(loss: object) -> None:
     """
     if not is_known(loss):
         raise InputError(
-            "loss must be one of tg.losses as it was made; got another object, of "
-            f"{type(loss).__qualname__}. A loss of your own is given by the gradient of ONE "
-            "record, (weights, features, target) -> gradient."
+            f"loss must be one of tg.losses as it was made; got {shown(loss)}. A loss "
+            "of your own is given by the gradient of ONE record, (weights, features, target) -> "
+            "gradient."
         )
 
 
@@ -81,7 +80,5 @@ def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:
     >>> make_loss("huber", threshold=2.0)
     Huber(threshold=2.0)
     """
-    places = LOSSES | RECORD_LOSSES
-    module, _, attribute = places[check_choice("name", name, places.keys())].partition(":")
-    loss: Loss | RecordLoss = getattr(import_module(module), attribute)(**parameters)
+    loss: Loss | RecordLoss = class_called(name, LOSSES | RECORD_LOSSES)(**parameters)
     return loss

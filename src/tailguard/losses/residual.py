@@ -1,6 +1,7 @@
 """What losses of the residual ``score - target`` have in common."""
 
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,9 +9,10 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_between
 
+from .compiled import CompiledLoss
 from .link import Link
 
-__all__ = ["ResidualLoss", "check_width"]
+__all__ = ["ResidualLoss", "ThresholdLoss", "check_width"]
 
 # Squares and ratios of numbers in this range stay well within the floats.
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
@@ -27,7 +29,7 @@ def check_width(name: str, value: object) -> float:
     return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)
 
 
-class ResidualLoss:
+class ResidualLoss(CompiledLoss):
     """Base of losses of ``score - target``: targets are any finite numbers, scores predict them.
 
     Such a loss keeps its form when targets are shifted and scaled. A parameter with units
@@ -40,12 +42,6 @@ class ResidualLoss:
     """
 
     link: ClassVar[Link] = Link.IDENTITY
-    needs_target: ClassVar[bool] = True
-    n_classes: ClassVar[None] = None
-
-    def narrowed(self, part: float) -> Self:
-        """Return the loss itself: it has no window."""
-        return self
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite."""
@@ -54,3 +50,25 @@ class ResidualLoss:
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the score itself: it predicts the target."""
         return np.asarray(score, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class ThresholdLoss(ResidualLoss):
+    """Base of losses that are nearly quadratic up to a threshold, and nearly linear beyond.
+
+    Examples
+    --------
+    >>> ThresholdLoss(2).shape
+    array([2.])
+    """
+
+    # 95 % of the efficiency of least squares under Gaussian noise: Holland and Welsch (1977).
+    threshold: float = 1.345
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
+
+    @property
+    def shape(self) -> FloatArray:
+        """The threshold."""
+        return np.array([self.threshold])

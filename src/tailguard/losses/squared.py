@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
-from .compiled import compile_slope
 from .residual import ResidualLoss
 
 __all__ = ["Squared"]
+
+
+def _slope(score: float, target: float, shape: FloatArray) -> float:
+    return score - target
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,12 @@ class Squared(ResidualLoss):
     """
 
     name: ClassVar[str] = "squared"
+    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
     @property
     def shape(self) -> FloatArray:
         """One unused zero: the loss has no parameter."""
         return np.zeros(1)
-
-    @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -65,7 +64,3 @@ class Squared(ResidualLoss):
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
         return row_bound**2
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    return score - target

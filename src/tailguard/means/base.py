@@ -8,8 +8,8 @@ answers costs nothing beyond the answers.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
@@ -23,6 +23,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 __all__ = [
     "Expected",
+    "MeanExample",
     "MeanMethod",
     "MeanPlan",
     "Task",
@@ -145,6 +146,36 @@ class MeanPlan(Plan):
         return (predicted, *self.remarks)
 
 
+@dataclass(frozen=True)
+class MeanExample:
+    """What the contract tests try a method on.
+
+    Attributes
+    ----------
+    wide
+        Options at which nothing within 50 of zero is cut.
+    moment
+        A bound on a moment, of the kind that the method takes; None if it takes none.
+    refuses
+        Kinds of guarantees that its noise does not keep.
+    distance
+        How far from the mean of standard normal columns it is without noise.
+    noise_factor
+        How many times its predicted noise its noise may be.
+
+    Examples
+    --------
+    >>> MeanExample({"clip_norm": 50.0}).refuses
+    (<class 'tailguard.privacy.guarantees.PureDP'>,)
+    """
+
+    wide: Mapping[str, float] = field(default_factory=dict)
+    moment: Moment | None = None
+    refuses: tuple[type[Guarantee], ...] = (PureDP,)
+    distance: float = 0.03
+    noise_factor: float = 1.3
+
+
 @dataclass(frozen=True, kw_only=True)
 class MeanMethod:
     """Base of the methods for a mean: each a solver, which plans and runs on gate answers.
@@ -165,6 +196,8 @@ class MeanMethod:
 
     calibration: CalibrationMode = "tight"
     unsafe_reproduction: bool = False
+
+    example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.means.base import Task
+from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.moments import Moment
 from tailguard.papers import kamath2022
 from tailguard.papers.kamath2022 import parameters as printed
 from tailguard.plans.problem import Problem
@@ -58,6 +59,7 @@ class Clamped(CoordinateWise):
     n_groups: int | None = None
 
     name = "clamped"
+    example = MeanExample({"threshold": 20.0}, Moment(2.0, 4.0), refuses=())
 
     def query(self, units: Units, threshold: float, groups: int) -> ClampedMean:
         """Return the query at a threshold."""

@@ -23,7 +23,15 @@ import numpy as np
 
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, paper_budget
+from tailguard.means.base import (
+    Expected,
+    MeanExample,
+    MeanMethod,
+    MeanPlan,
+    Task,
+    found_mean,
+    paper_budget,
+)
 from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.messages import (
     ANY_TAIL,
@@ -31,9 +39,11 @@ from tailguard.means.messages import (
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
+    refuse_pure,
 )
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
+from tailguard.moments import Moment
 from tailguard.papers import zhao2024
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.zhao2024 import parameters as printed
@@ -80,14 +90,11 @@ class Clipped(MeanMethod):
     clip_norm: float | None = None
 
     name = "clipped"
+    example = MeanExample({"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), distance=1e-6)
 
     def plan_task(self, task: Task) -> MeanPlan:
         """Choose a clip norm, or plan to release one."""
-        if task.pure:
-            raise InputError(
-                "method 'clipped' must not be used with PureDP: its noise is Gaussian; choose "
-                "'clamped', 'truncated' or 'soft'."
-            )
+        refuse_pure(self.name, task)
         refuse_numerical(self.name, task)
         if self.clip_norm is None and task.moment is None:
             return self._private_plan(task)

@@ -30,7 +30,15 @@ from tailguard.checks import (
     check_open_unit,
 )
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, most_coordinates
+from tailguard.means.base import (
+    Expected,
+    MeanExample,
+    MeanMethod,
+    MeanPlan,
+    Task,
+    found_mean,
+    most_coordinates,
+)
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import MEDIAN_LOSS
 from tailguard.means.magnitude_distribution import BIAS_SHARE
@@ -40,8 +48,10 @@ from tailguard.means.messages import (
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
+    refuse_pure,
 )
 from tailguard.means.private_units import PrivateUnits
+from tailguard.moments import Moment
 from tailguard.papers import zhao2024
 from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
@@ -123,6 +133,10 @@ class Iterative(MeanMethod):
     proof: str = "least"
 
     name = "iterative"
+    # Its walk follows the points less closely than their median does.
+    example = MeanExample(
+        {"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), noise_factor=2.5
+    )
 
     def plan_task(self, task: Task) -> MeanPlan:
         """Choose groups, noise and clip norm, or plan to release the scale of one."""
@@ -277,11 +291,7 @@ class Iterative(MeanMethod):
         return Budget.of(task.guarantee, coordinates=self._coordinates(task))
 
     def _check(self, task: Task) -> None:
-        if task.pure:
-            raise InputError(
-                "method 'iterative' must not be used with PureDP: its noise is Gaussian; choose "
-                "'clamped', 'truncated' or 'soft'."
-            )
+        refuse_pure(self.name, task)
         refuse_numerical(self.name, task)
         if self.clip_norm is not None:
             check_level("clip_norm", self.clip_norm)

@@ -3,7 +3,14 @@
 from tailguard.checks import InputError, check_between, check_positive
 from tailguard.means.base import Task
 
-__all__ = ["ANY_TAIL", "IN_PRIVATE_UNITS", "IN_USER_UNITS", "check_level", "refuse_numerical"]
+__all__ = [
+    "ANY_TAIL",
+    "IN_PRIVATE_UNITS",
+    "IN_USER_UNITS",
+    "check_level",
+    "refuse_numerical",
+    "refuse_pure",
+]
 
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
@@ -39,4 +46,20 @@ def refuse_numerical(name: str, task: Task) -> None:
         raise InputError(
             f"calibration must be 'tight' or 'paper' with method {name!r}: its tight calibration "
             "is exact, and 'numerical' is for 'trimmed'."
+        )
+
+
+def refuse_pure(name: str, task: Task) -> None:
+    """Refuse pure DP where noise is Gaussian.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.plans.problem import Problem
+    >>> refuse_pure("clipped", Task(Problem(None, 100, 1), tg.GDP(1.0)))
+    """
+    if task.pure:
+        raise InputError(
+            f"method {name!r} must not be used with PureDP: its noise is Gaussian; choose "
+            "'clamped', 'truncated' or 'soft'."
         )

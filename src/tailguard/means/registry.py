@@ -7,10 +7,9 @@ The methods cite their own papers.
 
 from collections.abc import Iterable
 from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, class_called
 from tailguard.means.base import CalibrationMode, MeanMethod
 
 __all__ = ["MEANS", "check_options", "make_method", "own_options"]
@@ -79,5 +78,4 @@ def own_options(name: str) -> tuple[str, ...]:
 
 
 def _class_of(name: str) -> Any:
-    module, _, attribute = MEANS[check_choice("method", name, (*MEANS,))].partition(":")
-    return getattr(import_module(module), attribute)
+    return class_called(name, MEANS, "method")

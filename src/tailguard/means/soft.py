@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.checks import InputError, check_positive
-from tailguard.means.base import Task
+from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level
+from tailguard.moments import Moment
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.privacy.guarantees import GDP, ZCDP
@@ -60,6 +61,9 @@ class Soft(CoordinateWise):
     smoothing: float | None = None
 
     name = "soft"
+    example = MeanExample(
+        {"threshold": 5_000.0}, Moment(2.0, 4.0, kind="raw"), refuses=(), distance=1e-3
+    )
 
     @property
     def strength(self) -> float:

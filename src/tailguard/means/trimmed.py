@@ -16,7 +16,15 @@ import numpy as np
 
 from tailguard.checks import InputError, check_finite, check_integer
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, most_coordinates
+from tailguard.means.base import (
+    Expected,
+    MeanExample,
+    MeanMethod,
+    MeanPlan,
+    Task,
+    found_mean,
+    most_coordinates,
+)
 from tailguard.means.budget import Budget
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
@@ -32,7 +40,7 @@ from tailguard.plans.stage import SmoothStage, Stage
 from tailguard.privacy.accounting.concentrated import rho_of, rho_of_simple
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
-from tailguard.privacy.guarantees import ZCDP, ApproxDP, Unprotected
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP, Unprotected
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.units import Units
 
@@ -80,6 +88,9 @@ class Trimmed(MeanMethod):
     n_trimmed: int | None = None
 
     name = "trimmed"
+    example = MeanExample(
+        {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01
+    )
 
     def plan_task(self, task: Task) -> MeanPlan:
         """Choose how much to trim."""

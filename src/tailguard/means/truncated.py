@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard.means.base import Task
+from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
 from tailguard.moments import Moment
@@ -56,6 +56,7 @@ class Truncated(CoordinateWise):
     n_groups: int | None = None
 
     name = "truncated"
+    example = MeanExample({"threshold": 50.0}, Moment(1.5, 4.0, kind="raw"), refuses=())
 
     def query(self, units: Units, threshold: float, groups: int) -> TruncatedMean:
         """Return the query at a threshold."""

@@ -26,7 +26,7 @@ __all__ = ["GaussianMechanism", "LaplaceMechanism", "Mechanism"]
 
 # Statistics lie within (lattice.LARGEST_TOTAL), so clipping answers here changes nothing that is
 # promised; it keeps additions exact even for a kernel that broke its promise.
-_ANSWER_LIMIT = NOISE_LIMIT // 2
+ANSWER_LIMIT = NOISE_LIMIT // 2
 
 
 class Mechanism(Protocol):
@@ -174,6 +174,6 @@ def _check_calibrated(lattice: IntArray, calibration: Calibration, name: str) ->
 
 def _add(lattice: IntArray, noise: IntArray) -> IntArray:
     """Add exactly: both terms leave room in int64, and noise saturates beyond the last clip."""
-    answer = np.clip(lattice, -_ANSWER_LIMIT, _ANSWER_LIMIT)
-    noised: IntArray = np.clip(answer + noise, -_ANSWER_LIMIT, _ANSWER_LIMIT)
+    answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
+    noised: IntArray = np.clip(answer + noise, -ANSWER_LIMIT, ANSWER_LIMIT)
     return noised

@@ -20,19 +20,16 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_choice, check_integer, shown
 from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
-from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
+from tailguard.noise.discrete_laplace import discrete_laplace
 from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
+from tailguard.noise.mechanisms import ANSWER_LIMIT
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.events import Event, peeling
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
 __all__ = ["PeeledGaussian", "PeeledLaplace", "PeelingCalibration", "select_by_laplace"]
-
-
-# As in noise/mechanisms.py: no calibrated statistic lies beyond, and additions stay exact.
-_ANSWER_LIMIT = NOISE_LIMIT // 2
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class _Peeling:
                 f"lattice must be an int64 vector of {size} coordinates; got {lattice.dtype} of "
                 f"shape {lattice.shape}."
             )
-        answer = np.clip(lattice, -_ANSWER_LIMIT, _ANSWER_LIMIT)
+        answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
         selectable = size - known.n_free
         places = np.arange(selectable, size)
         if known.n_selected:
@@ -100,7 +97,7 @@ class _Peeling:
             places = np.concatenate((chosen, places))
         released = np.zeros(size, dtype=np.int64)
         noised = answer[places] + self._noise(places.size, known, source)
-        released[places] = np.clip(noised, -_ANSWER_LIMIT, _ANSWER_LIMIT)
+        released[places] = np.clip(noised, -ANSWER_LIMIT, ANSWER_LIMIT)
         return released
 
     def _select(

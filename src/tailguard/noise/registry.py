@@ -5,10 +5,7 @@ Reference
 The mechanisms cite their own.
 """
 
-from importlib import import_module
-from typing import cast
-
-from tailguard.checks import check_choice
+from tailguard.checks import class_called
 from tailguard.noise.mechanisms import Mechanism
 
 __all__ = ["MECHANISMS", "PEELING_MECHANISMS", "SMOOTH_MECHANISMS", "make_mechanism"]
@@ -41,5 +38,5 @@ def make_mechanism(name: str) -> Mechanism:
     'laplace'
     """
     known = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
-    module, mechanism = known[check_choice("mechanism", name, known)].split(":")
-    return cast("Mechanism", getattr(import_module(module), mechanism)())
+    mechanism: Mechanism = class_called(name, known, "mechanism")()
+    return mechanism

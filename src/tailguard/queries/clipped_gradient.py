@@ -91,6 +91,11 @@ class MeanClippedGradient(GaussianQuery):
 
     name = "sum of clipped gradients"
 
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"clip_norm": reach}
+
     @property
     def norm_limit(self) -> float:
         """The largest norm of one record's contribution."""

@@ -56,7 +56,6 @@ __all__ = ["ClippedMinimiser"]
 
 # Steps of the sum of one chunk: far finer than its roundings, and a total of 2**26 rows fits.
 FINE_STEPS = 2.0**36
-LARGEST_POWER = 1000.0
 EVERYWHERE = WholeSpace()
 
 
@@ -259,7 +258,7 @@ def _check_loss(loss: Loss, clip_norm: float, row_limit: float) -> None:
     """Refuse a loss that the proof does not cover."""
     check_known(loss)
     bound = loss.clipped_curvature_bound(clip_norm, row_limit)
-    if not math.isfinite(bound) or getattr(loss, "p", 2.0) > LARGEST_POWER:
+    if not math.isfinite(bound):
         raise InputError(
             "loss must be one of a single score whose clipped curvature is bounded, such as "
             f"Squared, Huber, Logistic or LpLoss; got {loss!r}, whose minimiser one record could "

@@ -5,13 +5,7 @@ Reference
 The queries cite their own; the contract is Dwork, McSherry, Nissim and Smith 2006, Definition 3.
 """
 
-from importlib import import_module
-from typing import Any
-
-from tailguard.checks import check_choice
-from tailguard.queries.base import Query
-
-__all__ = ["QUERIES", "SMOOTH_QUERIES", "make_query"]
+__all__ = ["QUERIES", "SMOOTH_QUERIES"]
 
 QUERIES = {
     "mean-clipped-gradient": "tailguard.queries.clipped_gradient:MeanClippedGradient",
@@ -40,17 +34,3 @@ SMOOTH_QUERIES = {
 }
 """The same, for queries that answer with the scale of their noise; they have a contract of their
 own."""
-
-
-def make_query(name: str, **parameters: Any) -> Query:
-    """Build a query by its name.
-
-    Examples
-    --------
-    >>> make_query("count-below", columns=(0, 1))
-    CountBelow(columns=(0, 1), paired=False)
-    """
-    known = {**QUERIES, **SMOOTH_QUERIES}
-    module, _, attribute = known[check_choice("name", name, (*known,))].partition(":")
-    query: Query = getattr(import_module(module), attribute)(**parameters)
-    return query

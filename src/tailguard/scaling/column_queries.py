@@ -77,18 +77,10 @@ class ColumnQueries:
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=2)
+    >>> from tailguard.solvers.example_session import example_session
     >>> stage = Stage("typical size", "sizes", 1.0, 1, 8)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (stage,))
-    >>> gate = Gate.over(np.ones((400, 2)), guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> queries = ColumnQueries(BudgetSession(plan, gate), (0, 1))
+    >>> queries = ColumnQueries(example_session(np.ones((400, 2)), stage), (0, 1))
     >>> bins = Bins("linear", -2.0, 1.0, 4)
     >>> counts, noise_std = queries.histograms(np.array([0, 1]), bins, stage)
     >>> counts.argmax(axis=1), noise_std

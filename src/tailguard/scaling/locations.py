@@ -58,21 +58,14 @@ def find_locations(
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
+    >>> from tailguard.solvers.example_session import example_session
     >>> stage = Stage("location", "centres", 1.5, 3, 128)
-    >>> plan = Plan("example", problem, tg.GDP(3.0), (stage,))
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
-    >>> gate = Gate.over(x, guarantee=tg.GDP(3.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> session = example_session(x, stage, mu=3.0)
     >>> found = ColumnScales.unknown(1)
     >>> found.scale[:] = 70.0  # its size
-    >>> find_locations(ColumnQueries(BudgetSession(plan, gate), (0,)), found, stage, stage)
+    >>> find_locations(ColumnQueries(session, (0,)), found, stage, stage)
     array([False])
     >>> bool(abs(found.center[0] - 50.0) < 1.0), bool(found.scale[0] < 3.0)
     (True, True)

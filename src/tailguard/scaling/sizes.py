@@ -67,18 +67,11 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.solvers.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
+    >>> from tailguard.plans.stage import Stage
+    >>> from tailguard.solvers.example_session import example_session
     >>> stage = Stage("typical size", "sizes", 1.0, 1, 320)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (stage,))
-    >>> gate = Gate.over(np.full((400, 1), 5e6), guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> columns = ColumnQueries(BudgetSession(plan, gate), (0,))
-    >>> bool(2.0**22 < find_sizes(columns, stage).scale[0] < 2.0**24)
+    >>> session = example_session(np.full((400, 1), 5e6), stage)
+    >>> bool(2.0**22 < find_sizes(ColumnQueries(session, (0,)), stage).scale[0] < 2.0**24)
     True
     """
     total = queries.n_rows()
@@ -104,18 +97,13 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.solvers.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
+    >>> from tailguard.plans.stage import Stage
+    >>> from tailguard.solvers.example_session import example_session
     >>> stage = Stage("shared size", "one size", 1.0, 1, 320)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (stage,))
-    >>> gate = Gate.over(np.tile(np.eye(4), (100, 1)), guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> columns, found = ColumnQueries(BudgetSession(plan, gate), range(4)), ColumnScales.unknown(4)
-    >>> share_size(columns, found, 4)
+    >>> session = example_session(np.tile(np.eye(4), (100, 1)), stage)
+    >>> found = ColumnScales.unknown(4)
+    >>> found.zeros[:] = True
+    >>> share_size(ColumnQueries(session, range(4)), found, 4)
     >>> found.scale  # half of the middle of an octave
     array([0.75, 0.75, 0.75, 0.75])
     """
@@ -194,20 +182,13 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
     >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.session import BudgetSession
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("scale", "sizes", 1.0, 1, 320),))
+    >>> from tailguard.solvers.example_session import example_session
     >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
-    >>> gate = Gate.over(x, guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
+    >>> session = example_session(x, Stage("scale", "sizes", 1.0, 1, 320))
     >>> found = ColumnScales.unknown(1)
     >>> found.center[:], found.scale[:] = 50.0, 70.0  # the typical value, which is no spread
-    >>> find_scales(ColumnQueries(BudgetSession(plan, gate), (0,)), found)
+    >>> find_scales(ColumnQueries(session, (0,)), found)
     >>> bool(0.5 < found.scale[0] < 2.0)
     True
     """

@@ -130,18 +130,14 @@ def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, Bool
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
     >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.solvers.example_session import example_session
     >>> from tailguard.solvers.problem_columns import columns_of, units_stages
-    >>> from tailguard.solvers.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
-    >>> stages = tuple(units_stages(problem, 9.0, size=0.5, location=0.4))
-    >>> plan = Plan("example", problem, tg.GDP(9.0), stages)
+    >>> stages = units_stages(problem, 9.0, size=0.5, location=0.4)
     >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
-    >>> gate = Gate.over(x, x[:, 0], guarantee=tg.GDP(9.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> units, seen = find_units(BudgetSession(plan, gate), columns_of(problem))
+    >>> session = example_session(x, *stages, mu=9.0)
+    >>> units, seen = find_units(session, columns_of(problem))
     >>> bool(abs(units.center[0] - 50.0) < 1.0)
     True
     """
@@ -199,18 +195,14 @@ def find_target(session: HistogramSession, columns: Columns) -> tuple[Units, boo
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
     >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.solvers.example_session import example_session
     >>> from tailguard.solvers.problem_columns import columns_of
     >>> from tailguard.solvers.whitened.outlook import constant_stages
-    >>> from tailguard.solvers.session import BudgetSession
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
-    >>> plan = Plan("example", problem, tg.GDP(9.0), constant_stages(problem, 9.0))
-    >>> y = np.random.default_rng(0).normal(50.0, 1.0, 400)
-    >>> gate = Gate.over(y[:, None], y, guarantee=tg.GDP(9.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> units, _ = find_target(BudgetSession(plan, gate), columns_of(problem))
+    >>> y = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
+    >>> session = example_session(y, *constant_stages(problem, 9.0), mu=9.0)
+    >>> units, _ = find_target(session, columns_of(problem))
     >>> bool(abs(units.target_center - 50.0) < 1.0)
     True
     """

@@ -42,6 +42,11 @@ class Box:
     low: ArrayLike
     high: ArrayLike
 
+    @classmethod
+    def contract_examples(cls) -> tuple["Box", ...]:
+        """Return what the contract tests try."""
+        return cls([-1, 0, 2], [1, 10, 2]), cls(-0.1, 1.0), cls(0.0, math.inf)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", _bounds("low", self.low))
         object.__setattr__(self, "high", _bounds("high", self.high))

@@ -10,7 +10,11 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_integer, shown
 
 from .base import ConstraintSet
+from .box import Box
+from .l1_ball import L1Ball
+from .l2_ball import L2Ball
 from .points import as_point
+from .simplex import Simplex
 
 __all__ = ["Intersection"]
 
@@ -46,9 +50,18 @@ class Intersection:
 
     name: ClassVar[str] = "intersection"
     convex: ClassVar[bool] = True
+    approximate: ClassVar[bool] = True  # projections stop, up to an error that grows with distance
     first: ConstraintSet
     second: ConstraintSet
     n_sweeps: int = 1000
+
+    @classmethod
+    def contract_examples(cls) -> tuple["Intersection", ...]:
+        """Return what the contract tests try."""
+        return (
+            cls(Simplex(), Box(0.0, 0.5)),
+            cls(L1Ball(1.0), L2Ball(1.0, center=[0.1, 0.1, 0.0])),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_sweeps", check_integer("n_sweeps", self.n_sweeps, minimum=1))

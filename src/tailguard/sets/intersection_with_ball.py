@@ -12,7 +12,10 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_positive, shown
 
 from .base import ConstraintSet
+from .l1_ball import L1Ball
 from .points import as_point, as_vector, length
+from .simplex import Simplex
+from .whole_space import WholeSpace
 
 __all__ = ["IntersectionWithBall"]
 
@@ -64,6 +67,15 @@ class IntersectionWithBall:
     base: ConstraintSet
     center: ArrayLike
     radius: float
+
+    @classmethod
+    def contract_examples(cls) -> tuple["IntersectionWithBall", ...]:
+        """Return what the contract tests try."""
+        return (
+            cls(L1Ball(1.0), [1.0, 0.0, 0.1], 0.1),
+            cls(Simplex(2.0), [10.0, 0.0, 0.0], 1.0),
+            cls(WholeSpace(), [1.0, 2.0, 10.0], 2.0),
+        )
 
     def __post_init__(self) -> None:
         if not self.base.convex:

@@ -1,9 +1,8 @@
 """The sets by name. A new set is one file and one line here, which buys the contract tests."""
 
-from importlib import import_module
 from typing import Any
 
-from tailguard.checks import check_choice
+from tailguard.checks import class_called
 
 from .base import ConstraintSet
 
@@ -29,6 +28,5 @@ def make_set(name: str, **parameters: Any) -> ConstraintSet:
     >>> make_set("l1_ball", radius=2.0)
     L1Ball(radius=2.0)
     """
-    module, _, attribute = SETS[check_choice("name", name, SETS.keys())].partition(":")
-    constraint: ConstraintSet = getattr(import_module(module), attribute)(**parameters)
+    constraint: ConstraintSet = class_called(name, SETS)(**parameters)
     return constraint

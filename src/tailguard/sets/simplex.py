@@ -39,6 +39,11 @@ class Simplex:
     convex: ClassVar[bool] = True
     total: float = 1.0
 
+    @classmethod
+    def contract_examples(cls) -> tuple["Simplex", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(total=100.0)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "total", check_positive("total", self.total))
 

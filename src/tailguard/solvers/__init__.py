@@ -7,7 +7,6 @@ from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
-from tailguard.solvers.scaled_gradient_descent import ScaledGradientDescent
 from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
@@ -20,7 +19,6 @@ __all__ = [
     "Oracle",
     "PermutedAccelerated",
     "SampleAndAggregate",
-    "ScaledGradientDescent",
     "ShrinkingLocalised",
     "WhitenedNewton",
     "make_oracle",

@@ -1,4 +1,4 @@
-"""Projected noisy gradient descent: the loop, its average and its predicted noise.
+"""Projected noisy gradient descent: the loop and its average.
 
 Reference
 ---------
@@ -18,7 +18,7 @@ from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import AnyQuery
 from tailguard.sets.base import ConstraintSet
 
-__all__ = ["DECAYS", "ITERATES", "Schedule", "averaging_weights", "descend", "predicted_noise_std"]
+__all__ = ["DECAYS", "ITERATES", "Schedule", "averaging_weights", "descend"]
 
 
 ITERATES = ("average", "tail", "weighted", "last")
@@ -122,23 +122,3 @@ def descend(
         point = constraint.project(point - size * gradient)
         points[step] = point
     return constraint.project(averaging_weights(schedule) @ points), points
-
-
-def predicted_noise_std(schedule: Schedule, gradient_noise_std: float, curvature: float) -> float:
-    """Return the standard deviation per coordinate that the gradients' noise gives the answer.
-
-    Exact for a quadratic with that curvature in every direction and no active constraint: a draw
-    at step ``s`` enters point ``t >= s`` as ``step_size * (1 - step_size * curvature)^(t - s)``.
-
-    Examples
-    --------
-    >>> predicted_noise_std(Schedule(1, 0.5, "last"), gradient_noise_std=2.0, curvature=1.0)
-    1.0
-    """
-    decay = 1.0 - schedule.step_size * curvature
-    effect = 0.0
-    total = 0.0
-    for weight in averaging_weights(schedule)[::-1]:
-        effect = weight + decay * effect
-        total += effect**2
-    return schedule.step_size * gradient_noise_std * float(np.sqrt(total))

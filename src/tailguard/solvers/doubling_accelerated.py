@@ -13,11 +13,13 @@ import numpy as np
 
 from tailguard.checks import check_finite, check_integer, check_positive, require
 from tailguard.gate import Gate
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.sets.l1_ball import L1Ball
 from tailguard.solvers.constraint_checks import set_of
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phases import doubling_sizes
@@ -71,6 +73,12 @@ class DoublingAccelerated(PermutedAccelerated):
     phase_clip_norms: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "doubling-accelerated"
+    example: ClassVar[SolverExample] = SolverExample(
+        L1Ball(1.0),
+        shown={
+            "n_steps": 1, "clip_norm": 1.0, "diameter": 1e6, "smoothness": 1.0, "growth_bound": 4.0
+        },
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         """Check the public numbers."""

@@ -13,7 +13,7 @@ of an exact accounting, and threshold and steps follow from it: see ``solvers/sp
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tailguard.checks import (
 )
 from tailguard.gate import Gate
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -36,6 +37,7 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
+from tailguard.sets.sparse_ball import SparseBall
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
@@ -107,6 +109,8 @@ class HardThresholding:
     units_share: float = 0.1
     calibration: str = "tight"
 
+    example: ClassVar[SolverExample] = SolverExample(SparseBall(2))
+
     def __post_init__(self) -> None:
         """Check the public numbers."""
         check_open_unit("units_share", self.units_share)
@@ -126,7 +130,8 @@ class HardThresholding:
         """Share the budget out and fix limits and steps from public numbers."""
         n_nonzero = self._check(problem)
         units = self._units(problem)
-        promise = usable_guarantee(guarantee, _most_coordinates(problem, self.n_steps))
+        coordinates = _most_coordinates(problem, self.n_steps)
+        promise = usable_guarantee(guarantee, coordinates)
         unit_stages: tuple[Stage, ...] = ()
         if units.releases_any:
             usable = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
@@ -160,7 +165,7 @@ class HardThresholding:
                 "noise": form,
             },
             assumptions=ASSUMPTIONS,
-            warnings=units.warnings(guarantee, unit_stages),
+            warnings=units.warnings(guarantee, unit_stages, coordinates),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

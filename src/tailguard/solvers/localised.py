@@ -30,6 +30,7 @@ from tailguard.checks import (
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.plans.budget import usable_mu
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -139,6 +140,9 @@ class Localised:
     calibration: str = "tight"
 
     name: ClassVar[str] = "localised"
+    example: ClassVar[SolverExample] = SolverExample(
+        shown={"clip_norm": 1.0, "row_limit": 1.0, "diameter": 50.0, "step_parameter": 1.0}
+    )
 
     def __post_init__(self) -> None:
         """Check the public numbers."""

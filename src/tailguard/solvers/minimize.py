@@ -1,6 +1,6 @@
 """Private minimisation of any loss over any set: the general form of the estimators."""
 
-from typing import Any, cast
+from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
 from tailguard.engine import Solved, Solver, run
@@ -139,7 +139,7 @@ def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:
     """Wrap a bare gradient; a loss says itself which targets are valid."""
     wanted = "a loss of tg.losses, or a function (weights, features, target) -> gradient"
     check_methods("loss", loss, (), wanted)
-    if hasattr(loss, "valid_target"):
-        check_known(loss)
-        return cast(Loss | RecordLoss, loss)
-    return RecordGradient(loss)
+    if callable(loss):
+        return RecordGradient(loss)
+    check_known(loss)
+    return loss

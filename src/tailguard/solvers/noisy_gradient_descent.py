@@ -17,7 +17,7 @@ Smith and Thakurta 2014, Theorem 2.4 (step ``diameter / (G sqrt(T))`` with avera
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice, check_finite, check_positive, require
 from tailguard.gate import Gate
 from tailguard.plans.budget import concentrated_budget, usable_guarantee
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -111,6 +112,11 @@ class NoisyGradientDescent:
     n_batches: int | None = None
     decay: str = "none"
     batch_rows: int | None = None
+
+    example: ClassVar[SolverExample] = SolverExample(
+        exact={"n_steps": 600, "clip_norm": 1e3, "step_size": 0.5, "iterate": "last"},
+        shown={"n_steps": 3, "clip_norm": 1.0, "step_size": 1.0},
+    )
 
     def __post_init__(self) -> None:
         """Check the public numbers."""

@@ -13,13 +13,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, check_choice, class_called
 from tailguard.losses.base import Loss
 from tailguard.queries.base import AnyQuery
 from tailguard.queries.means.iterative import ALL, CENTRES
@@ -124,7 +123,7 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
         ...
     tailguard.checks.InputError: oracle 'clamped' takes threshold and n_groups; got limit.
     """
-    kind = _query_class(check_choice("oracle", name, (*ORACLES,)))
+    kind = _query_class(name)
     known = [f for f in fields(kind) if f.name not in GIVEN_BY_THE_DESCENT]  # type: ignore[arg-type]
     *most, last = (f.name for f in known)
     names = f"{', '.join(most)} and {last}"
@@ -153,6 +152,5 @@ def _shown_fact(value: float | int | str) -> str:
 
 @cache
 def _query_class(name: str) -> Callable[..., AnyQuery]:
-    module, _, attribute = ORACLES[name].partition(":")
-    kind: Callable[..., AnyQuery] = getattr(import_module(module), attribute)
+    kind: Callable[..., AnyQuery] = class_called(name, ORACLES, "oracle")
     return kind

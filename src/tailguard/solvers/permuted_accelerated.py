@@ -26,6 +26,7 @@ from tailguard.checks import (
 )
 from tailguard.gate import Gate
 from tailguard.plans.budget import usable_guarantee
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -123,6 +124,9 @@ class PermutedAccelerated:
     unsafe_reproduction: bool = False
 
     name: ClassVar[str] = "permuted-accelerated"
+    example: ClassVar[SolverExample] = SolverExample(
+        shown={"n_steps": 1, "clip_norm": 1.0, "diameter": 1e6, "smoothness": 1.0}
+    )
 
     def __post_init__(self) -> None:
         """Check the public numbers."""

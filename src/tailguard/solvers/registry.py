@@ -5,12 +5,11 @@ Reference
 The solvers cite their own; that any of them is private is Dwork and Roth 2014, Proposition 2.1.
 """
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from tailguard.checks import check_choice, check_methods, require
+from tailguard.checks import check_choice, check_methods, class_called, require
 from tailguard.engine import Solver
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -29,7 +28,6 @@ SOLVERS = {
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "permuted-accelerated": "tailguard.solvers.permuted_accelerated:PermutedAccelerated",
     "sample-and-aggregate": "tailguard.solvers.sample_and_aggregate:SampleAndAggregate",
-    "scaled-gradient-descent": "tailguard.solvers.scaled_gradient_descent:ScaledGradientDescent",
     "shrinking-localised": "tailguard.solvers.tsybakov:ShrinkingLocalised",
 }
 """Name -> ``"module:Class"``."""
@@ -43,8 +41,7 @@ def make_solver(name: str, **options: Any) -> Solver:
     >>> make_solver("noisy-gradient-descent", n_steps=10).n_steps
     10
     """
-    module, _, attribute = SOLVERS[check_choice("solver", name, (*SOLVERS,))].partition(":")
-    solver: Solver = getattr(import_module(module), attribute)(**options)
+    solver: Solver = class_called(name, SOLVERS, "solver")(**options)
     return solver
 
 
@@ -62,7 +59,7 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
         wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
         return check_methods("solver", choice, ("plan", "run"), wanted)
     check_choice("solver", choice, ("auto", *SOLVERS))
-    if choice == "auto" and not getattr(problem.constraint, "convex", True):
+    if choice == "auto" and problem.constraint is not None and not problem.constraint.convex:
         choice = "hard-thresholding"
     if choice == "auto":
         bounded = problem.constraint is not None or problem.scored is None

@@ -64,15 +64,8 @@ class BudgetSession:
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.plans.plan import Plan
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.plans.stage import Stage
-    >>> problem = Problem(tg.losses.Squared(), n_rows=4, n_features=1)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("rounds", "scores", 1.0, 1, 1),))
-    >>> gate = Gate.over(np.zeros((4, 1)), guarantee=tg.GDP(1.0), random_state=0)
-    >>> session = BudgetSession(plan, gate)
+    >>> from tailguard.solvers.example_session import example_session
+    >>> session = example_session(np.zeros((4, 1)), Stage("rounds", "scores", 1.0, 1, 1))
     >>> round(session.left(reserve=0.6), 9)
     0.8
     """

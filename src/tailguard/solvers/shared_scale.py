@@ -25,7 +25,6 @@ from tailguard.scaling.sizes import SIZE_BINS, fewest_records, read_octaves
 from tailguard.scaling.units import find_target
 from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.problem_columns import columns_of, units_stages
-from tailguard.solvers.scale_facts import RAW_UNITS, most_coordinates
 from tailguard.solvers.session import BudgetSession
 
 __all__ = ["SharedScale"]
@@ -87,21 +86,25 @@ class SharedScale:
             )  # fmt: skip
         return tuple(stages)
 
-    def warnings(self, guarantee: Guarantee, stages: tuple[Stage, ...]) -> tuple[str, ...]:
-        """Say from public numbers alone that no scale can be expected to be seen, or refuse."""
+    def warnings(
+        self, guarantee: Guarantee, stages: tuple[Stage, ...], coordinates: int
+    ) -> tuple[str, ...]:
+        """Say from public numbers alone that no scale can be expected to be seen, or refuse.
+
+        The plan releases at most ``coordinates`` numbers.
+        """
         sizes = [stage for stage in stages if stage.name in (FEATURES, "target typical size")]
         if not sizes:
             return ()
         # Of differences there are half as many as records.
         parts = [(1.0 + (stage.name == FEATURES)) / stage.mu for stage in sizes]
-        coordinates = most_coordinates(self.problem, None)
         return scale_warnings(
             self.problem.n_rows,
             guarantee,
             math.ceil(fewest_records(1, math.sqrt(2.0) * max(parts))),
             amount=lambda promise: usable_mu(promise, coordinates),
             noise_std=1.0 / guarantee.gaussian_mu(),
-            effect=RAW_UNITS,
+            effect="accuracy holds only where these are near 1",
         )
 
     def release(self, session: BudgetSession) -> Units:

@@ -9,11 +9,13 @@ Reference
 Xu et al. 2025, Algorithms 4 and 5 and Theorems 2 and 3.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tailguard.checks import check_finite, check_positive, require
+from tailguard.plans.example import SolverExample
 from tailguard.plans.problem import Problem
+from tailguard.sets.l1_ball import L1Ball
 from tailguard.solvers.localised import Localised
 from tailguard.solvers.phases import Round, doubling_sizes, equal_sizes
 from tailguard.solvers.printed_schedule import PrintedSchedule
@@ -59,6 +61,7 @@ class ShrinkingLocalised(Localised):
     radius: float | None = None
 
     name: ClassVar[str] = "shrinking-localised"
+    example: ClassVar[SolverExample] = replace(Localised.example, constraint=L1Ball(1.0))
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
@@ -124,6 +127,7 @@ class DoublingLocalised(Localised):
     shrinks: bool = False
 
     name: ClassVar[str] = "doubling-localised"
+    example: ClassVar[SolverExample] = ShrinkingLocalised.example
 
     def __post_init__(self) -> None:
         """Check the public numbers."""

@@ -12,10 +12,12 @@ Gaussian composition).
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tailguard.checks import check_choice, require
 from tailguard.gate import Gate
 from tailguard.plans.budget import usable_mu
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -77,6 +79,8 @@ class WhitenedNewton:
 
     target: str = "mean"
     shares: Shares | None = None
+
+    example: ClassVar[SolverExample] = SolverExample(None, intercept=True, skips=True)
 
     def __post_init__(self) -> None:
         """Check the public choices."""

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from support.events import epsilon_of_zcdp_simple
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.concentrated import epsilon_of_zcdp_simple, rho_of, rho_of_laplace
+from tailguard.privacy.accounting.concentrated import rho_of, rho_of_laplace
 from tailguard.privacy.accounting.gdp import GdpAccountant
 from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant

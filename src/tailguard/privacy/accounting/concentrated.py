@@ -23,14 +23,12 @@ from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 __all__ = [
     "delta_of_zcdp",
     "epsilon_of_zcdp",
-    "epsilon_of_zcdp_simple",
     "mu_of_bounded_range",
     "mu_of_pure",
     "rho_of",
     "rho_of_bounded_range",
     "rho_of_laplace",
     "rho_of_pure",
-    "rho_of_pure_simple",
     "rho_of_simple",
 ]
 
@@ -92,22 +90,6 @@ def delta_of_zcdp(rho: float, epsilon: float) -> float:
     return min(1.0, math.exp(lowest + ROUNDING * (1.0 + abs(lowest))))
 
 
-def epsilon_of_zcdp_simple(rho: float, delta: float) -> float:
-    """Convert by the textbook's rho + 2 sqrt(rho log(1/delta)), for comparison with papers.
-
-    *Guarantee.* Valid for every rho-zCDP mechanism, and looser than ``epsilon_of_zcdp``.
-
-    *Reference.* Bun and Steinke 2016, Proposition 1.3.
-
-    Examples
-    --------
-    >>> round(epsilon_of_zcdp_simple(rho=0.5, delta=1e-6), 8)
-    5.75652177
-    """
-    rho = check_cost("rho", rho)
-    return up(rho + 2.0 * math.sqrt(-rho * math.log(check_open_unit("delta", delta))))
-
-
 def rho_of(epsilon: float, delta: float) -> float:
     """Largest rho whose zCDP mechanisms are (epsilon, delta) differentially private.
 
@@ -164,21 +146,6 @@ def rho_of_pure(epsilon: float) -> float:
     """
     epsilon = check_cost("epsilon", epsilon)
     return up(epsilon * math.tanh(epsilon / 2.0))
-
-
-def rho_of_pure_simple(epsilon: float) -> float:
-    """Price an epsilon-DP mechanism by the textbook's epsilon^2 / 2, for comparison with papers.
-
-    *Guarantee.* Never below ``rho_of_pure``.
-
-    *Reference.* Bun and Steinke 2016, Proposition 1.4.
-
-    Examples
-    --------
-    >>> round(rho_of_pure_simple(1.0), 9)
-    0.5
-    """
-    return up(check_cost("epsilon", epsilon) ** 2 / 2.0)
 
 
 def rho_of_laplace(epsilon: float) -> float:

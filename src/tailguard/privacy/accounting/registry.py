@@ -1,9 +1,6 @@
 """Accountants by name; one line makes a new one count in every total, and in the contract tests."""
 
-from importlib import import_module
-from typing import cast
-
-from tailguard.checks import check_choice
+from tailguard.checks import class_called
 from tailguard.privacy.accounting.base import Accountant
 
 __all__ = ["ACCOUNTANTS", "make_accountant"]
@@ -25,6 +22,5 @@ def make_accountant(name: str) -> Accountant:
     >>> make_accountant("zcdp").epsilon(delta=1e-6)
     0.0
     """
-    check_choice("name", name, ACCOUNTANTS)
-    module, accountant = ACCOUNTANTS[name].split(":")
-    return cast("Accountant", getattr(import_module(module), accountant)())
+    accountant: Accountant = class_called(name, ACCOUNTANTS)()
+    return accountant

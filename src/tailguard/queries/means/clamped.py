@@ -25,10 +25,8 @@ class ClampedMean(CoordinateMean):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     threshold
         The paper's tau: every coordinate is cut at three times this.
     n_groups
@@ -61,6 +59,11 @@ class ClampedMean(CoordinateMean):
     n_groups: int
 
     name = "clamped median of means"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"threshold": reach}
 
     def __post_init__(self) -> None:
         check_positive("threshold", self.threshold)

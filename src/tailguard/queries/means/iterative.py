@@ -114,10 +114,8 @@ class IterativeMean(GaussianQuery):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     clip_norm
         The largest norm of one record's gradient.
     n_groups
@@ -165,6 +163,11 @@ class IterativeMean(GaussianQuery):
     start: str = "median"
 
     name = "group means"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"clip_norm": reach}
 
     def __post_init__(self) -> None:
         check_positive("clip_norm", self.clip_norm)

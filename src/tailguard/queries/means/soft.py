@@ -29,10 +29,8 @@ class SoftMean(CoordinateMean):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     scale
         Where the truncation sets in.
     smoothing
@@ -66,6 +64,11 @@ class SoftMean(CoordinateMean):
     smoothing: float = 1.0
 
     name = "softly truncated mean"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"scale": 30.0 * reach, "smoothing": 400.0}  # it bends by a cube
 
     def __post_init__(self) -> None:
         CoordinateBound("soft", self.scale, self.smoothing)

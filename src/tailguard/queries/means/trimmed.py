@@ -125,10 +125,8 @@ class TrimmedMean(SmoothQuery):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     low, high
         A public range in which the means lie, in these units.
     n_trimmed
@@ -186,6 +184,11 @@ class TrimmedMean(SmoothQuery):
     unsafe_reproduction: bool = False
 
     name = "trimmed mean"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"low": -reach, "high": reach, "n_trimmed": 100}
 
     def __post_init__(self) -> None:
         check_choice("calibration", self.calibration, (*ARSINH_BASIS,))

@@ -25,10 +25,8 @@ class TruncatedMean(CoordinateMean):
 
     Attributes
     ----------
-    loss
-        A loss of a score, or None for slope 1: the mean of the rows themselves.
-    units
-        The coordinate system in which rows and targets are read.
+    loss, units
+        As for :class:`CoordinateMean`.
     threshold
         The largest magnitude that is kept, itself included.
     n_groups
@@ -61,6 +59,11 @@ class TruncatedMean(CoordinateMean):
     n_groups: int = 1
 
     name = "truncated median of means"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"threshold": reach}
 
     def __post_init__(self) -> None:
         check_positive("threshold", self.threshold)

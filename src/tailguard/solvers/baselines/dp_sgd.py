@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
 from tailguard.gate import Gate
+from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -88,6 +89,9 @@ class DpSgd:
     sampling: str = "auto"
 
     name: ClassVar[str] = "dp-sgd"
+    example: ClassVar[SolverExample] = SolverExample(
+        shown={"clip_norm": 1.0, "batch_rows": 60, "n_passes": 3, "step_size": 1.0}
+    )
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the descent it checks itself."""

@@ -15,7 +15,7 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, options_of, write_text
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
-from tailguard.means.registry import check_options
+from tailguard.means.registry import MEANS, check_options, own_options
 from tailguard.rows.files import FileColumns
 
 __all__ = ["HELP", "estimate_means"]
@@ -43,19 +43,14 @@ from the budget first. If you know a bound on a moment, say so with
 Options by method, which must not come from the same file:
 
 \b
-  clipped    clip_norm
-  soft       threshold, smoothing, failure_probability
-  truncated  threshold, n_groups, failure_probability
-  clamped    threshold, n_groups, failure_probability
-  trimmed    low, high, n_trimmed
-  iterative  clip_norm, n_groups, centre, level, proof
+{methods}
 
 A row with an empty or unreadable cell is void: it counts as a row,
 contributes nothing, and nothing is said about it; with --missing age=40 such
 a cell of age counts as 40 instead. Of a categorical column the means are the
 shares of its levels but the first. Every further mean of the same rows spends
 again.
-"""
+""".format(methods="\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS))
 NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling error and the "
     "bias of clipping come on top; nan where it follows the records and is not told"
@@ -107,7 +102,7 @@ def estimate_means(
     )
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    if groups is not None and method not in {"clamped", "truncated", "iterative"}:
+    if groups is not None and (method == "auto" or "n_groups" not in own_options(method)):
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."
         )

@@ -1,0 +1,25 @@
+"""The docstrings of estimators: each says its own, and takes the rest from their base's."""
+
+import re
+from inspect import cleandoc
+
+__all__ = ["with_shared"]
+
+
+def with_shared(doc: str, base: str) -> str:
+    r"""Fill in what all estimators take and hold, from the sections of the docstring of their base.
+
+    Examples
+    --------
+    >>> base = "Base.\n\nParameters\n----------\nepsilon\n    The budget."
+    >>> with_shared("A fit.\n\n{shared_parameters}", base).splitlines()[2:]
+    ['epsilon', '    The budget.']
+    """
+    sections = {
+        name.lower(): text.strip()
+        for name, text in re.findall(r"(?ms)^(\w+)\n-+\n(.*?)(?=^\w+\n-+$|\Z)", cleandoc(base))
+    }
+    doc = cleandoc(doc)
+    for name, text in sections.items():
+        doc = doc.replace(f"{{shared_{name}}}", text)
+    return doc

@@ -1,0 +1,44 @@
+"""What likelihoods with their canonical link have in common."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.array_types import FloatArray
+
+from .compiled import CompiledLoss
+
+__all__ = ["LARGEST_EXPONENT", "CanonicalLoss"]
+
+# exp(500) leaves room to multiply by a row. From an exponent of 512 on exp takes another time, and
+# below 2**-54, where it is 1: either would tell of a record.
+LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
+
+
+class CanonicalLoss(CompiledLoss):
+    """Base of losses whose slope is the difference of the expected target and the target.
+
+    Reference
+    ---------
+    McCullagh and Nelder 1989, Section 2.2.4.
+
+    Examples
+    --------
+    >>> from tailguard.losses import Poisson
+    >>> Poisson().slope([0.0, 0.0], [1.0, 3.0])
+    array([ 0., -2.])
+    """
+
+    @property
+    def shape(self) -> FloatArray:
+        """The largest and least exponent; such a loss has no parameter."""
+        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
+
+    def mean(self, score: ArrayLike) -> FloatArray:
+        """Return the expected target; every loss says how."""
+        raise TypeError(f"{type(self).__name__} must say what it expects.")
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Difference of the expected target and the target."""
+        slope: FloatArray = np.subtract(self.mean(score), target)
+        return slope

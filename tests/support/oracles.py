@@ -1,0 +1,15 @@
+"""Oracles of a descent as their queries show them: hardly cutting anything, over so many groups."""
+
+from dataclasses import fields
+
+from support.registered import class_of
+from tailguard.solvers.oracles import ORACLES, make_oracle
+
+
+def wide_oracle(name, reach, n_groups=1):
+    """The oracle of that name; over one group it is nearly the plain mean."""
+    kind = class_of(ORACLES[name])
+    grouped = {"n_groups": n_groups, "centre": "median"}
+    known = {field.name for field in fields(kind)}
+    chosen = {option: value for option, value in grouped.items() if option in known}
+    return make_oracle(name, **kind.wide(reach), **chosen)

@@ -1,0 +1,37 @@
+"""Rows, rows weighted by slope and by curvature, and with the target in them."""
+
+import numpy as np
+
+import tailguard as tg
+from support.query_example import N_FEATURES, Example
+from tailguard.kernels.whitened_sums import Weighting
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+
+
+def examples():
+    pair = np.zeros(N_FEATURES)
+    squared, logistic = tg.losses.Squared(), tg.losses.Logistic()
+    raw = Units.raw(N_FEATURES, intercept=False)
+    skewed = np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0.0, 1e-3]])
+    plain = View.plain(squared, raw)
+    joint = View(squared, raw, np.vstack([skewed, [0.0, 1.0, 0.0]]), target_in_row=True)
+    sloped = Weighting(kind="squared-slope", slope_limit=1.0)
+    orthogonal = (1e5, 0.0, 0.0, 1e4), (0.0, 1e5, 0.0, 1e4)
+    for name, view, weighting, at in (
+        ("plain", plain, Weighting(), pair),
+        ("slopes", plain, sloped, pair),
+        ("tiny", plain, Weighting(), pair),
+    ):
+        limit = 1e-60 if name == "tiny" else 1.5
+        query = SecondMoments(view, limit, 2.0 * limit, weighting)
+        yield Example(f"second-moments/{name}", query, at, *orthogonal, squared)
+    bent = SecondMoments(View.plain(logistic, raw), 2.0, 3.0, Weighting(
+        kind="curvature", slope_limit=1.0, half_step=0.25, bound=0.25))  # fmt: skip
+    yield Example("second-moments/logistic", bent, pair, (1e5, 0, 0, 1.0), (0, 1e5, 0, 0), logistic)
+    with_target = SecondMoments(joint, 2.0, 2.0)
+    yield Example(
+        "second-moments/target", with_target, np.zeros(4), (1e5, -2.5e4, 0, 0.0), (0, 0, 0, 1e9),
+        squared,
+    )  # fmt: skip
