@@ -12,7 +12,7 @@ from tailguard.cli.declarations import declared_schema, settled_for, tell_undecl
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
 from tailguard.cli.printing import coefficient_table, print_findings, print_plain
-from tailguard.rows.files import FileColumns
+from tailguard.sources.files import FileColumns
 
 __all__ = ["HELP", "fit"]
 

@@ -16,7 +16,7 @@ from tailguard.cli.arguments import destination, options_of, write_text
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.means.registry import check_options
-from tailguard.rows.files import FileColumns
+from tailguard.sources.files import FileColumns
 
 __all__ = ["HELP", "estimate_means"]
 

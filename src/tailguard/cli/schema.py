@@ -10,7 +10,7 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
-from tailguard.rows.files import FileColumns
+from tailguard.sources.files import FileColumns
 from tailguard.schema.declared import listing
 
 __all__ = ["HELP", "schema"]

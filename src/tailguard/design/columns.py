@@ -16,7 +16,7 @@ LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
 
 COLUMNS = {
-    "file": "tailguard.rows.files:FileColumns",
+    "file": "tailguard.sources.files:FileColumns",
     "table": "tailguard.design.columns:TableColumns",
 }
 """What offers columns. By class: a table of any package may have columns of whatever names."""
