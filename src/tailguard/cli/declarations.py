@@ -9,9 +9,9 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
-from tailguard.sources.files import FileColumns
 from tailguard.schema.declared import check_columns, listing
 from tailguard.schema.schema import Schema
+from tailguard.sources.files import FileColumns
 
 __all__ = ["declared_schema", "settled_for", "tell_undeclared", "undeclared_sentence"]
 

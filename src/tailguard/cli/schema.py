@@ -10,8 +10,8 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
-from tailguard.sources.files import FileColumns
 from tailguard.schema.declared import listing
+from tailguard.sources.files import FileColumns
 
 __all__ = ["HELP", "schema"]
 

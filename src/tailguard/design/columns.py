@@ -1,6 +1,7 @@
 """Tables as columns that are asked for by name."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from tailguard.array_types import Features
@@ -10,7 +11,7 @@ from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
 from tailguard.tables.kinds import is_a, table_columns
 
-__all__ = ["LEVELS", "Columns", "TableColumns", "columns_of"]
+__all__ = ["LEVELS", "BatchedTable", "Columns", "TableColumns", "columns_of"]
 
 LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
@@ -47,6 +48,35 @@ class Columns(Protocol):
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
         """Return the target: numbers, or labels of the kind that is declared."""
         ...
+
+
+class BatchedTable(ABC):
+    """A table that is read in batches, as often as it is asked for, in one order.
+
+    What it says beside its batches is public: names, types and the number of records. Batches are
+    read where what goes wrong is told to nobody.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from tailguard.sources.opening import opened
+    >>> pq.write_table(pa.table({"age": [41, 50, 30]}), "ages.parquet")
+    >>> table: BatchedTable = opened("ages.parquet")
+    >>> [len(batch) for batch in table.batches(["age"], n_rows=2)]
+    [2, 1]
+    """
+
+    where: str
+    names: tuple[str, ...]
+    n_rows: int
+
+    @abstractmethod
+    def empties(self) -> Iterable[Any]:
+        """Yield tables without rows: of the same columns, in all types that these may have."""
+
+    @abstractmethod
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield all rows in order, as tables in memory of about ``n_rows`` rows at most."""
 
 
 class TableColumns:

@@ -1,7 +1,6 @@
 """Records in memory."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,8 @@ from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.missing import Fill
 from tailguard.tables import column_names, encode_labels, to_matrix, to_vector
 
-from .base import Rows, resolve_threads
+from .base import resolve_threads
+from .summing import added
 
 __all__ = ["ArrayRows", "make_rows"]
 
@@ -107,14 +107,16 @@ class ArrayRows:
             return kernel.sum_block(self._records)
         # A few pieces per thread, so that a thread that is held up holds up little.
         length = self._piece_rows(2 * n_threads)
-        total = np.zeros(kernel.size, dtype=np.int64)
-        with ThreadPoolExecutor(n_threads) as pool:
-            for part in pool.map(
-                lambda first: kernel.sum_block(self._piece(first, first + length)),
-                range(0, self.n_rows, length),
-            ):
-                total += part
-        return total
+        return added(
+            kernel.size,
+            lambda first: kernel.sum_block(self._piece(first, first + length)),
+            range(0, self.n_rows, length),
+            n_threads,
+        )
+
+    def block(self) -> RecordBlock:
+        """Return all records in their order, with constants for missing cells."""
+        return self._piece(0, self.n_rows)
 
     @property
     def _copies(self) -> bool:
@@ -157,7 +159,7 @@ def make_rows(
     loss: Any = None,
     classes: Any = None,
     missing: Any = None,
-) -> Rows:
+) -> ArrayRows:
     """Wrap what a user brought.
 
     ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place

@@ -1,0 +1,63 @@
+"""What a user may bring that is not in memory, and how it is opened."""
+
+from collections.abc import Callable
+from inspect import isroutine
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.design.columns import BatchedTable
+from tailguard.tables.kinds import is_a
+
+from .files import FileColumns, is_parquet
+from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
+from .parquet_files import ParquetFiles
+
+__all__ = ["opened", "opened_path"]
+
+LIBRARIES: tuple[tuple[str, str, Callable[[Any], BatchedTable]], ...] = (
+    ("pyarrow.dataset", "Dataset", of_arrow_dataset),
+    ("polars", "LazyFrame", of_polars),
+    ("duckdb", "DuckDBPyRelation", of_duckdb),
+)
+
+
+def opened(X: Any) -> Any:
+    """Return what reads a source, and anything else as it is.
+
+    Sources are paths, patterns of Parquet files, datasets of pyarrow, lazy frames of polars,
+    relations of DuckDB, and functions that open an Arrow reader.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> opened(pl.LazyFrame({"age": [41, 50]})).n_rows, opened(7)
+    (2, 7)
+    """
+    if isinstance(X, str | PathLike):
+        return opened_path(X)
+    for library, kind, read in LIBRARIES:
+        if is_a(X, library, kind):
+            return read(X)
+    if is_a(X, "pyarrow", "RecordBatchReader"):
+        raise InputError(
+            "X must be read more than once, and a RecordBatchReader ends: pass a function that "
+            "opens a new one at each call."
+        )
+    return of_arrow_readers(X) if isroutine(X) else X
+
+
+def opened_path(path: str | PathLike[str]) -> FileColumns | ParquetFiles:
+    r"""Return what reads a CSV file, or Parquet files.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age\n41\n")
+    >>> opened_path("ages.csv").names
+    ('age',)
+    """
+    place = Path(path)
+    if place.is_file() and not is_parquet(place):
+        return FileColumns(place)
+    return ParquetFiles(place)
