@@ -149,6 +149,8 @@ def of_polars(frame: Any) -> LazyTable:
 def of_duckdb(relation: Any) -> LazyTable:
     """Return a DuckDB relation, queried anew for each pass through Arrow.
 
+    Its rows must come in one order: in that of a file, or of an ``ORDER BY`` without ties.
+
     Examples
     --------
     >>> import pytest
@@ -157,6 +159,9 @@ def of_duckdb(relation: Any) -> LazyTable:
     3
     """
 
+    if not hasattr(relation, "to_arrow_reader"):
+        raise InputError("X must be a relation of a DuckDB that has to_arrow_reader; update it.")
+
     def chosen(names: Sequence[str]) -> Any:
         quoted = ('"' + name.replace('"', '""') + '"' for name in names)
         return relation.project(", ".join(quoted))
@@ -164,8 +169,8 @@ def of_duckdb(relation: Any) -> LazyTable:
     return LazyTable(
         tuple(relation.columns),
         _silenced("X", lambda: int(relation.aggregate("count(*)").fetchone()[0])),
-        _silenced("X", lambda: relation.limit(0).fetch_arrow_table()),
-        lambda names, n_rows: chosen(names).fetch_arrow_reader(n_rows),
+        _silenced("X", lambda: relation.limit(0).to_arrow_table()),
+        lambda names, n_rows: chosen(names).to_arrow_reader(n_rows),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from inspect import isroutine
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
@@ -14,7 +14,10 @@ from .files import FileColumns, is_parquet
 from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
 from .parquet_files import ParquetFiles
 
-__all__ = ["opened", "opened_path"]
+__all__ = ["TableFiles", "opened", "opened_path"]
+
+TableFiles: TypeAlias = FileColumns | ParquetFiles
+"""What commands read: a CSV file whole, Parquet files in batches."""
 
 LIBRARIES: tuple[tuple[str, str, Callable[[Any], BatchedTable]], ...] = (
     ("pyarrow.dataset", "Dataset", of_arrow_dataset),
@@ -48,7 +51,7 @@ def opened(X: Any) -> Any:
     return of_arrow_readers(X) if isroutine(X) else X
 
 
-def opened_path(path: str | PathLike[str]) -> FileColumns | ParquetFiles:
+def opened_path(path: str | PathLike[str]) -> TableFiles:
     r"""Return what reads a CSV file, or Parquet files.
 
     Examples
