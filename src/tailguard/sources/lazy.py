@@ -158,7 +158,6 @@ def of_duckdb(relation: Any) -> LazyTable:
     >>> of_duckdb(duckdb.sql("select range as age from range(3)")).n_rows
     3
     """
-
     if not hasattr(relation, "to_arrow_reader"):
         raise InputError("X must be a relation of a DuckDB that has to_arrow_reader; update it.")
 
