@@ -160,3 +160,16 @@ def test_kept_tables_have_the_same_bits(data, sources, monkeypatch):
     path = sources["folder"]
     fitted = tg.LinearRegression(**BUDGET).fit(path, target="cost", columns=COLUMNS)
     assert bits(fitted) == bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+
+
+def test_a_keyed_order_has_the_same_bits_for_arrays_and_files(data, sources, monkeypatch):
+    X, others = data
+    exact = bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+    monkeypatch.setattr("tailguard.noise.orders.MOST_KEPT", 100)
+    expected = bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+    assert expected != exact
+    for kind in ("groups of 1024", "folder"):
+        fitted = tg.LinearRegression(**BUDGET).fit(sources[kind], target="cost", columns=COLUMNS)
+        assert bits(fitted) == expected, kind
+    found = mean_of(sources["folder"], "iterative", columns=COLUMNS, n_groups=7)
+    assert found == mean_of(X, "iterative", n_groups=7)

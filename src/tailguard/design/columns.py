@@ -1,17 +1,17 @@
 """Tables as columns that are asked for by name."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
 
-from tailguard.array_types import Features
+from tailguard.array_types import Features, IntArray
 from tailguard.checks import InputError, is_registered
 from tailguard.schema.declared import check_columns
 from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
 from tailguard.tables.kinds import is_a, table_columns
 
-__all__ = ["LEVELS", "BatchedTable", "Columns", "TableColumns", "columns_of"]
+__all__ = ["LEVELS", "BatchedTable", "Columns", "TableColumns", "Work", "columns_of"]
 
 LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
@@ -21,6 +21,10 @@ COLUMNS = {
     "table": "tailguard.design.columns:TableColumns",
 }
 """What offers columns. By class: a table of any package may have columns of whatever names."""
+
+
+Work: TypeAlias = Callable[[tuple[list[Any], int]], IntArray]
+"""From tables that follow one another, and the number of their first row, to whole numbers."""
 
 
 class Columns(Protocol):
@@ -77,6 +81,14 @@ class BatchedTable(ABC):
     @abstractmethod
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield all rows in order, as tables in memory of about ``n_rows`` rows at most."""
+
+    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray | None:
+        """Return the sum of ``work`` over whole chunks, done where the records are; None if here.
+
+        Work takes tables that follow one another and the number of their first row, a multiple of
+        ``chunk_rows``.
+        """
+        return None
 
 
 class TableColumns:

@@ -13,6 +13,7 @@ from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.missing import Fill
+from tailguard.noise.orders import Order
 from tailguard.tables import column_names, encode_labels, to_matrix, to_vector
 
 from .base import resolve_threads
@@ -80,7 +81,7 @@ class ArrayRows:
             with np.errstate(all="ignore"):
                 target_values = np.where(valid_target(target_values), target_values, np.nan)
         self._records = RecordBlock(matrix, target_values, self._column("offset", offset))
-        self._order: IntArray | None = None
+        self._order: Order | None = None
 
     def _column(self, name: str, values: Any) -> FloatArray | None:
         return None if values is None else to_vector(values, name, n_rows=self.n_rows)
@@ -144,10 +145,10 @@ class ArrayRows:
         features = self._fill.filled(kept.features)
         return ArrayRows(features, kept.target, kept.offset, feature_names=self.feature_names)
 
-    def in_order(self, order: IntArray) -> "ArrayRows":
+    def in_order(self, order: Order) -> "ArrayRows":
         """Return all records in this order, gathered piece by piece as they are read."""
         rows = copy(self)
-        rows._order = order if self._order is None else self._order[order]
+        rows._order = order if self._order is None else self._order[order[:]]
         return rows
 
 

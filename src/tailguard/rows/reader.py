@@ -123,7 +123,7 @@ def runs_of(tables: Iterator[Any], n_rows: int) -> Iterator[Run]:
     --------
     >>> import pyarrow as pa
     >>> tables = [pa.table({"age": range(n)}) for n in (700, 900, 0, 500)]
-    >>> [(sum(map(len, run)), first) for run, first in runs_of(iter(tables), CHUNK_ROWS)]
+    >>> [(sum(map(len, run)), first) for run, first in runs_of(iter(tables), 1024)]
     [(1024, 0), (1024, 1024), (52, 2048)]
     """
     held: list[Any] = []

@@ -8,6 +8,7 @@ A table that changes between two passes is no one table, and is told by its leng
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tailguard.design.columns import BatchedTable
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.noise.orders import Order
 
 from .arrays import ArrayRows
 from .base import Rows, resolve_threads
@@ -91,10 +93,11 @@ class StreamRows:
             return self._as_array().reduce(kernel, n_threads)
         if gathers(kernel):
             return kernel.sum_block(joined(list(self.blocks())))
-        n_threads = resolve_threads(n_threads)
-        return added(
-            kernel.size, lambda run: self._reader.sum_of(kernel, run), self.runs(), n_threads
-        )
+        work = partial(self._reader.sum_of, kernel)
+        elsewhere = self._table.added(self._reader.names, work, CHUNK_ROWS)
+        if elsewhere is not None:
+            return elsewhere
+        return added(kernel.size, work, self.runs(), resolve_threads(n_threads))
 
     def restricted(self, places: IntArray) -> Rows:
         """Return the records at these places alone, gathered in this order as they are read."""
@@ -102,7 +105,7 @@ class StreamRows:
             return self._as_array().restricted(places)
         return GatheredRows(self, places)
 
-    def in_order(self, order: IntArray) -> Rows:
+    def in_order(self, order: Order) -> Rows:
         """Return all records in this order, gathered window by window as they are read."""
         if self._is_short:
             return self._as_array().in_order(order)
@@ -156,7 +159,7 @@ class GatheredRows:
     array([1])
     """
 
-    def __init__(self, rows: StreamRows, places: IntArray) -> None:
+    def __init__(self, rows: StreamRows, places: Order) -> None:
         self._rows = rows
         self._places = places
         self._window: RecordBlock | None = None
@@ -181,17 +184,17 @@ class GatheredRows:
 
     def restricted(self, places: IntArray) -> Rows:
         """Return the records at these places alone, in this order; of one window, copied."""
-        start = int(places.min(initial=self.n_rows)) // self._length * self._length
-        if places.max(initial=0) >= start + self._length or not len(places):
+        start = int(places.min()) // self._length * self._length
+        if places.max() >= start + self._length:
             return GatheredRows(self._rows, self._places[places])
         found = self._window_at(start).at(places - start)
         return ArrayRows(
             found.features, found.target, found.offset, feature_names=self.feature_names
         )
 
-    def in_order(self, order: IntArray) -> Rows:
+    def in_order(self, order: Order) -> Rows:
         """Return all records in this order, gathered window by window as they are read."""
-        return GatheredRows(self._rows, self._places[order])
+        return GatheredRows(self._rows, self._places[order[:]])
 
     @property
     def _length(self) -> int:

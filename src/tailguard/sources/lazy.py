@@ -10,7 +10,14 @@ from typing import Any
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
 
-__all__ = ["LazyTable", "of_arrow_dataset", "of_arrow_readers", "of_duckdb", "of_polars"]
+__all__ = [
+    "LazyTable",
+    "of_arrow_dataset",
+    "of_arrow_readers",
+    "of_duckdb",
+    "of_polars",
+    "silenced",
+]
 
 Read = Callable[[Sequence[str], int], Iterable[Any]]
 """From names and a number of rows to batches."""
@@ -81,7 +88,7 @@ def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
     def count() -> tuple[Any, int]:
         return opened().schema, sum(len(batch) for batch in opened())
 
-    schema, n_rows = _silenced("the reader that X returns", count)
+    schema, n_rows = silenced("the reader that X returns", count)
     return LazyTable(
         tuple(schema.names),
         n_rows,
@@ -113,7 +120,7 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
                 )
     return LazyTable(
         tuple(dataset.schema.names),
-        _silenced("X", dataset.count_rows),
+        silenced("X", dataset.count_rows),
         dataset.schema.empty_table(),
         lambda names, n_rows: dataset.to_batches(
             columns=list(names), batch_size=n_rows, batch_readahead=2, fragment_readahead=1
@@ -135,10 +142,10 @@ def of_polars(frame: Any) -> LazyTable:
 
     if not hasattr(frame, "collect_batches"):
         raise InputError("X must be a LazyFrame of polars 1.34 or later; call .collect() first.")
-    schema = _silenced("X", frame.collect_schema)
+    schema = silenced("X", frame.collect_schema)
     return LazyTable(
         tuple(schema.names()),
-        _silenced("X", lambda: int(frame.select(pl.len()).collect().item())),
+        silenced("X", lambda: int(frame.select(pl.len()).collect().item())),
         pl.DataFrame(schema=schema),
         lambda names, n_rows: frame.select(names).collect_batches(
             chunk_size=n_rows, maintain_order=True
@@ -153,10 +160,10 @@ def of_duckdb(relation: Any) -> LazyTable:
 
     Examples
     --------
-    >>> import pytest
-    >>> duckdb = pytest.importorskip("duckdb")
-    >>> of_duckdb(duckdb.sql("select range as age from range(3)")).n_rows
-    3
+    >>> of_duckdb("select age from claims")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: X must be a relation of a DuckDB that has to_arrow_reader; \
+update it.
     """
     if not hasattr(relation, "to_arrow_reader"):
         raise InputError("X must be a relation of a DuckDB that has to_arrow_reader; update it.")
@@ -167,14 +174,21 @@ def of_duckdb(relation: Any) -> LazyTable:
 
     return LazyTable(
         tuple(relation.columns),
-        _silenced("X", lambda: int(relation.aggregate("count(*)").fetchone()[0])),
-        _silenced("X", lambda: relation.limit(0).to_arrow_table()),
+        silenced("X", lambda: int(relation.aggregate("count(*)").fetchall()[0][0])),
+        silenced("X", lambda: relation.limit(0).to_arrow_table()),
         lambda names, n_rows: chosen(names).to_arrow_reader(n_rows),
     )
 
 
-def _silenced(name: str, ask: Callable[[], Any]) -> Any:
-    """Return what a library answers; what it says of a failure is not passed on."""
+def silenced(name: str, ask: Callable[[], Any]) -> Any:
+    """Return what a library answers; what it says of a failure is not passed on.
+
+    Examples
+    --------
+    >>> silenced("X", lambda: int("forty-one"))
+    Traceback (most recent call last):
+    tailguard.checks.InputError: X must be readable to its end; reading it failed.
+    """
     try:
         return ask()
     except Exception:

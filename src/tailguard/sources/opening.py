@@ -10,6 +10,7 @@ from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
 from tailguard.tables.kinds import is_a
 
+from .dask_table import DaskTable
 from .files import FileColumns, is_parquet
 from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
 from .parquet_files import ParquetFiles
@@ -23,6 +24,7 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Any], BatchedTable]], ...] = (
     ("pyarrow.dataset", "Dataset", of_arrow_dataset),
     ("polars", "LazyFrame", of_polars),
     ("duckdb", "DuckDBPyRelation", of_duckdb),
+    ("dask.dataframe", "DataFrame", DaskTable),
 )
 
 
@@ -30,7 +32,7 @@ def opened(X: Any) -> Any:
     """Return what reads a source, and anything else as it is.
 
     Sources are paths, patterns of Parquet files, datasets of pyarrow, lazy frames of polars,
-    relations of DuckDB, and functions that open an Arrow reader.
+    relations of DuckDB, data frames of Dask, and functions that open an Arrow reader.
 
     Examples
     --------
