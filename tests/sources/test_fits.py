@@ -97,6 +97,19 @@ def test_every_source_has_the_same_bits(data, sources, tmp_path):
         assert bits(fitted) == expected, kind
 
 
+def test_a_csv_file_is_read_whole_by_the_same_names(data, tmp_path):
+    X, others = data
+    path = tmp_path / "rows.csv"
+    frame = arrow_table(X[:, :2].astype(float), ill=others["ill"]).to_pandas()
+    frame.to_csv(path, index=False)
+    logistic = tg.LogisticRegression(classes=("no", "yes"), **BUDGET)
+    expected = bits(logistic.fit(frame[["x0", "x1"]], frame["ill"]))
+    assert bits(logistic.fit(path, target="ill")) == expected
+    means = [tg.mean(source, columns=["x1"], **BUDGET).value for source in (path, frame)]
+    means.append(tg.mean(frame[["x1"]].to_csv(path, index=False) or path, **BUDGET).value)
+    assert means[0] == means[1] == means[2]
+
+
 def test_a_duckdb_relation_has_the_same_bits(data, sources):
     duckdb = pytest.importorskip("duckdb")
     X, others = data

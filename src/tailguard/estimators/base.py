@@ -112,6 +112,7 @@ class PrivateLinearModel(BaseEstimator):
             target=target,
             columns=columns,
             exposure=exposure,
+            classes=getattr(self, "classes", None),
         )
         labels = self._checked_labels(table)
         problem = Problem(

@@ -8,7 +8,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
-from tailguard.design.columns import BatchedTable
 from tailguard.engine import run
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode
@@ -21,7 +20,7 @@ from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sources.given import Given, given
-from tailguard.sources.opening import opened
+from tailguard.sources.opening import has_columns, opened
 from tailguard.tables import column_names, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
@@ -220,7 +219,7 @@ def mean(
 def _read(X: Any, schema: Declared | None, columns: Any) -> tuple[Given, bool]:
     """Return what was given, and whether X is a single vector."""
     X = opened(X)
-    if schema is None and columns is None and not isinstance(X, BatchedTable):
+    if schema is None and columns is None and not has_columns(X):
         matrix, single = to_matrix_or_vector(X)
         n_rows, n_features = matrix.shape
         names = column_names(X)

@@ -148,15 +148,15 @@ class GatheredRows:
 
     Examples
     --------
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> from tailguard.kernels.counts import BelowCount
+    >>> import polars as pl
+    >>> from tailguard.kernels.gather import GatheredRecords
     >>> from tailguard.schema.schema import Schema
-    >>> from tailguard.sources.opening import opened
-    >>> pq.write_table(pa.table({"age": [41.0, 50.0, 30.0]}), "ages.parquet")
-    >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
+    >>> from tailguard.sources.lazy import of_polars
+    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
+    >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
     >>> some = GatheredRows(rows, np.array([2, 1]))
-    >>> some.reduce(BelowCount(thresholds=[45.0], columns=(0,), paired=False, multiplier=1))
-    array([1])
+    >>> some.reduce(GatheredRecords(n_rows=2, n_columns=2)).view(np.float64)
+    array([30.,  0., 50.,  0.])
     """
 
     def __init__(self, rows: StreamRows, places: Order) -> None:

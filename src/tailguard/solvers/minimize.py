@@ -97,7 +97,7 @@ def minimize(
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
     if constraint is not None:
         check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
-    table = given(X, y, target=target, columns=columns, exposure=exposure)
+    table = given(X, y, target=target, columns=columns, exposure=exposure, classes=classes)
     assumed = _assumed(stated, table, classes)
     problem = Problem(
         stated,

@@ -12,7 +12,7 @@ from tailguard.schema.declared import check_columns
 from tailguard.schema.schema import Schema
 from tailguard.tables import column_names, to_matrix
 
-from .opening import opened
+from .opening import has_columns, opened
 
 __all__ = ["Given", "given"]
 
@@ -66,11 +66,12 @@ def given(
     target: str | None = None,
     columns: Any = None,
     exposure: Any = None,
+    classes: Any = None,
 ) -> Given:
     """Say what was given; of a table in batches, nothing but its head is read.
 
     ``target``, ``columns`` and an ``exposure`` of text name columns, as the schema may do instead.
-    ``missing`` declares constants where there is no schema.
+    ``missing`` declares constants, and ``classes`` the labels, where there is no schema.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def given(
     if schema is not None and named == schema.exposure:
         said["exposure"] = None
     by_name = any(name is not None for name in said.values())
-    if schema is None and not by_name and not isinstance(X, BatchedTable):
+    if schema is None and not by_name and not has_columns(X):
         return _of_matrix(X, y, missing=missing, exposure=exposure)
     declared = Schema(missing=missing or {}) if schema is None else schema
     declared = declared.with_declared(**said)
@@ -92,7 +93,7 @@ def given(
         raise InputError("y must be None where target names its column; got both.")
     if isinstance(X, BatchedTable):
         return _of_batches(X, declared, y=y, exposure=exposure)
-    return _of_table(X, declared, y=y, exposure=exposure)
+    return _of_table(X, declared, y=y, exposure=exposure, classes=classes)
 
 
 def _of_matrix(X: Any, y: Any, *, missing: Any, exposure: Any) -> Given:
@@ -111,11 +112,11 @@ def _of_matrix(X: Any, y: Any, *, missing: Any, exposure: Any) -> Given:
     )
 
 
-def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any) -> Given:
+def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) -> Given:
     columns = columns_of(X)
     schema = schema.settled(columns.names, columns.where)
     if y is None and schema.target is not None:
-        y = columns.target(schema.target, schema.classes)
+        y = columns.target(schema.target, schema.classes or classes)
     if isinstance(exposure, str):
         exposure = columns.numbers([exposure])[:, 0]
     features = design_matrix(columns, schema)

@@ -156,7 +156,7 @@ def of_polars(frame: Any) -> LazyTable:
 def of_duckdb(relation: Any) -> LazyTable:
     """Return a DuckDB relation, queried anew for each pass through Arrow.
 
-    Its rows must come in one order: in that of a file, or of an ``ORDER BY`` without ties.
+    Its rows must come in one order: in that of a file, or by an identifier without ties.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from .files import FileColumns, is_parquet
 from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
 from .parquet_files import ParquetFiles
 
-__all__ = ["TableFiles", "opened", "opened_path"]
+__all__ = ["TableFiles", "has_columns", "opened", "opened_path"]
 
 TableFiles: TypeAlias = FileColumns | ParquetFiles
 """What commands read: a CSV file whole, Parquet files in batches."""
@@ -66,3 +66,15 @@ def opened_path(path: str | PathLike[str]) -> TableFiles:
     if place.is_file() and not is_parquet(place):
         return FileColumns(place)
     return ParquetFiles(place)
+
+
+def has_columns(X: Any) -> bool:
+    r"""Whether something is a source that was opened, whose columns have names.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age\n41\n")
+    >>> has_columns(opened_path("ages.csv")), has_columns("ages.csv")
+    (True, False)
+    """
+    return isinstance(X, BatchedTable | FileColumns)
