@@ -108,8 +108,8 @@ class TableColumns:
         self._table = table
         if table_columns(table) is None or not self.names:
             raise InputError(
-                "X must be a pandas, polars or pyarrow table whose columns have names of text, "
-                f"since a schema is given; got {type(table).__name__}."
+                "X must be a pandas, polars or pyarrow table whose columns have names of text "
+                f"to be read by name; got {type(table).__name__}."
             )
 
     def numbers(self, names: Sequence[str]) -> Features:

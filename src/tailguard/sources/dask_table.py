@@ -18,6 +18,8 @@ __all__ = ["DaskTable"]
 
 # Partial sums that one task adds up.
 BRANCHES = 8
+# Partitions that are here at the same time where records are gathered.
+AT_ONCE = 4
 
 
 class DaskTable(BatchedTable):
@@ -54,9 +56,12 @@ class DaskTable(BatchedTable):
         return [self._frame._meta]
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield the partitions, one worked out after the other."""
-        for part in self._parts(names):
-            yield part.compute()
+        """Yield the partitions, of which a few are worked out at once."""
+        from dask import compute  # noqa: PLC0415 (an extra)
+
+        parts = self._parts(names)
+        for start in range(0, len(parts), AT_ONCE):
+            yield from compute(*parts[start : start + AT_ONCE])
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of partitions."""
