@@ -11,6 +11,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from pyarrow import parquet
 
@@ -189,6 +190,21 @@ def test_sources_that_cannot_be_read_twice_are_refused():
         tg.mean(table.to_reader(), **BUDGET)
     with pytest.raises(tg.InputError, match=r"must be a file, a folder of Parquet files or a pat"):
         tg.mean("nowhere/*.parquet", **BUDGET)
+
+
+def test_a_dataset_turns_no_cell_into_another_type(tmp_path):
+    """It would fail, or not, by the cells; only nulls become any type without fail."""
+    ages = np.arange(900.0)
+    schema = pa.schema([("age", pa.int64())])
+    written(tmp_path, [{"age": ages.astype(int)}, {"age": ages + 0.5}])
+    with pytest.raises(tg.InputError, match=r"column 'age' has another in one of them: pass the"):
+        tg.mean(ds.dataset(tmp_path, schema=schema), **BUDGET)
+    written(tmp_path, [{"age": ages.astype(int)}, {"age": pa.nulls(900)}])
+    found, expected = (
+        tg.mean(source, **BUDGET).value.tobytes()
+        for source in (ds.dataset(tmp_path, schema=schema), tmp_path)
+    )
+    assert found == expected
 
 
 def broken(fails_at, n_rows=30_000):

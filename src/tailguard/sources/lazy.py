@@ -109,10 +109,13 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
     >>> of_arrow_dataset(ds.dataset(pa.table({"age": [41, 50, 30]}))).n_rows
     3
     """
+    from pyarrow import types  # noqa: PLC0415 (the user has it)
+
+    own = {field.name: field.type for field in dataset.schema}
     for fragment in dataset.get_fragments():
         for field in fragment.physical_schema:
-            place = dataset.schema.get_field_index(field.name)
-            if place >= 0 and not dataset.schema.field(place).type.equals(field.type):
+            # A column of nulls becomes one of any type.
+            if own.get(field.name, field.type) != field.type and not types.is_null(field.type):
                 raise InputError(
                     f"X must be a dataset whose files have its types; column {field.name!r} has "
                     "another in one of them: pass the folder's path, whose files are each read by "
