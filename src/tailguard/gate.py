@@ -27,6 +27,7 @@ from tailguard.checks import (
     check_methods,
     shown,
 )
+from tailguard.design.columns import BatchedTable
 from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
@@ -45,7 +46,10 @@ from tailguard.queries.base import AnyQuery, Query, calibration_for
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
 from tailguard.rows.partitions import Partitions
+from tailguard.rows.reader import RecordReader
+from tailguard.rows.streams import StreamRows
 from tailguard.rows.watched import WatchedRows
+from tailguard.schema.schema import Schema
 
 __all__ = ["Gate"]
 
@@ -105,19 +109,25 @@ class Gate:
         loss: Any = None,
         classes: Any = None,
         missing: Any = None,
+        schema: Schema | None = None,
         ledger: Books | None = None,
         random_state: int | None = None,
     ) -> "Gate":
         """Wrap whatever the user brought: arrays, or pandas, polars and pyarrow tables.
 
-        ``loss`` says which targets are valid; records with another one are void. ``classes``
-        declares the labels. ``exposure`` enters the score as its logarithm. ``missing`` maps
-        columns to public constants for their missing cells. A ``ledger`` is charged beside the
-        gate's own books.
+        A table in batches is read by its ``schema``, which names its target, exposure and constants
+        for missing cells, too. ``loss`` says which targets are valid; records with another one are
+        void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
+        ``missing`` maps columns to public constants for their missing cells. A ``ledger`` is
+        charged beside the gate's own books.
         """
         if loss is not None:
             check_known(loss)
-        rows = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
+        rows: Rows
+        if isinstance(X, BatchedTable):
+            rows = StreamRows(X, RecordReader(Schema.of(schema), loss, classes))
+        else:
+            rows = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
         return cls(rows, guarantee=guarantee, source=make_source(random_state), ledger=ledger)
 
     @property

@@ -11,7 +11,7 @@ import pytest
 import tailguard as tg
 from tailguard.cli.model_file import KEY, VERSION, ModelFile, load_model
 from tailguard.privacy.certificate.certificate import KEY as CERTIFICATE
-from tailguard.rows.files import FileColumns
+from tailguard.sources.files import FileColumns
 
 FORMATS = Path(__file__).parents[1] / "data" / "formats"
 

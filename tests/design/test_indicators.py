@@ -68,3 +68,27 @@ def test_another_number_is_another_level(cell):
 def test_booleans_are_found_as_text_or_numbers(no, yes):
     cells = [True, False, np.True_, "True", "False"]
     np.testing.assert_array_equal(indicators(cells, (no, yes))[:, 0], [1, 0, 1, 1, 0])
+
+
+def test_many_cells_are_coded_as_each_alone():
+    rng = np.random.default_rng(0)
+    kinds = [
+        "a",
+        "b",
+        b"a",
+        b"\xff",
+        "",
+        " 2.0",
+        2,
+        2.5,
+        True,
+        None,
+        np.nan,
+        "z",
+        ["a"],
+        np.str_("b"),
+    ]
+    cells = [kinds[place] for place in rng.integers(0, len(kinds), 300)]
+    levels = ("a", "b", "2")
+    alone = np.vstack([indicators([cell], levels) for cell in cells])
+    np.testing.assert_array_equal(indicators(cells, levels), alone)

@@ -9,7 +9,7 @@ import pytest
 import tailguard as tg
 from tailguard.design.columns import TableColumns, columns_of
 from tailguard.design.matrix import design_matrix
-from tailguard.rows.files import FileColumns
+from tailguard.sources.files import FileColumns
 
 COLUMNS = {
     "age": [30.0, 40.0, None],

@@ -9,9 +9,9 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
-from tailguard.rows.files import FileColumns
 from tailguard.schema.declared import check_columns, listing
 from tailguard.schema.schema import Schema
+from tailguard.sources.opening import TableFiles
 
 __all__ = ["declared_schema", "settled_for", "tell_undeclared", "undeclared_sentence"]
 
@@ -54,13 +54,14 @@ def declared_schema(
     )
 
 
-def settled_for(schema: Schema, columns: FileColumns) -> Schema:
+def settled_for(schema: Schema, columns: TableFiles) -> Schema:
     r"""Return a schema with its features named, for a file that has its other columns too.
 
     Examples
     --------
     >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> settled_for(Schema(target="cost"), FileColumns("ages.csv")).features
+    >>> from tailguard.sources.opening import opened_path
+    >>> settled_for(Schema(target="cost"), opened_path("ages.csv")).features
     ('age',)
     """
     if schema.target is None:
@@ -73,14 +74,15 @@ def settled_for(schema: Schema, columns: FileColumns) -> Schema:
 
 
 def tell_undeclared(
-    console: Console, schema: Schema, columns: FileColumns, option: str = "--features"
+    console: Console, schema: Schema, columns: TableFiles, option: str = "--features"
 ) -> None:
     r"""Print which columns are read as numbers since nothing was declared of them, if any are.
 
     Examples
     --------
     >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> tell_undeclared(Console(), Schema(target="cost", drop=["age"]), FileColumns("ages.csv"))
+    >>> from tailguard.sources.opening import opened_path
+    >>> tell_undeclared(Console(), Schema(target="cost", drop=["age"]), opened_path("ages.csv"))
     """
     if undeclared := schema.undeclared(columns.names):
         print_wrapped(console, undeclared_sentence(undeclared, columns.path, option))

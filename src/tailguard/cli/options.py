@@ -39,6 +39,7 @@ __all__ = [
     "PureOption",
     "RandomStateOption",
     "SchemaPathOption",
+    "TableOption",
     "TargetOption",
     "ThresholdOption",
     "UnsafeReproductionOption",
@@ -53,6 +54,13 @@ FileOption: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="FILE", exists=True, dir_okay=False, help="CSV with a header, or Parquet."
+    ),
+]
+TableOption: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV with a header, or Parquet: a file, a folder or a pattern in quotation marks.",
     ),
 ]
 ModelPathOption: TypeAlias = Annotated[

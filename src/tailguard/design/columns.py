@@ -1,25 +1,30 @@
 """Tables as columns that are asked for by name."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
 
-from tailguard.array_types import Features
+from tailguard.array_types import Features, IntArray
 from tailguard.checks import InputError, is_registered
 from tailguard.schema.declared import check_columns
 from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
 from tailguard.tables.kinds import is_a, table_columns
 
-__all__ = ["LEVELS", "Columns", "TableColumns", "columns_of"]
+__all__ = ["LEVELS", "BatchedTable", "Columns", "TableColumns", "Work", "columns_of"]
 
 LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
 
 COLUMNS = {
-    "file": "tailguard.rows.files:FileColumns",
+    "file": "tailguard.sources.files:FileColumns",
     "table": "tailguard.design.columns:TableColumns",
 }
 """What offers columns. By class: a table of any package may have columns of whatever names."""
+
+
+Work: TypeAlias = Callable[[tuple[list[Any], int]], IntArray]
+"""From tables that follow one another, and the number of their first row, to whole numbers."""
 
 
 class Columns(Protocol):
@@ -49,6 +54,43 @@ class Columns(Protocol):
         ...
 
 
+class BatchedTable(ABC):
+    """A table that is read in batches, as often as it is asked for, in one order.
+
+    What it says beside its batches is public: names, types and the number of records. Batches are
+    read where what goes wrong is told to nobody.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from tailguard.sources.opening import opened
+    >>> pq.write_table(pa.table({"age": [41, 50, 30]}), "ages.parquet")
+    >>> table: BatchedTable = opened("ages.parquet")
+    >>> [len(batch) for batch in table.batches(["age"], n_rows=2)]
+    [2, 1]
+    """
+
+    where: str
+    names: tuple[str, ...]
+    n_rows: int
+
+    @abstractmethod
+    def empties(self) -> Iterable[Any]:
+        """Yield tables without rows: of the same columns, in all types that these may have."""
+
+    @abstractmethod
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield all rows in order, as tables in memory of about ``n_rows`` rows at most."""
+
+    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray | None:
+        """Return the sum of ``work`` over whole chunks, done where the records are; None if here.
+
+        Work takes tables that follow one another and the number of their first row, a multiple of
+        ``chunk_rows``.
+        """
+        return None
+
+
 class TableColumns:
     """The columns of a pandas, polars or pyarrow table.
 
@@ -66,8 +108,8 @@ class TableColumns:
         self._table = table
         if table_columns(table) is None or not self.names:
             raise InputError(
-                "X must be a pandas, polars or pyarrow table whose columns have names of text, "
-                f"since a schema is given; got {type(table).__name__}."
+                "X must be a pandas, polars or pyarrow table whose columns have names of text "
+                f"to be read by name; got {type(table).__name__}."
             )
 
     def numbers(self, names: Sequence[str]) -> Features:

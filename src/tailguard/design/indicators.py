@@ -39,8 +39,23 @@ def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
             return missing
         return texts[text] if text in texts else numbers.get(number, other)
 
+    def places_of(some: list[Any]) -> list[int]:
+        readings = zip(cell_texts(some), cell_numbers(some).tolist(), strict=True)
+        return [place_of(*reading) for reading in readings]
+
     listed = list(cells)
-    readings = zip(cell_texts(listed), cell_numbers(listed).tolist(), strict=True)
-    codes = np.fromiter((place_of(*reading) for reading in readings), np.intp)
+    # Most cells are a few texts, each of which is read once; no method of another type is run.
+    same = [list({cell for cell in listed if type(cell) is kind}) for kind in (str, bytes)]
+    of_text, of_bytes = (dict(zip(some, places_of(some), strict=True)) for some in same)
+    others = (cell for cell in listed if type(cell) is not str and type(cell) is not bytes)
+    of_others = iter(places_of(list(others)))
+    codes = [
+        of_text[cell]
+        if type(cell) is str
+        else of_bytes[cell]
+        if type(cell) is bytes
+        else next(of_others)
+        for cell in listed
+    ]
     rows = np.vstack([np.eye(other + 1)[:, 1:], np.full(other, np.nan)])
-    return rows[codes]
+    return rows[np.array(codes, dtype=np.intp)]

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
-from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solver, run
 from tailguard.estimators.shared_docs import with_shared
@@ -30,7 +29,8 @@ from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for
-from tailguard.tables import column_names, to_matrix
+from tailguard.sources.given import Given, given
+from tailguard.tables import to_matrix
 
 __all__ = ["EXTRAPOLATIONS", "PrivateLinearModel", "PrivateRegression"]
 
@@ -146,46 +146,47 @@ class PrivateLinearModel(BaseEstimator):
         """Say what is taken for granted of the records, from the parameters alone."""
         return ()
 
-    def _fit(self, X: Any, y: Any, *, exposure: Any = None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, *, target: Any = None, columns: Any = None, exposure: Any = None
+    ) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         loss = self._loss()
-        schema = self._given_schema()
-        if schema is None:
-            features = to_matrix(X)
-            missing = Fill.of(self.missing, features.shape[1], column_names(X)).constants
-        else:
-            columns = columns_of(X)
-            schema = schema.settled(columns.names, columns.where)
-            if y is None and schema.target is not None:
-                y = columns.target(schema.target, schema.classes)
-            missing, features = schema.constants, design_matrix(columns, schema)
-        _check_target(self, y)
-        labels = self._labels(y)
-        n_rows, n_features = features.shape
+        table = given(
+            X,
+            y,
+            schema=self._given_schema(),
+            missing=self.missing,
+            target=target,
+            columns=columns,
+            exposure=exposure,
+            classes=getattr(self, "classes", None),
+        )
+        labels = self._checked_labels(table)
         problem = Problem(
             loss,
-            n_rows,
-            n_features,
+            table.n_rows,
+            table.n_features,
             intercept=check_boolean("fit_intercept", self.fit_intercept),
             constraint=self._constraint(),
             has_offset=exposure is not None,
         )
         solver, plan = plan_for(self._solver(), problem, guarantee)
         gate = Gate.over(
-            features,
-            y,
+            table.records,
+            table.y,
             guarantee=guarantee,
-            exposure=exposure,
+            exposure=table.exposure,
             loss=loss,
             classes=labels,
-            missing=missing,
+            missing=table.missing,
+            schema=table.schema,
             ledger=self.ledger,
             random_state=self.random_state,
         )
-        self._keep_columns(X, schema)
+        self._keep_columns(X, table.schema)
         solved = run(solver, plan, gate, assumptions=self._assumptions())
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
@@ -198,6 +199,15 @@ class PrivateLinearModel(BaseEstimator):
         self.intercept_std_ = solved.solution.intercept_std
         self.notes_: tuple[str, ...] = solved.notes
         return self
+
+    def _checked_labels(self, table: Given) -> tuple[Any, Any] | None:
+        """Return the two labels of the targets, if they are labels, refusing targets by type."""
+        if not table.targets:
+            _check_target(self, None)
+        for column in table.targets:
+            _check_target(self, column)
+            labels = self._labels(column)
+        return labels
 
     def _keep_columns(self, X: Any, schema: Schema | None) -> None:
         """Keep which columns were fitted, for predictions from other tables."""
@@ -298,17 +308,21 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     (2,)
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, target: str | None = None, columns: Any = None) -> Self:
         """Fit privately; see the class for the guarantee.
 
         Parameters
         ----------
         X
-            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
+            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table; or the path of a
+            file, a folder or a pattern of Parquet files, or another source that is read in batches.
         y
-            One number per row; None takes the column of X that the schema declares.
+            One number per row; None takes the column of X that ``target`` or the schema names.
+        target, columns
+            The column that is fitted and a list of the features, by their names; all other columns
+            by default.
         """
-        return self._fit(X, y)
+        return self._fit(X, y, target=target, columns=columns)
 
     def predict(self, X: Any) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN."""

@@ -95,18 +95,18 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def _assumptions(self) -> tuple[str, ...]:
         return (classes_assumed(2),) if self._classes() is None else ()
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, target: str | None = None, columns: Any = None) -> Self:
         """Fit privately.
 
         Parameters
         ----------
-        X
-            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table.
+        X, target, columns
+            As for ``LinearRegression``.
         y
             One of the two labels per row: a typed column, or with ``classes`` any sequence. None
-            takes the column of X that the schema declares.
+            takes the column of X that ``target`` or the schema names.
         """
-        self._fit(X, y)
+        self._fit(X, y, target=target, columns=columns)
         self.classes_ = np.array(self._declared())
         return self
 

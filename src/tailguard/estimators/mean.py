@@ -8,8 +8,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
-from tailguard.design.columns import columns_of
-from tailguard.design.matrix import design_matrix
 from tailguard.engine import run
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode
@@ -21,6 +19,8 @@ from tailguard.privacy.books import Books
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
+from tailguard.sources.given import Given, given
+from tailguard.sources.opening import has_columns, opened
 from tailguard.tables import column_names, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
@@ -97,6 +97,7 @@ class MeanResult:
 def mean(
     X: Any,
     *,
+    columns: Any = None,
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -114,7 +115,10 @@ def mean(
     Parameters
     ----------
     X
-        Numeric columns, or one vector: NumPy arrays, or pandas, polars and pyarrow tables.
+        Numeric columns, or one vector: NumPy arrays, or pandas, polars and pyarrow tables; or the
+        path of a file, a folder or a pattern of Parquet files, or another source in batches.
+    columns
+        A list of columns by their names; all of a table by default.
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
@@ -176,11 +180,11 @@ def mean(
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
-    matrix, names, constants, single = _read(X, schema)
-    n_rows, n_features = matrix.shape
-    if n_rows < 1 or n_features < 1:
-        raise InputError(f"X must have at least one row and one column; got shape {matrix.shape}.")
-    problem = Problem(None, n_rows, n_features, moment=moment)
+    table, single = _read(X, schema, columns)
+    shape = table.n_rows, table.n_features
+    if min(shape) < 1:
+        raise InputError(f"X must have at least one row and one column; got shape {shape}.")
+    problem = Problem(None, *shape, moment=moment)
     with np.errstate(all="ignore"):
         choice = choose(
             method,
@@ -192,9 +196,10 @@ def mean(
         )
     plan = replace(choice.plan, warnings=mean_scale_warnings(choice.plan))
     gate = Gate.over(
-        matrix,
+        table.records,
         guarantee=plan.guarantee,
-        missing=constants,
+        missing=table.missing,
+        schema=table.schema,
         ledger=ledger,
         random_state=random_state,
     )
@@ -206,19 +211,19 @@ def mean(
         method=plan.solver,
         certificate=solved.certificate,
         choice=choice,
-        names=names,
+        names=table.names,
         found=solved.solution.found,
     )
 
 
-def _read(
-    X: Any, schema: Declared | None
-) -> tuple[Any, tuple[str, ...] | None, Mapping[int, float] | None, bool]:
-    """Return the columns, their names, constants for missing cells, and whether X is a vector."""
-    if schema is None:
+def _read(X: Any, schema: Declared | None, columns: Any) -> tuple[Given, bool]:
+    """Return what was given, and whether X is a single vector."""
+    X = opened(X)
+    if schema is None and columns is None and not has_columns(X):
         matrix, single = to_matrix_or_vector(X)
-        return matrix, column_names(X), None, single
-    columns = columns_of(X)
-    settled = Schema.of(schema).settled(columns.names, columns.where)
-    matrix = design_matrix(columns, settled)
-    return matrix, settled.coefficient_names, settled.constants, False
+        n_rows, n_features = matrix.shape
+        names = column_names(X)
+        return Given(records=matrix, n_rows=n_rows, n_features=n_features, names=names), single
+    table = given(X, schema=None if schema is None else Schema.of(schema), columns=columns)
+    declared = None if table.schema is None else replace(table.schema, target=None)
+    return replace(table, y=None, schema=declared), False

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from tailguard.array_types import FloatArray
-from tailguard.design.columns import columns_of
 from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
@@ -54,21 +53,29 @@ class PoissonRegression(PrivateRegression):
     def _loss(self) -> Loss:
         return Poisson()
 
-    def fit(self, X: Any, y: Any = None, *, exposure: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        exposure: Any = None,
+        target: str | None = None,
+        columns: Any = None,
+    ) -> Self:
         """Fit privately.
 
         Parameters
         ----------
-        X, y
+        X, y, target, columns
             As for ``LinearRegression``; targets are counts, or any non-negative numbers.
         exposure
-            How long each record was observed, one positive number per row; None takes the column
-            of X that the schema declares, if it does.
+            How long each record was observed, one positive number per row, or the name of a column;
+            None takes the column of X that the schema declares, if it does.
         """
         schema = self._given_schema()
-        if exposure is None and schema is not None and schema.exposure is not None:
-            exposure = columns_of(X).numbers([schema.exposure])[:, 0]
-        return self._fit(X, y, exposure=exposure)
+        if exposure is None and schema is not None:
+            exposure = schema.exposure
+        return self._fit(X, y, target=target, columns=columns, exposure=exposure)
 
     def predict(self, X: Any, *, exposure: Any = None) -> FloatArray:
         """Predict the mean count at exposure 1, or at the given exposures."""

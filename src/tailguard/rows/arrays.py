@@ -1,7 +1,6 @@
 """Records in memory."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -14,9 +13,11 @@ from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.missing import Fill
+from tailguard.noise.orders import Order
 from tailguard.tables import column_names, encode_labels, to_matrix, to_vector
 
-from .base import Rows, resolve_threads
+from .base import resolve_threads
+from .summing import added
 
 __all__ = ["ArrayRows", "make_rows"]
 
@@ -80,7 +81,7 @@ class ArrayRows:
             with np.errstate(all="ignore"):
                 target_values = np.where(valid_target(target_values), target_values, np.nan)
         self._records = RecordBlock(matrix, target_values, self._column("offset", offset))
-        self._order: IntArray | None = None
+        self._order: Order | None = None
 
     def _column(self, name: str, values: Any) -> FloatArray | None:
         return None if values is None else to_vector(values, name, n_rows=self.n_rows)
@@ -107,14 +108,16 @@ class ArrayRows:
             return kernel.sum_block(self._records)
         # A few pieces per thread, so that a thread that is held up holds up little.
         length = self._piece_rows(2 * n_threads)
-        total = np.zeros(kernel.size, dtype=np.int64)
-        with ThreadPoolExecutor(n_threads) as pool:
-            for part in pool.map(
-                lambda first: kernel.sum_block(self._piece(first, first + length)),
-                range(0, self.n_rows, length),
-            ):
-                total += part
-        return total
+        return added(
+            kernel.size,
+            lambda first: kernel.sum_block(self._piece(first, first + length)),
+            range(0, self.n_rows, length),
+            n_threads,
+        )
+
+    def block(self) -> RecordBlock:
+        """Return all records in their order, with constants for missing cells."""
+        return self._piece(0, self.n_rows)
 
     @property
     def _copies(self) -> bool:
@@ -142,10 +145,10 @@ class ArrayRows:
         features = self._fill.filled(kept.features)
         return ArrayRows(features, kept.target, kept.offset, feature_names=self.feature_names)
 
-    def in_order(self, order: IntArray) -> "ArrayRows":
+    def in_order(self, order: Order) -> "ArrayRows":
         """Return all records in this order, gathered piece by piece as they are read."""
         rows = copy(self)
-        rows._order = order if self._order is None else self._order[order]
+        rows._order = order if self._order is None else self._order[order[:]]
         return rows
 
 
@@ -157,7 +160,7 @@ def make_rows(
     loss: Any = None,
     classes: Any = None,
     missing: Any = None,
-) -> Rows:
+) -> ArrayRows:
     """Wrap what a user brought.
 
     ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place

@@ -6,6 +6,7 @@ from typing import Protocol
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_integer
 from tailguard.kernels.base import Kernel
+from tailguard.noise.orders import Order
 
 __all__ = ["Rows", "resolve_threads"]
 
@@ -55,7 +56,7 @@ class Rows(Protocol):
         """Return the records at these places alone, in this order, as rows of their own."""
         ...
 
-    def in_order(self, order: IntArray) -> "Rows":
+    def in_order(self, order: Order) -> "Rows":
         """Return all records in this order, gathered as they are read and not copied before."""
         ...
 

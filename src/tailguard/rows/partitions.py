@@ -13,6 +13,7 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, InputError, shown
+from tailguard.noise.orders import order_of_places
 from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source
 from tailguard.privacy.books.blocks import Block, Blocks
@@ -53,8 +54,8 @@ class Partitions:
 
     *Guarantee.* Uniform over all partitions into labelled blocks of these sizes, and over all
     orders within each; what the sizes leave over is a uniform sample as well. The random order of
-    all records is uniform and drawn apart. Places leave as rows only, for a query to read; those of
-    a block of an amplified partition do so once.
+    all records is drawn apart, and is uniform, or pseudo-random where they are many. Places leave
+    as rows only, for a query to read; those of a block of an amplified partition do so once.
 
     Examples
     --------
@@ -138,7 +139,7 @@ class Partitions:
             return self._rows
         with self._lock:
             if self._shuffled is None:
-                order = random_permutation(self._rows.n_rows, self._source)
+                order = order_of_places(self._rows.n_rows, self._source)
                 self._shuffled = self._rows.in_order(order)
             return self._shuffled
 

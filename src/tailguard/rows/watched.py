@@ -6,6 +6,7 @@ a record, and nobody may hear of it.
 
 from tailguard.array_types import IntArray
 from tailguard.kernels.base import Kernel
+from tailguard.noise.orders import Order
 
 from .base import Rows
 
@@ -63,7 +64,7 @@ class WatchedRows:
         self.read = True
         return self._rows.restricted(places)
 
-    def in_order(self, order: IntArray) -> Rows:
+    def in_order(self, order: Order) -> Rows:
         """Return all of the records in another order."""
         self.read = True
         return self._rows.in_order(order)

@@ -14,7 +14,8 @@ from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarant
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for
 from tailguard.solvers.reproduction import promises_nothing
-from tailguard.tables import check_plain_labels, classes_assumed, to_matrix
+from tailguard.sources.given import Given, given
+from tailguard.tables import check_plain_labels, classes_assumed
 
 __all__ = ["minimize"]
 
@@ -24,6 +25,8 @@ def minimize(
     X: Any,
     y: Any = None,
     *,
+    target: str | None = None,
+    columns: Any = None,
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -42,8 +45,9 @@ def minimize(
     loss
         A loss of ``tg.losses``, or your own gradient of ONE record ``(w, x, y) -> array``, in
         plain Python or compiled with ``numba.njit``. It must keep nothing between calls.
-    X, y
-        Numeric columns and, where the loss has one, a target.
+    X, y, target, columns
+        Numeric columns and, where the loss has one, a target; or a source that is read in batches
+        and the names of its columns, as for ``LinearRegression``.
     epsilon, delta, guarantee
         The privacy parameters. There is no default. A theorem or solver that was made with
         ``unsafe_reproduction=True`` and whose noise keeps no promise takes ``theorem.guarantee``,
@@ -89,39 +93,42 @@ def minimize(
     """
     promise = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
     stated = _stated(loss)
-    if y is None and stated.needs_target:
+    if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
     if constraint is not None:
         check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
-    assumed = _assumed(stated, y, classes)
-    n_rows, n_features = to_matrix(X).shape
+    table = given(X, y, target=target, columns=columns, exposure=exposure, classes=classes)
+    assumed = _assumed(stated, table, classes)
     problem = Problem(
         stated,
-        n_rows,
-        n_features,
+        table.n_rows,
+        table.n_features,
         intercept=check_boolean("intercept", intercept),
         constraint=constraint,
         has_offset=exposure is not None,
     )
     chosen, plan = plan_for(solver, problem, promise)
     gate = Gate.over(
-        X,
-        y,
+        table.records,
+        table.y,
         guarantee=promise,
-        exposure=exposure,
+        exposure=table.exposure,
         loss=stated,
         classes=classes,
+        missing=table.missing,
+        schema=table.schema,
         ledger=ledger,
         random_state=random_state,
     )
     return run(chosen, plan, gate, assumptions=assumed)
 
 
-def _assumed(loss: Loss | RecordLoss, y: Any, classes: Any) -> tuple[str, ...]:
+def _assumed(loss: Loss | RecordLoss, table: Given, classes: Any) -> tuple[str, ...]:
     """Say what labels are taken for where nobody declared them, refusing those of other types."""
     if loss.n_classes is None or classes is not None:
         return ()
-    check_plain_labels(y)
+    for labels in table.targets:
+        check_plain_labels(labels)
     return (classes_assumed(loss.n_classes),)
 
 

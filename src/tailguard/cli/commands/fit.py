@@ -12,12 +12,12 @@ from tailguard.cli.declarations import declared_schema, settled_for, tell_undecl
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
 from tailguard.cli.printing import coefficient_table, print_findings, print_plain
-from tailguard.rows.files import FileColumns
+from tailguard.sources.opening import opened_path
 
 __all__ = ["HELP", "fit"]
 
 HELP = """
-Fit a private regression to a CSV or Parquet file.
+Fit a private regression to a CSV file, or to Parquet files of any size.
 
 The promise: whatever any one row is replaced by, the chance of any model
 file changes by little more than a factor of exp(epsilon). Every further fit
@@ -32,6 +32,8 @@ of the same rows spends again; what was spent adds up.
       --model poisson --features age,power,region \\
       --categorical region=north,south,west \\
       --epsilon 1 --delta 1e-6 --out model.json
+  tailguard fit 'claims/*.parquet' --target cost --epsilon 1 --delta 1e-6 \\
+      --out model.json
   tailguard fit patients.csv --target ill --model logistic \\
       --classes no,yes --epsilon 0.5 --delta 1e-7 --out model.json
   tailguard fit genes.parquet --target growth --model sparse-linear \\
@@ -54,7 +56,7 @@ FEWEST_ROWS = 2
 
 
 def fit(
-    file: options.FileOption,
+    file: options.TableOption,
     *,
     target: options.TargetOption = None,
     epsilon: options.EpsilonOption,
@@ -93,7 +95,7 @@ def fit(
     LinearRegression ...
     """
     tg.ApproxDP(epsilon, delta)
-    columns = FileColumns(file)
+    columns = opened_path(file)
     columns.check_rows(FEWEST_ROWS)
     declared = declared_schema(
         schema,

@@ -16,7 +16,7 @@ from tailguard.cli.arguments import destination, options_of, write_text
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.means.registry import MEANS, check_options, own_options
-from tailguard.rows.files import FileColumns
+from tailguard.sources.opening import opened_path
 
 __all__ = ["HELP", "estimate_means"]
 
@@ -58,7 +58,7 @@ NOTE = (
 
 
 def estimate_means(
-    file: options.FileOption,
+    file: options.TableOption,
     *,
     epsilon: options.EpsilonOption,
     delta: options.OptionalDeltaOption = None,
@@ -95,7 +95,7 @@ def estimate_means(
     moment = _moment(moment_order, moment_bound, moment_kind)
     if out is not None:
         destination(out)
-    table = FileColumns(file)
+    table = opened_path(file)
     table.check_rows(1)
     declared = declared_schema(
         schema, columns=columns, categorical=categorical, drop=drop, missing=missing

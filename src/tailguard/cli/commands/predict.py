@@ -15,7 +15,7 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.model_file import ModelFile, load_model
 from tailguard.estimators.base import EXTRAPOLATIONS
-from tailguard.rows.files import FileColumns
+from tailguard.sources.files import FileColumns
 
 __all__ = ["HELP", "predict"]
 

@@ -10,8 +10,8 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
-from tailguard.rows.files import FileColumns
 from tailguard.schema.declared import listing
+from tailguard.sources.opening import opened_path
 
 __all__ = ["HELP", "schema"]
 
@@ -34,7 +34,7 @@ fit and mean with --schema, or to Python as schema=.
 
 
 def schema(
-    file: options.FileOption,
+    file: options.TableOption,
     *,
     out: Annotated[Path, typer.Option(metavar="PATH", help="Where to write the schema (JSON).")],
     target: options.TargetOption = None,
@@ -53,7 +53,7 @@ def schema(
     >>> schema(Path("claims.csv"), target="cost", out=Path("schema.json"))  # doctest: +ELLIPSIS
     Wrote schema.json: age, region are numbers in it; ...
     """
-    columns = FileColumns(file)
+    columns = opened_path(file)
     settled = declared_schema(
         features=features,
         categorical=categorical,

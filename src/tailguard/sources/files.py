@@ -30,7 +30,14 @@ from .parquet import (
     parquet_rows,
 )
 
-__all__ = ["FileColumns", "file_column_names", "read_cells", "read_columns"]
+__all__ = [
+    "FileColumns",
+    "checked_names",
+    "file_column_names",
+    "is_parquet",
+    "read_cells",
+    "read_columns",
+]
 
 
 # Text takes some ten times the memory of the numbers that are read from it.
@@ -54,12 +61,12 @@ class FileColumns:
 
     def check_types(self, numeric: Sequence[str]) -> None:
         """Refuse a Parquet file in which one of these columns has a type that is no number."""
-        if _is_parquet(self.path):
+        if is_parquet(self.path):
             check_number_types(self.path, numeric)
 
     def check_rows(self, fewest: int) -> None:
         """Refuse a file with fewer records; it is not read any further than that."""
-        if _is_parquet(self.path):
+        if is_parquet(self.path):
             found = parquet_rows(self.path)
         else:
             with closing(_csv_rows(self.path, [])) as rows:
@@ -77,7 +84,7 @@ class FileColumns:
 
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
         """Return the target as Parquet has it, or of a CSV file as the declared labels are."""
-        if _is_parquet(self.path):
+        if is_parquet(self.path):
             return parquet_column(_with_columns(self.path, [name]), name)
         if classes is not None and any(isinstance(label, str) for label in classes):
             return np.array(self.cells([name])[0], dtype=object)
@@ -95,8 +102,8 @@ def file_column_names(path: str | Path) -> tuple[str, ...]:
     ('age', 'cost')
     """
     path = _existing(path)
-    if _is_parquet(path):
-        return _checked_names(path, parquet_names(path))
+    if is_parquet(path):
+        return checked_names(path, parquet_names(path))
     with _csv_records(path) as records:
         return _header(path, records)
 
@@ -113,7 +120,7 @@ def read_columns(path: str | Path, names: Sequence[str]) -> FloatArray:
            [ 3. ,  nan]])
     """
     path = _with_columns(path, names)
-    if _is_parquet(path):
+    if is_parquet(path):
         return parquet_numbers(path, names)
     rows = _csv_rows(path, names)
     read = [np.empty((0, len(names)))]
@@ -133,7 +140,7 @@ def read_cells(path: str | Path, names: Sequence[str]) -> list[list[Any]]:
     [['north', 'south']]
     """
     path = _with_columns(path, names)
-    if _is_parquet(path):
+    if is_parquet(path):
         return parquet_cells(path, names)
     rows = list(_csv_rows(path, names))
     return [[row[j] or None for row in rows] for j in range(len(names))]
@@ -170,7 +177,14 @@ def _with_columns(path: str | Path, names: Sequence[str]) -> Path:
     return Path(path)
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet by its name.
+
+    Examples
+    --------
+    >>> is_parquet(Path("claims.PQ")), is_parquet(Path("claims.csv"))
+    (True, False)
+    """
     return path.suffix.lower() in {".parquet", ".pq"}
 
 
@@ -178,11 +192,18 @@ def _header(path: Path, records: Iterator[list[str]]) -> tuple[str, ...]:
     names = next(records, [""])
     if names == [""]:
         raise InputError(f"{path} must start with a line of column names; it does not.")
-    return _checked_names(path, names)
+    return checked_names(path, names)
 
 
-def _checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Refuse a column without a name, as pandas writes for an index, and one name for two."""
+def checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Refuse a column without a name, as pandas writes for an index, and one name for two.
+
+    Examples
+    --------
+    >>> checked_names(Path("ages.csv"), ["age", "age"])
+    Traceback (most recent call last):
+    tailguard.checks.InputError: ages.csv must have column names that differ; got 'age' twice.
+    """
     for position, name in enumerate(names, start=1):
         if not name.strip():
             raise InputError(

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
 
-from tailguard.rows.csv_records import csv_records
-from tailguard.rows.files import file_column_names, read_cells, read_columns
+from tailguard.sources.csv_records import csv_records
+from tailguard.sources.files import file_column_names, read_cells, read_columns
 
 PIECES = ["", "a", "1.5", ",", '"', '""', '",', ',"', "\n", "\r", "\r\n", " ", "\0", "é", "\ufffd"]
 # Whole lines that no writer wrote: lone quotation marks, too few and too many cells.

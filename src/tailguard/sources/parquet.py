@@ -20,6 +20,7 @@ from tailguard.tables.columns import numbers_of
 
 __all__ = [
     "check_number_types",
+    "opened_parquet",
     "parquet_cells",
     "parquet_column",
     "parquet_names",
@@ -38,7 +39,7 @@ def parquet_names(path: Path) -> list[str]:
     >>> parquet_names(Path("ages.parquet"))
     ['age', 'cost']
     """
-    return list(_opened(path).schema_arrow.names)
+    return list(opened_parquet(path).schema_arrow.names)
 
 
 def parquet_rows(path: Path) -> int:
@@ -51,7 +52,7 @@ def parquet_rows(path: Path) -> int:
     >>> parquet_rows(Path("ages.parquet"))
     2
     """
-    n_rows: int = _opened(path).metadata.num_rows
+    n_rows: int = opened_parquet(path).metadata.num_rows
     if n_rows == 0:
         raise InputError(f"{path} must have records; it has none.")
     return n_rows
@@ -85,7 +86,7 @@ def check_number_types(path: Path, names: Sequence[str]) -> None:
     tailguard.checks.InputError: Column 'kind' of kinds.parquet must hold real numbers, integers \
 or booleans; got dictionary: declare its levels in a schema, or drop it.
     """
-    nothing = _opened(path).schema_arrow.empty_table()
+    nothing = opened_parquet(path).schema_arrow.empty_table()
     for name in names:
         numbers_of(nothing.column(name), f"Column {name!r} of {path}")
 
@@ -116,7 +117,16 @@ def parquet_column(path: Path, name: str) -> Any:
     return _table(path, [name]).column(name)
 
 
-def _opened(path: Path) -> Any:
+def opened_parquet(path: Path, **options: Any) -> Any:
+    """Open a file, with options of pyarrow's ``ParquetFile``; no cell is read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> pq.write_table(pa.table({"age": [41, 50]}), "ages.parquet")
+    >>> opened_parquet(Path("ages.parquet"), buffer_size=4096).num_row_groups
+    1
+    """
     try:
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415 (an extra)
     except ImportError:
@@ -124,11 +134,11 @@ def _opened(path: Path) -> Any:
             "Reading Parquet needs pyarrow: install it with pip install 'tailguard[parquet]'."
         ) from None
     try:
-        return ParquetFile(path)
+        return ParquetFile(path, **options)
     except (ValueError, OSError):
         raise InputError(f"{path} must be a Parquet file; it cannot be read as one.") from None
 
 
 def _table(path: Path, names: Sequence[str]) -> Any:
     parquet_rows(path)
-    return _opened(path).read(columns=list(names)).select(list(names))
+    return opened_parquet(path).read(columns=list(names)).select(list(names))

@@ -11,7 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.rows.files import FileColumns, _csv_rows, file_column_names, read_cells, read_columns
+from tailguard.sources.files import (
+    FileColumns,
+    _csv_rows,
+    file_column_names,
+    read_cells,
+    read_columns,
+)
 
 NAN = np.nan
 CSV = """age,name,cost

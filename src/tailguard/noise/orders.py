@@ -1,0 +1,109 @@
+"""A random order of all places, of which nothing need be kept where places are many.
+
+An order serves accuracy alone: whatever it is, a replaced record is replaced in its place. So a
+pseudo-random order will do, which a short key tells from any place on. It costs no privacy, and a
+table of any length needs no more memory for it than its key.
+
+The key turns a place into another one in rounds: each mixes one half of its binary digits into the
+other half, which can be undone, so that no two places meet. A place beyond the last is turned again
+until it is one, which keeps that.
+
+Reference
+---------
+Luby and Rackoff 1988, Theorem 1 (four rounds of a random function are a random order to whoever
+cannot tell the function from chance); Black and Rogaway 2002, Section 5 (cycle walking).
+Steele, Lea and Flood 2014, Figure 16 (the mixing function; it is no cipher and needs to be none).
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.noise.partition import random_permutation
+from tailguard.noise.sources import Source, Words
+
+__all__ = ["MOST_KEPT", "KeyedOrder", "Order", "order_of_places"]
+
+MOST_KEPT = 2**24
+"""Up to so many places an order is drawn exactly and kept: 128 MB."""
+
+# Twice those of the theorem, whose function is a random one.
+ROUNDS = 8
+# Places that are turned at once: what they need stays in the second-level cache.
+AT_ONCE = 2**14
+# Of the mixing function, as published.
+SHIFTS, FACTORS = (30, 27, 31), (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+class KeyedOrder:
+    """A pseudo-random order of the places below ``count``, worked out where it is asked for.
+
+    Examples
+    --------
+    >>> order = KeyedOrder(1000, np.arange(8, dtype=np.uint64))
+    >>> sorted(order[0:1000].tolist()) == list(range(1000))
+    True
+    """
+
+    def __init__(self, count: int, key: Words) -> None:
+        self._count = count
+        self._key = key
+        # At least one digit in either half.
+        n_digits = max(2, (count - 1).bit_length())
+        self._halves = np.uint64(n_digits // 2), np.uint64(n_digits - n_digits // 2)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, asked: slice | IntArray) -> IntArray:
+        """Return the places that come at these positions of the order."""
+        if isinstance(asked, slice):
+            asked = np.arange(*asked.indices(self._count))
+        places = np.empty(len(asked), dtype=np.int64)
+        for start in range(0, len(asked), AT_ONCE):
+            places[start : start + AT_ONCE] = self._walked(asked[start : start + AT_ONCE])
+        return places
+
+    def _walked(self, asked: IntArray) -> Words:
+        places = self._turned(asked.astype(np.uint64))
+        while (beyond := np.flatnonzero(places >= self._count)).size:
+            places[beyond] = self._turned(places[beyond])
+        return places
+
+    def _turned(self, places: Words) -> Words:
+        low_digits, high_digits = self._halves
+        for word in self._key:
+            low = places & ((np.uint64(1) << low_digits) - np.uint64(1))
+            high = places >> low_digits
+            # The mixed half becomes the low one, and is as long as the high one was.
+            mixed = (high ^ _mixed(low ^ word)) & ((np.uint64(1) << high_digits) - np.uint64(1))
+            places = (low << high_digits) | mixed
+            low_digits, high_digits = high_digits, low_digits
+        return places
+
+
+Order: TypeAlias = IntArray | KeyedOrder
+"""Places in order: asked for by a slice or by positions."""
+
+
+def order_of_places(count: int, source: Source) -> Order:
+    """Return all places below ``count`` in a random order: exactly so, or of many by a secret key.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import CryptographicSource
+    >>> source = CryptographicSource()
+    >>> [len(order_of_places(count, source)) for count in (1000, 2**40)]
+    [1000, 1099511627776]
+    """
+    if count <= MOST_KEPT:
+        return random_permutation(count, source)
+    return KeyedOrder(count, source.words(ROUNDS))
+
+
+def _mixed(words: Words) -> Words:
+    """Return words whose every digit depends on all digits of what they were."""
+    for shift, factor in zip(SHIFTS[:-1], FACTORS, strict=True):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    return words ^ (words >> np.uint64(SHIFTS[-1]))

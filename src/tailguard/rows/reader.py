@@ -1,0 +1,165 @@
+"""How a record of a table in batches is read: by its schema, and by no other record.
+
+This is the worker function of every engine: tables in, blocks of numbers and whole-number sums out.
+It holds public declarations alone, so it can be sent to wherever the records are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.design.columns import BatchedTable, TableColumns
+from tailguard.design.matrix import design_matrix
+from tailguard.kernels.base import Kernel
+from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.gather import GatheredGradients, GatheredRecords
+from tailguard.schema.declared import check_columns
+from tailguard.schema.schema import Schema
+from tailguard.tables import encode_labels
+from tailguard.tables.columns import numbers_of
+
+from .arrays import make_rows
+
+__all__ = ["RecordReader", "Run", "gathers", "joined", "runs_of"]
+
+Run = tuple[list[Any], int]
+"""Tables that follow one another, and the number of their first record, which begins a chunk."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordReader:
+    """Reads tables as blocks of records.
+
+    Parameters
+    ----------
+    schema
+        With its features named; it names the target and the exposure, too.
+    loss
+        Says which targets are valid; None where there is none.
+    classes
+        The labels of the target; None where targets are numbers.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> reader = RecordReader(Schema(features=["age"], target="cost"))
+    >>> reader.block(([pa.table({"age": [41, None], "cost": [7.5, 3.0]})], 0)).features
+    array([[41.],
+           [nan]])
+    """
+
+    schema: Schema
+    loss: Any = None
+    classes: Any = None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        others = [name for name in (self.schema.target, self.schema.exposure) if name is not None]
+        return [*(self.schema.features or ()), *others]
+
+    def check(self, table: BatchedTable) -> None:
+        """Refuse a table that lacks a column, or has one of another type than is declared."""
+        check_columns(self.names, table.names, table.where)
+        for empty in table.empties():
+            self._check_types(TableColumns(empty, table.where))
+
+    def _check_types(self, columns: TableColumns) -> None:
+        schema, where = self.schema, columns.where
+        columns.cells(list(schema.levels))
+        for name in [*schema.numeric, *([] if schema.exposure is None else [schema.exposure])]:
+            numbers_of(columns.target(name, None), f"Column {name!r} of {where}")
+        if schema.target is not None and self.classes is not None:
+            encode_labels(columns.target(schema.target, self.classes), self.classes)
+        elif schema.target is not None:
+            numbers_of(columns.target(schema.target, None), f"Column {schema.target!r} of {where}")
+
+    def block(self, run: Run) -> RecordBlock:
+        """Return the records of a run."""
+        tables, first = run
+        with np.errstate(all="ignore"):
+            return joined([self._of_table(table) for table in tables], first)
+
+    def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
+        """Return the kernel's lattice sum over the records of a run."""
+        return kernel.sum_block(self.block(run))
+
+    def _of_table(self, table: Any) -> RecordBlock:
+        columns, schema = TableColumns(table), self.schema
+        target, exposure = schema.target, schema.exposure
+        return make_rows(
+            design_matrix(columns, schema),
+            None if target is None else columns.target(target, self.classes),
+            exposure=None if exposure is None else columns.numbers([exposure])[:, 0],
+            loss=self.loss,
+            classes=self.classes,
+            missing=schema.constants,
+        ).block()
+
+
+def joined(blocks: Sequence[RecordBlock], first: int = 0) -> RecordBlock:
+    """Return blocks that follow one another as one.
+
+    Examples
+    --------
+    >>> joined([RecordBlock(np.zeros((2, 1))), RecordBlock(np.ones((1, 1)))], first=1024).n_rows
+    3
+    """
+    features = _one([block.features for block in blocks])
+    target, offset = (
+        None if getattr(blocks[0], name) is None else _one([block.vector(name) for block in blocks])
+        for name in ("target", "offset")
+    )
+    return RecordBlock(features, target, offset, first)
+
+
+def runs_of(tables: Iterator[Any], n_rows: int) -> Iterator[Run]:
+    """Cut tables anew into runs of ``n_rows`` records, whole chunks, the last one shorter.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> tables = [pa.table({"age": range(n)}) for n in (700, 900, 0, 500)]
+    >>> [(sum(map(len, run)), first) for run, first in runs_of(iter(tables), 1024)]
+    [(1024, 0), (1024, 1024), (52, 2048)]
+    """
+    held: list[Any] = []
+    first = n_held = 0
+    for table in tables:
+        start, stop = 0, len(table)
+        while start < stop:
+            length = min(stop - start, n_rows - n_held)
+            held.append(_cut(table, start, length))
+            start, n_held = start + length, n_held + length
+            if n_held == n_rows:
+                yield held, first
+                first, held, n_held = first + n_rows, [], 0
+    if held:
+        yield held, first
+
+
+def gathers(kernel: Kernel) -> bool:
+    """Whether a kernel needs all records at once.
+
+    Examples
+    --------
+    >>> gathers(GatheredRecords(n_rows=5, n_columns=2))
+    True
+    """
+    return isinstance(kernel, GatheredGradients | GatheredRecords)
+
+
+def _one(parts: list[Any]) -> Any:
+    """Return arrays that follow one another as one; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _cut(table: Any, start: int, length: int) -> Any:
+    """Return rows of a table of any library, without copying."""
+    if start == 0 and length == len(table):
+        return table
+    slices = hasattr(table, "slice")
+    return table.slice(start, length) if slices else table.iloc[start : start + length]

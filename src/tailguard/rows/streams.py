@@ -1,0 +1,234 @@
+"""Records of a table that is read in batches: a pass over it for every sum.
+
+Only so many numbers are in memory at a time, however long the table is, and each sum has the bits
+of the same records in an array. Records in another order, or some of them, are gathered by windows
+of that order: one pass for each window, of which the last one is kept.
+
+A table that changes between two passes is no one table, and is told by its length alone.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+from tailguard.design.columns import BatchedTable
+from tailguard.kernels.base import Kernel
+from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.noise.orders import Order
+
+from .arrays import ArrayRows
+from .base import Rows, resolve_threads
+from .reader import RecordReader, Run, gathers, joined, runs_of
+from .summing import added, in_turn
+
+__all__ = ["GatheredRows", "StreamRows"]
+
+# Numbers of one run: 8 MB of floats, of which each thread has a few at a time.
+NUMBERS_AT_ONCE = 1_000_000
+# A table of at most so many numbers, 128 MB of floats, is kept once it was read, as an array is.
+NUMBERS_KEPT = 2**24
+# Numbers of one window: 256 MB of floats.
+NUMBERS_GATHERED = 2**25
+
+
+def _whole_chunks(n_numbers: int, width: int) -> int:
+    """Return how many records, in whole chunks, come to about so many numbers."""
+    return max(1, n_numbers // (width * CHUNK_ROWS)) * CHUNK_ROWS
+
+
+class StreamRows:
+    """Records of a table in batches.
+
+    Parameters
+    ----------
+    table
+        What is read in batches.
+    reader
+        How a record is read: names and declarations.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from tailguard.kernels.counts import BelowCount
+    >>> from tailguard.schema.schema import Schema
+    >>> from tailguard.sources.opening import opened
+    >>> pq.write_table(pa.table({"age": [41.0, 50.0, None]}), "ages.parquet")
+    >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
+    >>> rows.reduce(BelowCount(thresholds=[45.0], columns=(0,), paired=False, multiplier=1))
+    array([1])
+    """
+
+    def __init__(self, table: BatchedTable, reader: RecordReader) -> None:
+        resolve_threads()  # refuses a wrong setting before anything is spent
+        reader.check(table)
+        self._table = table
+        self._reader = reader
+        self._kept: ArrayRows | None = None
+        self.n_rows = table.n_rows
+        self.feature_names = reader.schema.coefficient_names
+        self.n_features = len(self.feature_names)
+
+    @property
+    def has_target(self) -> bool:
+        """Whether there is a target column."""
+        return self._reader.schema.target is not None
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether there is an offset column."""
+        return self._reader.schema.exposure is not None
+
+    @property
+    def width(self) -> int:
+        """How many numbers there are of each record."""
+        return self.n_features + self.has_target + self.has_offset
+
+    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
+        """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
+        if self._is_short:
+            return self._as_array().reduce(kernel, n_threads)
+        if gathers(kernel):
+            return kernel.sum_block(joined(list(self.blocks())))
+        work = partial(self._reader.sum_of, kernel)
+        elsewhere = self._table.added(self._reader.names, work, CHUNK_ROWS)
+        if elsewhere is not None:
+            return elsewhere
+        return added(kernel.size, work, self.runs(), resolve_threads(n_threads))
+
+    def restricted(self, places: IntArray) -> Rows:
+        """Return the records at these places alone, gathered in this order as they are read."""
+        if self._is_short:
+            return self._as_array().restricted(places)
+        return GatheredRows(self, places)
+
+    def in_order(self, order: Order) -> Rows:
+        """Return all records in this order, gathered window by window as they are read."""
+        if self._is_short:
+            return self._as_array().in_order(order)
+        return GatheredRows(self, order)
+
+    def runs(self) -> Iterator[Run]:
+        """Yield all records in runs of whole chunks, not read yet."""
+        length = _whole_chunks(NUMBERS_AT_ONCE, self.width)
+        n_rows = 0
+        for tables, first in runs_of(self._table.batches(self._reader.names, length), length):
+            n_rows = first + sum(map(len, tables))
+            yield tables, first
+        if n_rows != self.n_rows:
+            raise InputError(
+                f"{self._table.where} must have the same rows whenever it is read; it had "
+                f"{self.n_rows} rows before, and {n_rows} now."
+            )
+
+    def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
+        """Yield all records in order; runs that hold none of the sorted ``places`` are left out."""
+        runs = (run for run in self.runs() if places is None or _holds(run, places))
+        return in_turn(self._reader.block, runs, resolve_threads())
+
+    @property
+    def _is_short(self) -> bool:
+        return self.n_rows * self.width <= NUMBERS_KEPT
+
+    def _as_array(self) -> ArrayRows:
+        """Return a short table as rows in memory, read for the first time in the first sum."""
+        if self._kept is None:
+            block = joined(list(self.blocks()))
+            self._kept = ArrayRows(
+                block.features, block.target, block.offset, feature_names=self.feature_names
+            )
+        return self._kept
+
+
+class GatheredRows:
+    """Records at places of a table in batches, in the order of the places.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tailguard.kernels.gather import GatheredRecords
+    >>> from tailguard.schema.schema import Schema
+    >>> from tailguard.sources.lazy import of_polars
+    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
+    >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
+    >>> some = GatheredRows(rows, np.array([2, 1]))
+    >>> some.reduce(GatheredRecords(n_rows=2, n_columns=2)).view(np.float64)
+    array([30.,  0., 50.,  0.])
+    """
+
+    def __init__(self, rows: StreamRows, places: Order) -> None:
+        self._rows = rows
+        self._places = places
+        self._window: RecordBlock | None = None
+        self.n_rows = len(places)
+        self.n_features = rows.n_features
+        self.feature_names = rows.feature_names
+        self.has_target = rows.has_target
+        self.has_offset = rows.has_offset
+
+    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
+        """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
+        if gathers(kernel):
+            return kernel.sum_block(self._gathered(0, self.n_rows))
+        n_threads = resolve_threads(n_threads)
+        piece = _whole_chunks(NUMBERS_AT_ONCE, self._rows.width)
+        total = np.zeros(kernel.size, dtype=np.int64)
+        for start in range(0, self.n_rows, self._length):
+            window = self._window_at(start)
+            pieces = (window.rows(a, a + piece) for a in range(0, window.n_rows, piece))
+            total += added(kernel.size, kernel.sum_block, pieces, n_threads)
+        return total
+
+    def restricted(self, places: IntArray) -> Rows:
+        """Return the records at these places alone, in this order; of one window, copied."""
+        start = int(places.min()) // self._length * self._length
+        if places.max() >= start + self._length:
+            return GatheredRows(self._rows, self._places[places])
+        found = self._window_at(start).at(places - start)
+        return ArrayRows(
+            found.features, found.target, found.offset, feature_names=self.feature_names
+        )
+
+    def in_order(self, order: Order) -> Rows:
+        """Return all records in this order, gathered window by window as they are read."""
+        return GatheredRows(self._rows, self._places[order[:]])
+
+    @property
+    def _length(self) -> int:
+        """Records of a window."""
+        return _whole_chunks(NUMBERS_GATHERED, self._rows.width)
+
+    def _window_at(self, start: int) -> RecordBlock:
+        """Return the window that begins there; the last one is kept."""
+        if self._window is None or self._window.first != start:
+            self._window = None  # there is room for one
+            self._window = self._gathered(start, min(self.n_rows, start + self._length))
+        return self._window
+
+    def _gathered(self, start: int, stop: int) -> RecordBlock:
+        """Gather the records of a window in one pass over the table."""
+        by_place = np.argsort(self._places[start:stop])
+        places = self._places[start:stop][by_place]
+        features = np.empty((len(places), self.n_features))
+        target, offset = (
+            np.empty(len(places)) if present else None
+            for present in (self.has_target, self.has_offset)
+        )
+        for block in self._rows.blocks(places):
+            low, high = np.searchsorted(places, [block.first, block.first + block.n_rows])
+            found = block.at(places[low:high] - block.first)
+            features[by_place[low:high]] = found.features
+            for column, values in ((target, found.target), (offset, found.offset)):
+                if column is not None:
+                    column[by_place[low:high]] = values
+        return RecordBlock(features, target, offset, start)
+
+
+def _holds(run: Run, places: IntArray) -> bool:
+    """Whether a run holds any of the sorted places."""
+    tables, first = run
+    low, high = np.searchsorted(places, [first, first + sum(map(len, tables))])
+    return bool(low < high)

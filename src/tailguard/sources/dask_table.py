@@ -1,0 +1,125 @@
+"""A Dask data frame: its partitions are summed by its workers, and whole numbers come back.
+
+A chunk is so many rows of the whole table, wherever its partitions end. So a worker sums the whole
+chunks of its partition and hands back the few rows before the first and after the last; these are
+put together here. A lost worker's partition is worked out again, to the same whole numbers.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+from tailguard.design.columns import BatchedTable, Work
+
+from .lazy import silenced
+
+__all__ = ["DaskTable"]
+
+# Partial sums that one task adds up.
+BRANCHES = 8
+# Partitions that are here at the same time where records are gathered.
+AT_ONCE = 4
+
+
+class DaskTable(BatchedTable):
+    """A Dask data frame, whose partitions follow one another.
+
+    Opening it counts the rows of its partitions. It must have the same rows in the same order
+    whenever it is worked out.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd, pandas as pd
+    >>> table = DaskTable(dd.from_pandas(pd.DataFrame({"age": range(5)}), npartitions=2))
+    >>> table.n_rows, [len(batch) for batch in table.batches(["age"], 1000)]
+    (5, [3, 2])
+    """
+
+    where = "X"
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._planned: dict[tuple[str, ...], list[Any]] = {}
+        self.names = tuple(frame.columns)
+        if not all(isinstance(name, str) for name in self.names):
+            raise InputError("X must be a Dask data frame whose columns have names of text.")
+        self._lengths: list[int] = silenced("X", self._counted)
+        self.n_rows = sum(self._lengths)
+        if self.n_rows < 1 or not self.names:
+            raise InputError(
+                f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
+            )
+
+    def empties(self) -> Iterable[Any]:
+        """Return the one table without rows that Dask keeps of its types."""
+        return [self._frame._meta]
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield the partitions, of which a few are worked out at once."""
+        from dask import compute  # noqa: PLC0415 (an extra)
+
+        parts = self._parts(names)
+        for start in range(0, len(parts), AT_ONCE):
+            yield from compute(*parts[start : start + AT_ONCE])
+
+    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
+        """Return the sum of ``work`` over whole chunks: on workers, but for edges of partitions."""
+        from dask import compute, delayed  # noqa: PLC0415 (an extra)
+
+        sums, edges, first = [], [], 0
+        for part, length in zip(self._parts(names), self._lengths, strict=True):
+            cut = delayed(_summed, nout=2)(part, length, first, work, chunk_rows)
+            sums.append(cut[0])
+            edges.append(cut[1])
+            first += length
+        while len(sums) > 1:
+            groups = (sums[i : i + BRANCHES] for i in range(0, len(sums), BRANCHES))
+            sums = [delayed(sum)(group) for group in groups]
+        total, found = compute(sums[0], edges)
+        tables = [edge for edges_of_part in found for edge in edges_of_part]
+        for run in _together(tables, chunk_rows):
+            total = total + work(run)
+        answer: IntArray = total
+        return answer
+
+    def _counted(self) -> list[int]:
+        from dask import compute, delayed  # noqa: PLC0415 (an extra)
+
+        return list(compute(*map(delayed(len), self._parts(self.names[:1]))))
+
+    def _parts(self, names: Sequence[str]) -> list[Any]:
+        """Return the partitions of these columns, planned once: Dask takes long over its plans."""
+        if tuple(names) not in self._planned:
+            self._planned[tuple(names)] = list(self._frame[list(names)].to_delayed())
+        return self._planned[tuple(names)]
+
+
+def _summed(
+    part: Any, length: int, first: int, work: Work, chunk_rows: int
+) -> tuple[IntArray | int, list[tuple[Any, int]]]:
+    """Return the sum over the whole chunks of a partition, and its rows before and after them."""
+    if len(part) != length:
+        raise InputError("X must have the same rows whenever it is worked out.")
+    start = min(-first % chunk_rows, length)
+    stop = max(start, length - (first + length) % chunk_rows)
+    if start == stop:
+        return 0, [(part, first)]
+    edges = [(part.iloc[:start], first), (part.iloc[stop:], first + stop)]
+    return work(([part.iloc[start:stop]], first + start)), edges
+
+
+def _together(edges: list[tuple[Any, int]], chunk_rows: int) -> Iterator[tuple[list[Any], int]]:
+    """Yield edges that follow one another as runs, each from the beginning of a chunk."""
+    held: list[Any] = []
+    begin = 0
+    for table, first in edges:
+        if len(table) == 0:
+            continue
+        if held and first % chunk_rows == 0:
+            yield held, begin
+            held = []
+        begin = begin if held else first
+        held.append(table)
+    if held:
+        yield held, begin

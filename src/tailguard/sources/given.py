@@ -1,0 +1,161 @@
+"""What a user gave to be read: a matrix, a table by its schema, or a table in batches."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.design.columns import BatchedTable, TableColumns, columns_of
+from tailguard.design.matrix import design_matrix
+from tailguard.missing import Fill
+from tailguard.schema.declared import check_columns
+from tailguard.schema.schema import Schema
+from tailguard.tables import column_names, to_matrix
+
+from .opening import has_columns, opened
+
+__all__ = ["Given", "given"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """Records, and what is public of them.
+
+    Attributes
+    ----------
+    records
+        A matrix of features, or a table in batches.
+    y, exposure
+        A column each or None; of a table in batches, None.
+    n_rows, n_features
+        Public numbers.
+    schema
+        The schema with its features named; None for a matrix.
+    missing
+        Constants for missing cells, by the number of the column.
+    targets
+        The target as a column of every type that it has, which for a table in batches is empty.
+    names
+        Names of the features, where they have names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> found = given(pd.DataFrame({"age": [41, 50], "cost": [7.5, 3.0]}), target="cost")
+    >>> found.n_features, found.schema.features
+    (1, ('age',))
+    """
+
+    records: Any
+    n_rows: int
+    n_features: int
+    y: Any = None
+    exposure: Any = None
+    schema: Schema | None = None
+    missing: Mapping[int, float] | None = None
+    targets: tuple[Any, ...] = ()
+    names: tuple[str, ...] | None = None
+
+
+def given(
+    X: Any,
+    y: Any = None,
+    *,
+    schema: Schema | None = None,
+    missing: Any = None,
+    target: str | None = None,
+    columns: Any = None,
+    exposure: Any = None,
+    classes: Any = None,
+) -> Given:
+    """Say what was given; of a table in batches, nothing but its head is read.
+
+    ``target``, ``columns`` and an ``exposure`` of text name columns, as the schema may do instead.
+    ``missing`` declares constants, and ``classes`` the labels, where there is no schema.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> given(np.zeros((5, 2)), np.zeros(5)).n_features
+    2
+    """
+    X = opened(X)
+    named = exposure if isinstance(exposure, str) else None
+    said = {"target": target, "features": columns, "exposure": named}
+    if schema is not None and named == schema.exposure:
+        said["exposure"] = None
+    by_name = any(name is not None for name in said.values())
+    if schema is None and not by_name and not has_columns(X):
+        return _of_matrix(X, y, missing=missing, exposure=exposure)
+    declared = Schema(missing=missing or {}) if schema is None else schema
+    declared = declared.with_declared(**said)
+    if y is not None and target is not None:
+        raise InputError("y must be None where target names its column; got both.")
+    if isinstance(X, BatchedTable):
+        return _of_batches(X, declared, y=y, exposure=exposure)
+    return _of_table(X, declared, y=y, exposure=exposure, classes=classes)
+
+
+def _of_matrix(X: Any, y: Any, *, missing: Any, exposure: Any) -> Given:
+    features = to_matrix(X)
+    n_rows, n_features = features.shape
+    constants = Fill.of(missing, n_features, column_names(X)).constants
+    return Given(
+        records=features,
+        n_rows=n_rows,
+        n_features=n_features,
+        y=y,
+        exposure=exposure,
+        missing=constants,
+        names=column_names(X),
+        targets=() if y is None else (y,),
+    )
+
+
+def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) -> Given:
+    columns = columns_of(X)
+    schema = schema.settled(columns.names, columns.where)
+    if y is None and schema.target is not None:
+        y = columns.target(schema.target, schema.classes or classes)
+    if isinstance(exposure, str):
+        exposure = columns.numbers([exposure])[:, 0]
+    features = design_matrix(columns, schema)
+    return Given(
+        records=features,
+        n_rows=len(features),
+        n_features=features.shape[1],
+        y=y,
+        exposure=exposure,
+        schema=schema,
+        missing=schema.constants,
+        names=schema.coefficient_names,
+        targets=() if y is None else (y,),
+    )
+
+
+def _of_batches(X: BatchedTable, schema: Schema, *, y: Any, exposure: Any) -> Given:
+    """Return a table in batches, whose target and exposure are columns of its own."""
+    for name, column in (("y", y), ("exposure", None if isinstance(exposure, str) else exposure)):
+        if column is not None:
+            raise InputError(
+                f"{name} must be a column of {X.where}, which is read in batches: give its name, "
+                f"as {'target' if name == 'y' else name}='...'."
+            )
+    schema = schema.settled(X.names, X.where)
+    check_columns([name for name in (schema.target, exposure) if name], X.names, X.where)
+    return Given(
+        records=X,
+        n_rows=X.n_rows,
+        n_features=len(schema.coefficient_names),
+        # Whoever reads no exposure must not have records void for it.
+        schema=schema if exposure is not None else replace(schema, exposure=None),
+        missing=schema.constants,
+        names=schema.coefficient_names,
+        targets=tuple(_targets(X, schema)),
+    )
+
+
+def _targets(X: BatchedTable, schema: Schema) -> Iterable[Any]:
+    if schema.target is not None:
+        for empty in X.empties():
+            yield TableColumns(empty, X.where).target(schema.target, schema.classes)

@@ -1,0 +1,80 @@
+"""What a user may bring that is not in memory, and how it is opened."""
+
+from collections.abc import Callable
+from inspect import isroutine
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tailguard.checks import InputError
+from tailguard.design.columns import BatchedTable
+from tailguard.tables.kinds import is_a
+
+from .dask_table import DaskTable
+from .files import FileColumns, is_parquet
+from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
+from .parquet_files import ParquetFiles
+
+__all__ = ["TableFiles", "has_columns", "opened", "opened_path"]
+
+TableFiles: TypeAlias = FileColumns | ParquetFiles
+"""What commands read: a CSV file whole, Parquet files in batches."""
+
+LIBRARIES: tuple[tuple[str, str, Callable[[Any], BatchedTable]], ...] = (
+    ("pyarrow.dataset", "Dataset", of_arrow_dataset),
+    ("polars", "LazyFrame", of_polars),
+    ("duckdb", "DuckDBPyRelation", of_duckdb),
+    ("dask.dataframe", "DataFrame", DaskTable),
+)
+
+
+def opened(X: Any) -> Any:
+    """Return what reads a source, and anything else as it is.
+
+    Sources are paths, patterns of Parquet files, datasets of pyarrow, lazy frames of polars,
+    relations of DuckDB, data frames of Dask, and functions that open an Arrow reader.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> opened(pl.LazyFrame({"age": [41, 50]})).n_rows, opened(7)
+    (2, 7)
+    """
+    if isinstance(X, str | PathLike):
+        return opened_path(X)
+    for library, kind, read in LIBRARIES:
+        if is_a(X, library, kind):
+            return read(X)
+    if is_a(X, "pyarrow", "RecordBatchReader"):
+        raise InputError(
+            "X must be read more than once, and a RecordBatchReader ends: pass a function that "
+            "opens a new one at each call."
+        )
+    return of_arrow_readers(X) if isroutine(X) else X
+
+
+def opened_path(path: str | PathLike[str]) -> TableFiles:
+    r"""Return what reads a CSV file, or Parquet files.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age\n41\n")
+    >>> opened_path("ages.csv").names
+    ('age',)
+    """
+    place = Path(path)
+    if place.is_file() and not is_parquet(place):
+        return FileColumns(place)
+    return ParquetFiles(place)
+
+
+def has_columns(X: Any) -> bool:
+    r"""Whether something is a source that was opened, whose columns have names.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age\n41\n")
+    >>> has_columns(opened_path("ages.csv")), has_columns("ages.csv")
+    (True, False)
+    """
+    return isinstance(X, BatchedTable | FileColumns)

@@ -1,0 +1,106 @@
+"""Parquet files, one or many, as one table that is read in batches.
+
+Files follow one another in the order of their paths. Each is read by its own types: a writer that
+infers types makes text, floats or nulls of a column as its cells are, so that the files of one
+table may differ in them because of one record.
+"""
+
+from collections.abc import Iterator, Sequence
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.design.columns import BatchedTable
+from tailguard.schema.declared import check_columns
+
+from .files import checked_names, is_parquet
+from .parquet import check_number_types, opened_parquet
+
+__all__ = ["ParquetFiles"]
+
+# Bytes read at a time of each column: without a limit, whole row groups are.
+BUFFER = 2**16
+
+
+class ParquetFiles(BatchedTable):
+    """A Parquet file, a folder of such files, or those that fit a pattern.
+
+    Edge cases
+    ----------
+    Of a folder, files of all folders below it are read, but none whose name begins with a dot or an
+    underscore. What the names of folders say of records is not read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> for part in (1, 2):
+    ...     pq.write_table(pa.table({"age": [41, 50], "cost": [7.5, 3.0]}), f"part-{part}.parquet")
+    >>> files = ParquetFiles("part-*.parquet")
+    >>> files.names, files.n_rows
+    (('age', 'cost'), 4)
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.where = str(path)
+        self.paths = _paths(self.where)
+        self.names = checked_names(self.path, self._opened(self.paths[0]).schema_arrow.names)
+        self.n_rows = 0
+        for file in self.paths:
+            opened = self._opened(file)
+            check_columns(self.names, opened.schema_arrow.names, str(file))
+            self.n_rows += opened.metadata.num_rows
+        self.check_rows(1)
+
+    def check_types(self, numeric: Sequence[str]) -> None:
+        """Refuse files in which one of these columns has a type that is no number."""
+        for file in self.paths:
+            check_number_types(file, numeric)
+
+    def check_rows(self, fewest: int) -> None:
+        """Refuse fewer records, as the files state how many they have."""
+        if self.n_rows < fewest:
+            raise InputError(
+                f"{self.where} must have at least {fewest} records; got {self.n_rows}."
+            )
+
+    def empties(self) -> Iterator[Any]:
+        """Yield a table without rows for each file."""
+        for file in self.paths:
+            yield self._opened(file).schema_arrow.empty_table()
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield all rows of all files in order; a batch ends where its file does."""
+        for file in self.paths:
+            yield from self._opened(file).iter_batches(n_rows, columns=list(names))
+
+    def _opened(self, file: Path) -> Any:
+        return opened_parquet(file, buffer_size=BUFFER, pre_buffer=False)
+
+
+def _paths(where: str) -> list[Path]:
+    """List the files that a path or a pattern names."""
+    place = Path(where)
+    if place.is_file():
+        return [place]
+    if place.is_dir():
+        found = [file for file in place.rglob("*") if is_parquet(file) and file.is_file()]
+        found = [file for file in found if not _is_hidden(file.relative_to(place))]
+    else:
+        found = [Path(file) for file in glob(where, recursive=True) if Path(file).is_file()]
+    if not found:
+        raise InputError(
+            f"{where} must be a file, a folder of Parquet files or a pattern such as "
+            "'claims/*.parquet' that some fit; there is none."
+        )
+    for file in found:
+        if not is_parquet(file):
+            raise InputError(
+                f"{where} must fit Parquet files alone, named *.parquet or *.pq; it fits {file}."
+            )
+    return sorted(found)
+
+
+def _is_hidden(file: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.parts)

@@ -1,0 +1,70 @@
+"""Pseudo-random orders of many places: each place once, and no law that accuracy could notice."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from support.sources import QuietSource
+from support.statistics import goodness_of_fit
+from tailguard.noise import orders
+from tailguard.noise.orders import KeyedOrder, order_of_places
+from tailguard.noise.partition import random_permutation
+from tailguard.noise.sources import SimulationSource
+
+FALSE_ALARM = 1e-6
+
+
+def keyed(count, source, rounds=orders.ROUNDS):
+    return KeyedOrder(count, source.words(rounds))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 1000, 1024, 1025, 40_000])
+def test_every_place_comes_once(count):
+    for seed in range(5):
+        order = keyed(count, SimulationSource(seed))
+        assert len(order) == count
+        assert sorted(order[:].tolist()) == list(range(count))
+        assert order[3:17].tolist() == order[:].tolist()[3:17]
+        positions = np.array([count - 1, 0])
+        assert order[positions].tolist() == order[:][positions].tolist()
+
+
+def test_every_order_of_few_places_is_equally_likely():
+    n_draws, each = 10_000, list(permutations(range(4)))
+    uniform = np.full(24, 1 / 24)
+    rounds = {4: [], orders.ROUNDS: []}
+    for count, drawn in rounds.items():
+        source = SimulationSource(1)
+        counted = Counter(tuple(keyed(4, source, count)[:].tolist()) for _ in range(n_draws))
+        drawn += [counted[order] for order in each]
+    facts = {"false_alarm": FALSE_ALARM, "alternative": np.array(rounds[4]) / n_draws}
+    verdict = goodness_of_fit(rounds[orders.ROUNDS], uniform, **facts)
+    assert verdict.accepted
+    assert verdict.power >= 0.999
+    assert not goodness_of_fit(rounds[4], uniform, **facts).accepted
+
+
+@pytest.mark.parametrize(("rounds", "uniform"), [(orders.ROUNDS, True), (2, False)])
+def test_neighbours_come_from_anywhere(rounds, uniform):
+    """Of 2^20 places, the 32nds that pairs of neighbours of the order come from."""
+    source, counted = SimulationSource(2), np.zeros((32, 32))
+    for _ in range(8):
+        pairs = keyed(2**20, source, rounds)[: 2**14].reshape(-1, 2) >> 15
+        np.add.at(counted, (pairs[:, 0], pairs[:, 1]), 1)
+    flat = np.full(1024, 2.0**-10)
+    verdict = goodness_of_fit(counted.ravel(), flat, false_alarm=FALSE_ALARM, alternative=flat)
+    assert verdict.accepted == uniform
+
+
+def test_few_places_are_drawn_exactly_and_many_need_no_memory():
+    few = order_of_places(1000, SimulationSource(3))
+    assert few.tolist() == random_permutation(1000, SimulationSource(3)).tolist()
+    many = order_of_places(2**40, SimulationSource(3))
+    assert len(set(many[2**39 : 2**39 + 1000].tolist())) == 1000
+    assert many[:5].tolist() == order_of_places(2**40, SimulationSource(3))[:5].tolist()
+
+
+def test_any_key_gives_an_order():
+    assert sorted(keyed(99, QuietSource())[:].tolist()) == list(range(99))

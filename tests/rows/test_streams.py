@@ -1,0 +1,118 @@
+"""Rows of a table in batches are those of the array, however the batches are cut."""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from support.batched import arrow_table, small_memory
+from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.kernels.counts import BelowCount
+from tailguard.kernels.gather import GatheredRecords
+from tailguard.losses.huber import Huber
+from tailguard.rows.arrays import ArrayRows
+from tailguard.rows.reader import RecordReader
+from tailguard.rows.streams import StreamRows
+from tailguard.schema.schema import Schema
+from tailguard.sources.lazy import LazyTable
+
+__all__ = ["small_memory"]
+N_ROWS = 9000
+
+
+@pytest.fixture
+def cut_anyhow(small_memory):
+    """Rows in an array, and in batches that are cut at random, some of them empty."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_t(2, (N_ROWS, 2)), rng.standard_normal(N_ROWS)
+    table = arrow_table(X, y=y)
+    edges = np.sort([0, *rng.integers(0, N_ROWS, 40), *rng.integers(0, 99, 9), N_ROWS])
+    parts = [table[start:stop] for start, stop in pairwise(edges.tolist())]
+    lazy = LazyTable(
+        ("x0", "x1", "y"), N_ROWS, table[:0], lambda names, _: (p.select(names) for p in parts)
+    )
+    reader = RecordReader(Schema(features=["x0", "x1"], target="y"))
+    return ArrayRows(X, y), StreamRows(lazy, reader)
+
+
+GRADIENTS = ClippedGradientSum(
+    weights=np.array([0.3, -0.2, 0.1]),
+    center=np.zeros(2),
+    inverse_scale=np.ones(2),
+    intercept=True,
+    loss=Huber(),
+    clip_norm=2.0,
+    grid=1e-3,
+)
+PAIRS = BelowCount(thresholds=[0.5, 0.7], columns=(0, 2), paired=True, multiplier=1)
+ORDER = np.random.default_rng(1).permutation(N_ROWS)
+FEW = ORDER[ORDER < 5000]
+VIEWS = {
+    "as they lie": lambda rows: rows,
+    "in order": lambda rows: rows.in_order(ORDER),
+    "some": lambda rows: rows.restricted(ORDER[:5000]),
+    "some, in another order": lambda rows: rows.restricted(ORDER[:5000]).in_order(
+        ORDER[ORDER < 5000]
+    ),
+    "of one window": lambda rows: rows.in_order(ORDER).restricted(np.arange(6200, 6900)),
+    "of several windows": lambda rows: rows.in_order(ORDER).restricted(np.arange(100, 8900)[::-1]),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_sums_have_the_bits_of_the_array(view, n_threads, cut_anyhow):
+    held, streamed = map(VIEWS[view], cut_anyhow)
+    assert (held.n_rows, held.n_features) == (streamed.n_rows, streamed.n_features)
+    gathered = GatheredRecords(n_rows=held.n_rows, n_columns=3)
+    for kernel in (GRADIENTS, PAIRS, gathered):
+        for _ in range(2):
+            found = streamed.reduce(kernel, n_threads)
+            assert found.tolist() == held.reduce(kernel, n_threads).tolist()
+
+
+def test_a_window_is_read_once(cut_anyhow, monkeypatch):
+    _, streamed = cut_anyhow
+    passes, runs = [], StreamRows.runs
+    monkeypatch.setattr(StreamRows, "runs", lambda rows: passes.append(1) or runs(rows))
+    ordered = streamed.in_order(ORDER)
+    ordered.reduce(PAIRS)
+    assert len(passes) == 2  # 8192 records of 3 numbers fit into a window
+    some = streamed.restricted(ORDER[:800])
+    for _ in range(5):
+        some.reduce(PAIRS)
+    assert len(passes) == 3
+
+
+PEAK = """
+import resource, sys
+import numpy as np, pyarrow as pa
+from pyarrow.parquet import ParquetWriter
+import tailguard as tg
+from tailguard.noise import orders
+from tailguard.rows import streams
+
+n_rows, path = int(sys.argv[1]), sys.argv[2]
+rng = np.random.default_rng(0)
+schema = pa.schema([(name, pa.float32()) for name in ("a", "b", "c", "d", "e", "f", "g", "y")])
+with ParquetWriter(path, schema) as file:
+    for _ in range(n_rows // 50_000):
+        columns = rng.standard_normal((8, 50_000), np.float32)
+        file.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema))
+streams.NUMBERS_KEPT, streams.NUMBERS_GATHERED, orders.MOST_KEPT = 2**18, 2**20, 2**14
+streams.NUMBERS_AT_ONCE = 2**17
+tg.LinearRegression(epsilon=1.0, delta=1e-9).fit(path, target="y")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_table(tmp_path):
+    """The longer table is 64 MB of floats; less than half of that is left for chance."""
+    peaks = []
+    for n_rows in (200_000, 1_200_000):
+        told = [sys.executable, "-c", PEAK, str(n_rows), str(tmp_path / "rows.parquet")]
+        done = subprocess.run(told, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout) / 1024)
+    assert peaks[1] - peaks[0] < 24, peaks

@@ -1,0 +1,133 @@
+"""A Dask data frame has the bits of the array, however it is cut and whoever sums it."""
+
+import pickle
+from functools import partial
+from itertools import pairwise
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+from support.batched import small_memory
+from tailguard.kernels.counts import BelowCount
+from tailguard.rows.arrays import ArrayRows
+from tailguard.rows.reader import RecordReader
+from tailguard.rows.streams import StreamRows
+from tailguard.schema.schema import Schema
+from tailguard.sources.dask_table import DaskTable
+
+__all__ = ["small_memory"]
+pytestmark = pytest.mark.usefixtures("small_memory")
+
+BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
+COLUMNS = ["a", "b"]
+N_ROWS = 6000
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.standard_t(3, (N_ROWS, 3)), columns=[*COLUMNS, "cost"])
+    frame.loc[7, "b"] = np.nan
+    return frame
+
+
+def cut(frame, lengths):
+    """A Dask data frame whose partitions have these lengths."""
+    edges = np.cumsum([0, *lengths]).tolist()
+    parts = [dask.delayed(frame.iloc[start:stop]) for start, stop in pairwise(edges)]
+    return dd.from_delayed(parts, meta=frame.iloc[:0], verify_meta=False)
+
+
+def bits(model):
+    return model.coef_.tobytes(), model.intercept_, model.certificate_.to_json()
+
+
+@pytest.mark.parametrize("n_partitions", [1, 2, 7])
+def test_fits_have_the_bits_of_the_array(n_partitions, frame):
+    expected = bits(tg.LinearRegression(**BUDGET).fit(frame[COLUMNS], frame["cost"]))
+    source = dd.from_pandas(frame, npartitions=n_partitions)
+    for n_workers in (1, 2, 4):
+        with dask.config.set(scheduler="threads", num_workers=n_workers):
+            assert bits(tg.LinearRegression(**BUDGET).fit(source, target="cost")) == expected
+
+
+def test_means_and_minimisers_have_the_bits_of_the_array(frame):
+    source = dd.from_pandas(frame, npartitions=3)
+    for method in ("clipped", "iterative"):
+        held, spread = (
+            tg.mean(X, columns=COLUMNS, method=method, **BUDGET) for X in (frame, source)
+        )
+        assert held.value.tobytes() == spread.value.tobytes()
+    held, spread = (
+        tg.minimize(tg.losses.Huber(), X, target="cost", constraint=tg.sets.L2Ball(1.0), **BUDGET)
+        for X in (frame, source)
+    )
+    assert held.coef.tobytes() == spread.coef.tobytes()
+
+
+def random_lengths(seed):
+    rng = np.random.default_rng(seed)
+    edges = np.sort([0, N_ROWS, *rng.integers(0, N_ROWS, 12), *rng.integers(1024, 1030, 4)])
+    return np.diff(edges)
+
+
+LENGTHS = {
+    "one chunk each": [1024] * 5 + [880],
+    "one row each side of a chunk": [1023, 1, 1, 1023, 1024, 2928],
+    "tiny ones": [1] * 40 + [N_ROWS - 40],
+    "an empty one": [0, 3000, 0, 3000, 0],
+    **{f"at random, {seed}": random_lengths(seed) for seed in range(4)},
+}
+COUNT = BelowCount(thresholds=[0.5, 0.7], columns=(0, 1), paired=True, multiplier=1)
+
+
+class FloatSum:
+    """A sum whose rounding depends on which records share a chunk."""
+
+    size = 2
+
+    def sum_block(self, block):
+        chunks = range(0, block.n_rows, 1024)
+        sums = [np.nan_to_num(block.features[i : i + 1024]).sum(axis=0) for i in chunks]
+        return np.rint(1e3 * np.array(sums)).astype(np.int64).sum(axis=0)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_partitions_may_end_anywhere(lengths, frame):
+    table = DaskTable(cut(frame, LENGTHS[lengths]))
+    streamed = StreamRows(table, RecordReader(Schema(features=COLUMNS)))
+    held = ArrayRows(frame[COLUMNS].to_numpy())
+    order = np.random.default_rng(1).permutation(N_ROWS)
+    for kernel in (COUNT, FloatSum()):
+        assert streamed.reduce(kernel).tolist() == held.reduce(kernel).tolist()
+        shuffled = [rows.in_order(order).reduce(kernel).tolist() for rows in (streamed, held)]
+        assert shuffled[0] == shuffled[1]
+
+
+def test_what_a_worker_is_sent_can_be_sent(frame):
+    work = partial(RecordReader(Schema(features=COLUMNS)).sum_of, COUNT)
+    assert pickle.loads(pickle.dumps(work))(([frame], 0)).tolist() == work(([frame], 0)).tolist()
+
+
+def test_partitions_that_change_are_told_to_nobody(frame):
+    lengths = iter([500, *[499] * 99])
+    part = dask.delayed(lambda: frame.iloc[: next(lengths)], pure=False)()
+    source = dd.from_delayed([part], meta=frame.iloc[:0], verify_meta=False)
+    with pytest.raises(tg.ReleaseError) as told:
+        tg.mean(source, epsilon=1.0, delta=1e-6, method="clipped")
+    assert told.value.__cause__ is None
+
+
+def test_frames_are_refused_by_names_and_types(frame):
+    days = frame.assign(day=pd.Timestamp("2026-01-01"))
+    for bad, words in (
+        (frame.rename(columns={"a": 0}), "whose columns have names of text"),
+        (days, "Column 'day' of X must hold real numbers"),
+        (frame.iloc[:0], "X must have rows and columns; got 0 and 3"),
+    ):
+        with pytest.raises(tg.InputError, match=words):
+            tg.LinearRegression(**BUDGET).fit(dd.from_pandas(bad, npartitions=1), target="cost")

@@ -1,0 +1,40 @@
+"""Tables that are read in batches, of which nothing is kept, and the arrays of the same rows."""
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from tailguard.rows import streams
+
+
+@pytest.fixture
+def small_memory(monkeypatch):
+    """Make a few thousand records too many to be kept, and several windows of them."""
+    monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
+    monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 3 * 2**12)
+    monkeypatch.setattr(streams, "NUMBERS_GATHERED", 3 * 2**13)
+
+
+def arrow_table(features, **others):
+    """A table of float columns x0, x1, ... and of others by name."""
+    columns = {f"x{j}": features[:, j] for j in range(features.shape[1])}
+    return pa.table({name: np.ascontiguousarray(c) for name, c in (columns | others).items()})
+
+
+def parquet_sources(table, folder):
+    """The same rows as files: with three sizes of row groups, and cut into a folder of files."""
+    sources = {}
+    for size in (100, 1024, 5000):
+        sources[f"groups of {size}"] = folder / f"groups-{size}.parquet"
+        parquet.write_table(table, sources[f"groups of {size}"], row_group_size=size)
+    parts = sources["folder"] = folder / "parts"
+    (parts / "rest").mkdir(parents=True)
+    edges = [0, 1, 1500, 1500, 4097, len(table)]
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        place = parts / "rest" if number > 2 else parts
+        parquet.write_table(table[start:stop], place / f"part-{number}.parquet")
+    sources["pattern"] = f"{folder}/parts/**/part-*.parquet"
+    return sources
