@@ -23,7 +23,7 @@ from tailguard.losses.base import Loss
 from tailguard.missing import Fill
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.privacy.books import Books
+from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
@@ -63,7 +63,7 @@ class PrivateLinearModel(BaseEstimator):
     schema: Declared | None = None
     extrapolate: str = "bounded"
     solver: str | Solver = "auto"
-    ledger: Books | None = None
+    ledger: AnyLedger | None = None
     random_state: int | None = None
 
     def _solver(self) -> str | Solver:

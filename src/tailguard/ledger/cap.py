@@ -1,0 +1,210 @@
+"""What a cap allows: whether one more run may be charged, and what would still fit.
+
+Each run may be planned in the light of all earlier answers. So it is not enough that the events
+found in the ledger would keep the cap had they been fixed in advance: what is enforced are
+*filters*, totals that hold however later charges depend on earlier answers.
+
+* A cap in pure epsilon, rho or mu adds up in its own currency.
+* Under (epsilon, delta), charges may be added up in pure epsilon, up to ``epsilon``, or in mu, up
+  to the mu that (epsilon, delta) allows; that a thousandth of delta is kept apart for events that
+  may fail costs nothing that four digits show.
+* The first charge is checked by every accountant, as a single fit is.
+
+Proof that filters may stand side by side. A filter's total never falls, so a history that meets one
+in the end has met it all along. Let a run of the first filter alone be (epsilon, 0)-DP, and one of
+the second (epsilon, delta)-DP. Split the histories into those that end within the first filter and
+all others. The probability of a set of histories is that of its two parts, of which each is that of
+a run of one filter alone. So with both filters it is at most exp(epsilon) times that of a neighbour
+plus delta. The first charge follows from nothing that was released: if it meets no filter, it is
+all that is ever released, and it keeps the cap by itself. Runs may also be under way at one time.
+
+Reference
+---------
+Rogers, Roth, Ullman and Vadhan 2016 (filters; adding up pure epsilons); Feldman and Zrnic 2021
+(filters in rho); Smith and Thakurta 2022, and Koskela, Tobaben and Honkela 2023 (filters in mu);
+Haney et al. 2023 (filters for runs that are under way at one time).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from tailguard.checks import InputError, shown
+from tailguard.privacy.accounting.additive import AdditiveAccountant
+from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
+from tailguard.privacy.accounting.gdp import GdpAccountant
+from tailguard.privacy.accounting.pure import PureAccountant
+from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.events import Event
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+
+__all__ = ["Cap", "Filter", "price"]
+
+# The share of delta that is kept for events that may fail; it takes 2e-4 of epsilon = 1.
+FAILURE_SHARE = 1e-3
+
+# Less than this share of a limit is what rounding left of it.
+ROUNDED = Fraction(1e-9)
+
+# A delta at which a cap in mu or rho is shown in epsilon, too.
+USUAL_DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A currency that adds up, and how much of it there is.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> Filter(GdpAccountant, Fraction(1)).admits([Gaussian(0.6), Gaussian(0.9)])
+    False
+    """
+
+    accountant: type[AdditiveAccountant]
+    limit: Fraction
+    failure: Fraction = Fraction(0)
+
+    def admits(self, events: Sequence[Event]) -> bool:
+        """Whether all events together are within the limit."""
+        left = self.left(events)
+        return left is not None and left >= 0
+
+    def left(self, events: Sequence[Event]) -> Fraction | None:
+        """Return how much of the currency is left; None where an event has no price in it."""
+        prices = [price(self.accountant, event) for event in events]
+        if None in prices or sum(p[1] for p in prices if p is not None) > self.failure:
+            return None
+        return self.limit - sum(p[0] for p in prices if p is not None)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most that all runs on a data set may cost together.
+
+    *Guarantee.* All that was admitted keeps the cap, however later charges depended on earlier
+    answers, up to the distance of sampled from ideal noise.
+
+    *Reference.* The module's head.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> cap = Cap(ApproxDP(1.0, 1e-6))
+    >>> cap.admits([Gaussian(0.16)] * 2), cap.admits([Gaussian(0.17)] * 2)
+    (True, False)
+    >>> cap.left([Gaussian(0.15)])
+    ApproxDP(epsilon=0.7585, delta=1e-06)
+    """
+
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, tuple(FILTERS)):
+            raise InputError(
+                "guarantee must be an ApproxDP, PureDP, ZCDP or GDP; "
+                f"got {shown(self.guarantee)}."
+            )
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """The filters, of which one must admit all charges."""
+        return FILTERS[type(self.guarantee)](self.guarantee)
+
+    def admits(self, events: Sequence[Event]) -> bool:
+        """Whether all of it may be charged; the last event is the one that is asked for."""
+        if len(events) == 1 and satisfies(events[0], self.guarantee):
+            return True
+        return any(each.admits(events) for each in self.filters)
+
+    def left(self, events: Sequence[Event]) -> Guarantee | None:
+        """Return the weakest promise of a run that would still be admitted; None if there is none.
+
+        Under (epsilon, delta) that of a run with Gaussian noise, in four digits, rounded down.
+        """
+        if not events:
+            return self.guarantee
+        left = [each.left(events) or Fraction(0) for each in self.filters]
+        kept = [x if x > ROUNDED * f.limit else 0 for x, f in zip(left, self.filters, strict=True)]
+        return LEFT[type(self.guarantee)](self.guarantee, *map(float, kept))
+
+    def describe_left(self, events: Sequence[Event]) -> str:
+        """Say what would still fit, in one clause."""
+        left = self.left(events)
+        if left is None:
+            return "nothing is left, and no epsilon would still fit"
+        if isinstance(left, ApproxDP):
+            return f"what is left fits a run of epsilon = {left.epsilon:.4g}, delta = {left.delta:g}"
+        if isinstance(left, PureDP):
+            return f"what is left fits a run of pure epsilon = {left.epsilon:.4g}"
+        epsilon = _four_digits_down(epsilon_of(left.gaussian_mu(), USUAL_DELTA))
+        ((name, value),) = ((k, v) for k, v in left.to_dict().items() if k != "kind")
+        return (
+            f"what is left fits a run of {name} = {value:.4g}, such as one of epsilon = "
+            f"{epsilon:.4g}, delta = {USUAL_DELTA:g}"
+        )
+
+
+@lru_cache(maxsize=4096)
+def price(
+    accountant: type[AdditiveAccountant], event: Event
+) -> tuple[Fraction, Fraction] | None:
+    """Return what an event costs in a currency, and how likely it fails; None if it has no price.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> price(ZcdpAccountant, Gaussian(0.5))
+    (Fraction(1, 8), Fraction(0, 1))
+    >>> price(PureAccountant, Gaussian(0.5))
+    """
+    if not accountant().supports(event):
+        return None
+    composed = accountant().compose(event)
+    return composed.total, composed.failure
+
+
+def _approx_filters(cap: ApproxDP) -> tuple[Filter, ...]:
+    mu = mu_of(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
+    failure = Fraction(cap.delta * FAILURE_SHARE)
+    return (
+        Filter(PureAccountant, Fraction(cap.epsilon)),
+        Filter(GdpAccountant, Fraction(mu) ** 2, failure),
+    )
+
+
+FILTERS = {
+    ApproxDP: _approx_filters,
+    PureDP: lambda cap: (Filter(PureAccountant, Fraction(cap.epsilon)),),
+    ZCDP: lambda cap: (Filter(ZcdpAccountant, Fraction(cap.rho)),),
+    GDP: lambda cap: (Filter(GdpAccountant, Fraction(cap.mu) ** 2),),
+}
+
+
+def _left_of_pair(cap: ApproxDP, epsilon: float, squared_mu: float) -> Guarantee | None:
+    """Return what fits with Gaussian noise, or else what fits without."""
+    fits = _four_digits_down(epsilon_of(math.sqrt(squared_mu), cap.delta))
+    if fits:
+        return ApproxDP(fits, cap.delta)
+    return PureDP(_four_digits_down(epsilon)) if epsilon else None
+
+
+LEFT = {
+    ApproxDP: _left_of_pair,
+    PureDP: lambda _, epsilon: PureDP(_four_digits_down(epsilon)) if epsilon else None,
+    ZCDP: lambda _, rho: ZCDP(_four_digits_down(rho)) if rho else None,
+    GDP: lambda _, squared_mu: (
+        GDP(_four_digits_down(math.sqrt(squared_mu))) if squared_mu else None
+    ),
+}
+
+
+def _four_digits_down(value: float) -> float:
+    """Round down to four digits; 0 stays 0."""
+    if not value:
+        return 0.0
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - 3)
+    return float(math.floor(Fraction(value) / unit) * unit)
