@@ -76,7 +76,7 @@ class Gate:
         self, rows: Rows, *, guarantee: Guarantee, source: Source, ledger: AnyLedger | None = None
     ) -> None:
         if ledger is not None:
-            check_methods("ledger", ledger, ("opened",), "a tg.Ledger or an object that keeps books")
+            check_methods("ledger", ledger, ("opened",), "a tg.Ledger, or an object like it")
         if ledger is not None and not source.private:
             raise BudgetError(
                 "random_state must be None when a ledger is given: a simulation is not private "

@@ -18,6 +18,7 @@ from tailguard.design.columns import columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solver, run
 from tailguard.estimators.summary import note_line, summary_table
+from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
@@ -25,6 +26,7 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
@@ -136,6 +138,8 @@ class PrivateLinearModel(BaseEstimator):
             random_state=self.random_state,
         )
         self._keep_columns(X, schema)
+        if self.ledger is None and self.random_state is None:
+            self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
         solved = run(solver, plan, gate, assumptions=self._assumptions())
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
@@ -263,6 +267,11 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     def predict(self, X: Any) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN."""
         return self._loss().mean(self._score_of(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the explained share of the variance; not private: it reads ``y`` without noise."""
+        warn_of_score(self)
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         """Add that a fit with a small budget on few rows need not score well."""

@@ -36,7 +36,7 @@ class HuberRegression(PrivateRegression):
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
-        Books to charge the fit to; None keeps them with the fit.
+        A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.

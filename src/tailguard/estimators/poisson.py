@@ -9,6 +9,7 @@ from sklearn.metrics import d2_tweedie_score
 from tailguard.array_types import FloatArray
 from tailguard.design.columns import columns_of
 from tailguard.estimators.base import PrivateRegression
+from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
 from tailguard.tables import to_vector
@@ -43,7 +44,7 @@ class PoissonRegression(PrivateRegression):
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
-        Books to charge the fit to; None keeps them with the fit.
+        A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -117,5 +118,6 @@ class PoissonRegression(PrivateRegression):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of deviance explained; not private: it reads ``y`` without noise."""
+        warn_of_score(self)
         mean = np.clip(self.predict(X), SMALLEST_MEAN, None)
         return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))

@@ -57,7 +57,7 @@ class SparseLinearRegression(_Sparse, LinearRegression):
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
-        Books to charge the fit to; None keeps them with the fit.
+        A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -128,7 +128,7 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     solver
         ``"auto"``, ``"hard-thresholding"``, or a solver object.
     ledger
-        Books to charge the fit to; None keeps them with the fit.
+        A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.

@@ -29,7 +29,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 
 from tailguard.checks import InputError, shown
 from tailguard.privacy.accounting.additive import AdditiveAccountant
@@ -41,7 +41,7 @@ from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["Cap", "Filter", "price"]
+__all__ = ["Cap", "Filter", "filters_of", "fitting", "price"]
 
 # The share of delta that is kept for events that may fail; it takes 2e-4 of epsilon = 1.
 FAILURE_SHARE = 1e-3
@@ -103,55 +103,49 @@ class Cap:
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
-        if not isinstance(self.guarantee, tuple(FILTERS)):
-            raise InputError(
-                "guarantee must be an ApproxDP, PureDP, ZCDP or GDP; "
-                f"got {shown(self.guarantee)}."
-            )
-
-    @property
-    def filters(self) -> tuple[Filter, ...]:
-        """The filters, of which one must admit all charges."""
-        return FILTERS[type(self.guarantee)](self.guarantee)
+        filters_of(self.guarantee)  # refuses what is no cap
 
     def admits(self, events: Sequence[Event]) -> bool:
         """Whether all of it may be charged; the last event is the one that is asked for."""
         if len(events) == 1 and satisfies(events[0], self.guarantee):
             return True
-        return any(each.admits(events) for each in self.filters)
+        return any(each.admits(events) for each in filters_of(self.guarantee))
 
     def left(self, events: Sequence[Event]) -> Guarantee | None:
         """Return the weakest promise of a run that would still be admitted; None if there is none.
 
-        Under (epsilon, delta) that of a run with Gaussian noise, in four digits, rounded down.
+        In four digits, rounded down; under (epsilon, delta) that of a run with Gaussian noise,
+        where one fits.
         """
         if not events:
             return self.guarantee
-        left = [each.left(events) or Fraction(0) for each in self.filters]
-        kept = [x if x > ROUNDED * f.limit else 0 for x, f in zip(left, self.filters, strict=True)]
-        return LEFT[type(self.guarantee)](self.guarantee, *map(float, kept))
+        delta = self.guarantee.delta or None
+        fits = [
+            fitting(each, delta, each.left(events) or Fraction(0))
+            for each in reversed(filters_of(self.guarantee))
+        ]
+        return next((each for each in fits if each is not None), None)
 
     def describe_left(self, events: Sequence[Event]) -> str:
-        """Say what would still fit, in one clause."""
+        """Say what run would still fit."""
         left = self.left(events)
         if left is None:
-            return "nothing is left, and no epsilon would still fit"
+            return "no run, whatever its epsilon"
         if isinstance(left, ApproxDP):
-            return f"what is left fits a run of epsilon = {left.epsilon:.4g}, delta = {left.delta:g}"
+            fits = f"epsilon = {left.epsilon:.4g}, delta = {left.delta:g}"
+            return f"a run of {fits}"
         if isinstance(left, PureDP):
-            return f"what is left fits a run of pure epsilon = {left.epsilon:.4g}"
+            return f"a run of pure epsilon = {left.epsilon:.4g}"
         epsilon = _four_digits_down(epsilon_of(left.gaussian_mu(), USUAL_DELTA))
         ((name, value),) = ((k, v) for k, v in left.to_dict().items() if k != "kind")
         return (
-            f"what is left fits a run of {name} = {value:.4g}, such as one of epsilon = "
+            f"a run of {name} = {value:.4g}, such as one of epsilon = "
             f"{epsilon:.4g}, delta = {USUAL_DELTA:g}"
         )
 
 
 @lru_cache(maxsize=4096)
-def price(
-    accountant: type[AdditiveAccountant], event: Event
-) -> tuple[Fraction, Fraction] | None:
+def price(accountant: type[AdditiveAccountant], event: Event) -> tuple[Fraction, Fraction] | None:
     """Return what an event costs in a currency, and how likely it fails; None if it has no price.
 
     Examples
@@ -167,39 +161,62 @@ def price(
     return composed.total, composed.failure
 
 
-def _approx_filters(cap: ApproxDP) -> tuple[Filter, ...]:
+@singledispatch
+def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
+    """Return the filters of a cap, of which one must admit all charges.
+
+    Examples
+    --------
+    >>> [each.accountant.__name__ for each in filters_of(ApproxDP(1.0, 1e-6))]
+    ['PureAccountant', 'GdpAccountant']
+    """
+    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(cap)}.")
+
+
+@filters_of.register
+def _(cap: ApproxDP) -> tuple[Filter, ...]:
     mu = mu_of(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
     failure = Fraction(cap.delta * FAILURE_SHARE)
-    return (
-        Filter(PureAccountant, Fraction(cap.epsilon)),
-        Filter(GdpAccountant, Fraction(mu) ** 2, failure),
-    )
+    pure = Filter(PureAccountant, Fraction(cap.epsilon))
+    return pure, Filter(GdpAccountant, Fraction(mu) ** 2, failure)
 
 
-FILTERS = {
-    ApproxDP: _approx_filters,
-    PureDP: lambda cap: (Filter(PureAccountant, Fraction(cap.epsilon)),),
-    ZCDP: lambda cap: (Filter(ZcdpAccountant, Fraction(cap.rho)),),
-    GDP: lambda cap: (Filter(GdpAccountant, Fraction(cap.mu) ** 2),),
-}
+@filters_of.register
+def _(cap: PureDP) -> tuple[Filter, ...]:
+    return (Filter(PureAccountant, Fraction(cap.epsilon)),)
 
 
-def _left_of_pair(cap: ApproxDP, epsilon: float, squared_mu: float) -> Guarantee | None:
-    """Return what fits with Gaussian noise, or else what fits without."""
-    fits = _four_digits_down(epsilon_of(math.sqrt(squared_mu), cap.delta))
-    if fits:
-        return ApproxDP(fits, cap.delta)
-    return PureDP(_four_digits_down(epsilon)) if epsilon else None
+@filters_of.register
+def _(cap: ZCDP) -> tuple[Filter, ...]:
+    return (Filter(ZcdpAccountant, Fraction(cap.rho)),)
 
 
-LEFT = {
-    ApproxDP: _left_of_pair,
-    PureDP: lambda _, epsilon: PureDP(_four_digits_down(epsilon)) if epsilon else None,
-    ZCDP: lambda _, rho: ZCDP(_four_digits_down(rho)) if rho else None,
-    GDP: lambda _, squared_mu: (
-        GDP(_four_digits_down(math.sqrt(squared_mu))) if squared_mu else None
-    ),
-}
+@filters_of.register
+def _(cap: GDP) -> tuple[Filter, ...]:
+    return (Filter(GdpAccountant, Fraction(cap.mu) ** 2),)
+
+
+def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | None:
+    """Return the promise of a run that takes an amount of a filter's currency, or None.
+
+    Examples
+    --------
+    >>> fitting(filters_of(GDP(1.0))[0], None, Fraction(1, 4))
+    GDP(mu=0.5)
+    >>> fitting(filters_of(ApproxDP(1.0, 1e-6))[1], 1e-6, Fraction(1, 4))
+    ApproxDP(epsilon=2.254, delta=1e-06)
+    """
+    value = float(amount)
+    if amount <= ROUNDED * left.limit:
+        return None
+    if left.accountant is PureAccountant:
+        return PureDP(_four_digits_down(value))
+    if left.accountant is ZcdpAccountant:
+        return ZCDP(_four_digits_down(value))
+    if delta is None:
+        return GDP(_four_digits_down(math.sqrt(value)))
+    epsilon = _four_digits_down(epsilon_of(math.sqrt(value), delta))
+    return ApproxDP(epsilon, delta) if epsilon else None
 
 
 def _four_digits_down(value: float) -> float:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tailguard.checks import BudgetError, InputError, check_integer, check_version
-from tailguard.ledger.lines import CREATED, Line, check_chain
+from tailguard.ledger.lines import Line, check_chain
 
 __all__ = ["KEY", "VERSION", "check_continues", "exported", "head_of"]
 
@@ -19,7 +19,7 @@ def head_of(lines: Sequence[Line]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from tailguard.ledger.lines import Draft
+    >>> from tailguard.ledger.lines import CREATED, Draft
     >>> line = Line.after((), "claims", Draft(CREATED, "", {}), time="2026-01-01T00:00:00+00:00")
     >>> sorted(head_of([line]))
     ['digest', 'ledger', 'position', 'tailguard_ledger']
@@ -34,7 +34,7 @@ def exported(lines: Sequence[Line]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from tailguard.ledger.lines import Draft
+    >>> from tailguard.ledger.lines import CREATED, Draft
     >>> line = Line.after((), "claims", Draft(CREATED, "", {}), time="2026-01-01T00:00:00+00:00")
     >>> check_continues([line], exported([line]))
     """
@@ -51,7 +51,7 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
 
     Examples
     --------
-    >>> from tailguard.ledger.lines import Draft
+    >>> from tailguard.ledger.lines import CREATED, Draft
     >>> made = "2026-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00"
     >>> one, two = (Line.after((), "claims", Draft(CREATED, "", {}), time=time) for time in made)
     >>> check_continues([one], head_of([two]))

@@ -75,7 +75,7 @@ class Ledger:
     >>> model.certificate_.ledger_entries[0].position  # the cap, and the first fit, settled
     4
     >>> round(ledger.total().epsilon, 2)  # of both fits, at the cap's delta
-    1.26
+    1.28
     """
 
     def __init__(
@@ -96,6 +96,18 @@ class Ledger:
             cap = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
         self.name = _checked_name(name) if name is not None else self._only_name(cap)
         self._open(cap)
+
+    @staticmethod
+    def names(path: str | os.PathLike[str]) -> tuple[str, ...]:
+        """Return the names of the data sets whose ledgers a file holds.
+
+        Examples
+        --------
+        >>> _ = Ledger("budget-1.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> Ledger.names("budget-1.sqlite")
+        ('claims',)
+        """
+        return Store(os.path.abspath(os.fspath(path))).names()
 
     @property
     def cap(self) -> Guarantee:
@@ -149,9 +161,9 @@ class Ledger:
 
         Examples
         --------
-        >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
-        >>> ledger.with_key("report of March")
-        Ledger('...budget.sqlite', name='claims', key='report of March')
+        >>> ledger = Ledger("budget-2.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> ledger.with_key("report of March")  # doctest: +ELLIPSIS
+        Ledger('...budget-2.sqlite', name='claims', key='report of March')
         """
         if not isinstance(key, str) or not 0 < len(key) <= LONGEST_NAME:
             raise InputError(f"key must be a text of 1 to {LONGEST_NAME} signs; got {shown(key)}.")
@@ -168,7 +180,7 @@ class Ledger:
         Examples
         --------
         >>> from tailguard.privacy.events import Laplace
-        >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> ledger = Ledger("budget-3.sqlite", "claims", epsilon=4.0, delta=1e-5)
         >>> entry = ledger.charge(Laplace(0.5), key="count of March")
         >>> entry == ledger.charge(Laplace(0.5), key="count of March")
         True
@@ -188,7 +200,7 @@ class Ledger:
 
         Examples
         --------
-        >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> ledger = Ledger("budget-4.sqlite", "claims", epsilon=4.0, delta=1e-5)
         >>> ledger.export()["head"]["position"]
         1
         """
@@ -203,7 +215,7 @@ class Ledger:
 
         Examples
         --------
-        >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> ledger = Ledger("budget-5.sqlite", "claims", epsilon=4.0, delta=1e-5)
         >>> ledger.verify(ledger.head())
         1
         """
@@ -232,7 +244,7 @@ class Ledger:
         return Store(self.path)
 
     def _only_name(self, cap: Guarantee | None) -> str:
-        names = self._store.names() if self._store.exists() else ()
+        names = () if cap is not None and not self._store.exists() else self._store.names()
         if len(names) != 1 or cap is not None:
             listed = ", ".join(map(repr, names)) or "none"
             raise InputError(f"name must be given; ledgers of {self.path!r}: {listed}.")
@@ -285,7 +297,8 @@ class Ledger:
             if not cap.admits((*before, asked)):
                 raise BudgetError(
                     f"ledger {self.name!r} must keep {cap.guarantee.describe()}; with this run it "
-                    f"would not, {cap.describe_left(before)}, and nothing is charged or released."
+                    f"would not; what is left fits {cap.describe_left(before)}, and nothing is "
+                    "charged or released."
                 )
             return Draft(RESERVED, key, told)
 
@@ -324,7 +337,7 @@ class LedgerRun(MemoryBooks):
     Examples
     --------
     >>> from tailguard.privacy.events import Gaussian
-    >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+    >>> ledger = Ledger("budget-6.sqlite", "claims", epsilon=4.0, delta=1e-5)
     >>> run = ledger.opened("3f")
     >>> run.reserve(Gaussian(0.25), coordinates=3)
     >>> run.settle()

@@ -8,7 +8,7 @@ ledger holds them all.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -17,7 +17,17 @@ from tailguard.checks import BudgetError
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Event, event_from_dict
 
-__all__ = ["CREATED", "FIELDS", "RESERVED", "SETTLED", "Draft", "Line", "canonical", "changed_line", "check_chain"]
+__all__ = [
+    "CREATED",
+    "FIELDS",
+    "RESERVED",
+    "SETTLED",
+    "Draft",
+    "Line",
+    "canonical",
+    "changed_line",
+    "check_chain",
+]
 
 CREATED, RESERVED, SETTLED = "created", "reserved", "settled"
 """What lines are: the cap, which comes first; a charge; what was released against a charge."""
@@ -81,7 +91,7 @@ class Line:
         before = lines[-1].digest if lines else ""
         content = canonical(draft.content)
         line = cls(ledger, len(lines) + 1, draft.kind, draft.key, time, content, before, "")
-        return cls(*line._words(), line.true_digest())
+        return replace(line, digest=line.true_digest())
 
     def true_digest(self) -> str:
         """Work the digest out from all that the line says."""
@@ -126,8 +136,8 @@ def check_chain(ledger: str, lines: Sequence[Line]) -> None:
     --------
     >>> check_chain("claims", [])
     Traceback (most recent call last):
-    tailguard.checks.BudgetError: ledger 'claims' must begin with its cap; it does not, and nothing \
-is charged or released.
+    tailguard.checks.BudgetError: ledger 'claims' must begin with its cap; it does not, and \
+nothing is charged or released.
     """
     if not lines or lines[0].kind != CREATED:
         raise BudgetError(

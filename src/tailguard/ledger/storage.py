@@ -24,11 +24,12 @@ PATIENCE = 60.0
 """Seconds that a charge waits for others. One takes some milliseconds, so hundreds may queue."""
 
 # Of file systems that Linux names; several machines may mount each of them at once.
-SHARED = frozenset(
-    "9p afs beegfs ceph cifs coda davfs gfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 "
-    "orangefs panfs pvfs2 smb2 smb3 smbfs virtiofs fuse.ceph fuse.davfs fuse.glusterfs fuse.gcsfuse "
-    "fuse.rclone fuse.s3fs fuse.sshfs fuse.vmhgfs-fuse".split()
-)
+SHARED = {
+    *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs", "gfs2", "glusterfs", "gpfs"),
+    *("lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb2", "smb3"),
+    *("smbfs", "virtiofs", "fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs"),
+    *("fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse"),
+}
 MOUNTS = "/proc/self/mountinfo"
 """The table of mounts that Linux keeps; elsewhere there is none, and nothing is refused."""
 
