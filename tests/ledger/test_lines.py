@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.lines import FIELDS, Draft, Line
-from tailguard.privacy.events import Gaussian
+from tailguard.privacy.events import Gaussian, ZeroConcentrated
 
 CAP = {"epsilon": 4.0, "delta": 1e-5}
 
@@ -92,20 +93,60 @@ def test_lines_that_are_taken_off_the_end_are_seen_by_an_export(ledger, cut):
 
 def test_a_ledger_that_is_written_anew_is_seen_by_an_export(ledger):
     head = ledger.head()
-    lines, again = ledger.lines(), []
-    for line in lines:
-        told = line.told() | ({"event": Gaussian(1e-4).to_dict()} if "event" in line.told() else {})
-        draft = Draft(line.kind, line.key, told)
-        again.append(Line.after(again, "claims", draft, time=line.time))
-    edit(ledger, "DELETE FROM lines")
-    connection = sqlite3.connect(ledger.path)
-    rows = [[getattr(line, name) for name in FIELDS] for line in again]
-    connection.executemany(f"INSERT INTO lines VALUES ({', '.join('?' * 8)})", rows)
-    connection.commit()
-    connection.close()
+    cheap = {"event": Gaussian(1e-4).to_dict()}
+    written_anew(ledger, lambda old: old | (cheap if "event" in old else {}))
     assert ledger.verify() == 9  # whoever may write the file may do that
     with pytest.raises(BudgetError, match="line 9 is another one there"):
         ledger.verify(head)
+
+
+def written_anew(ledger, change):
+    """Write a ledger again with digests that fit, each content changed."""
+    again = []
+    for line in ledger.lines():
+        draft = Draft(line.kind, line.key, change(line.told()))
+        again.append(Line.after(again, "claims", draft, time=line.time))
+    edit(ledger, "DELETE FROM lines")
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        rows = [[getattr(line, name) for name in FIELDS] for line in again]
+        connection.executemany(f"INSERT INTO lines VALUES ({', '.join('?' * 8)})", rows)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"event": None},
+        {"event": {"kind": "gaussian"}},
+        {"event": {"kind": "gaussian", "mu": -1.0}},
+        {"event": {"kind": "gaussian", "mu": 10**400}},
+        {"cover": 3},
+        {"cover": [0.0, 0.0]},
+        {"cover": [0.5, 2.0]},
+        {"coordinates": -1},
+        {"coordinates": "1"},
+        {"cap": {"kind": "none"}},
+        {"cap": []},
+    ],
+    ids=str,
+)
+def test_contents_that_no_ledger_writes_are_one_sentence(ledger, told):
+    written_anew(ledger, lambda old: {k: told.get(k, v) for k, v in old.items()})
+    for act in (ledger.verify, ledger.total, lambda: ledger.charge(Gaussian(1e-3), key="more")):
+        with pytest.raises(BudgetError, match=r"line \d was changed"):
+            act()
+
+
+def test_a_cover_that_was_made_smaller_is_found(tmp_path):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", **CAP)
+    ledger.charge(ZeroConcentrated(0.02), key="1")
+    told = ledger.lines()[1].told()["cover"]
+    assert told[0] == pytest.approx(0.304, abs=1e-3)
+    assert ledger.verify() == 2
+    for cover in ([0.5 * told[0], told[1]], [told[0], 0.0], None):
+        written_anew(ledger, lambda old, c=cover: old | ({"cover": c} if "cover" in old else {}))
+        with pytest.raises(BudgetError, match="line 2 charges more than was left"):
+            ledger.verify()
 
 
 def test_charges_beyond_the_cap_are_found_even_if_the_chain_is_whole(ledger, monkeypatch):

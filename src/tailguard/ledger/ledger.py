@@ -1,29 +1,36 @@
 """The ledger: a budget of a data set that outlives the process, and that all processes share."""
 
 import os
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tailguard.checks import BudgetError, InputError, check_integer, shown, warn_before_spending
+from tailguard.checks import BudgetError, InputError, check_integer, shown
 from tailguard.ledger.cap import Cap
+from tailguard.ledger.contents import (
+    cap_of,
+    cap_told,
+    charge_told,
+    charges_of,
+    coordinates_of,
+    events_of,
+)
 from tailguard.ledger.export import check_continues, exported, head_of
 from tailguard.ledger.lines import CREATED, RESERVED, SETTLED, Draft, Line, check_chain
+from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
-from tailguard.privacy.books import MemoryBooks, own_copy
+from tailguard.privacy.books import own_copy
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import (
     GDP,
     Guarantee,
-    guarantee_from_dict,
     resolve_guarantee,
 )
-from tailguard.version import __version__
 
-__all__ = ["Ledger", "LedgerRun"]
+__all__ = ["Ledger"]
 
 # A name is for people to read and to type.
 LONGEST_NAME = 200
@@ -112,23 +119,23 @@ class Ledger:
     @property
     def cap(self) -> Guarantee:
         """The most that all runs may cost together."""
-        return _cap_of(self.lines()).guarantee
+        return cap_of(self.lines()).guarantee
 
     @property
     def reserved(self) -> Event:
         """Everything that was charged, as one event."""
-        return Composed(_events(self.lines()))
+        return Composed(events_of(self.lines()))
 
     @property
     def left(self) -> Guarantee | None:
         """What the next run may promise at most; None if nothing would fit."""
         lines = self.lines()
-        return _cap_of(lines).left(_events(lines))
+        return cap_of(lines).left(charges_of(lines))
 
     def describe_left(self) -> str:
         """Say what the next run may promise at most."""
         lines = self.lines()
-        return _cap_of(lines).describe_left(_events(lines))
+        return cap_of(lines).describe_left(charges_of(lines))
 
     def lines(self) -> tuple[Line, ...]:
         """Return all lines, whose chain was checked."""
@@ -144,12 +151,11 @@ class Ledger:
         total, which holds however runs depend on answers, and is never below.
         """
         lines = self.lines()
-        cap = _cap_of(lines).guarantee
-        coordinates = sum(line.told()["coordinates"] for line in lines if line.kind == RESERVED)
+        cap = cap_of(lines).guarantee
         return total_cost(
-            Composed(_events(lines)),
+            Composed(events_of(lines)),
             cap.delta if delta is None else delta,
-            distance=COORDINATE_DISTANCE.times(coordinates),
+            distance=COORDINATE_DISTANCE.times(coordinates_of(lines)),
             bound_mu=isinstance(cap, GDP),
         )
 
@@ -189,7 +195,7 @@ class Ledger:
 
     def opened(self, run: str) -> "LedgerRun":
         """Return the books of one run, for a gate to write."""
-        return LedgerRun(self, self._key or run)
+        return LedgerRun(partial(self._charged, again=False), self._settled, self._key or run)
 
     def head(self) -> dict[str, Any]:
         """Return how far the ledger has come: the number and the digest of its last line."""
@@ -221,10 +227,10 @@ class Ledger:
         """
         self._store.check_integrity()
         lines = self.lines()
-        cap = _cap_of(lines)
-        charges = [line for line in lines if line.kind == RESERVED]
-        for count, line in enumerate(charges, start=1):
-            if not cap.admits([each.event() for each in charges[:count]]):
+        cap = cap_of(lines)
+        charged, charges = [each for each in lines if each.kind == RESERVED], charges_of(lines)
+        for count, line in enumerate(charged, start=1):
+            if not (cap.admits(charges[:count]) and cap.agrees(charges[count - 1])):
                 raise BudgetError(
                     f"ledger {self.name!r} must keep its cap; line {line.position} charges more "
                     "than was left."
@@ -259,7 +265,7 @@ class Ledger:
                     "epsilon= and delta=, or guarantee=."
                 )
             return
-        told = {"cap": Cap(cap).guarantee.to_dict(), "software": __version__}
+        told = cap_told(Cap(cap))
         if not self._store.exists():
             self._store.create()
 
@@ -267,7 +273,7 @@ class Ledger:
             if not lines:
                 return Draft(CREATED, "", told)
             check_chain(self.name, lines)
-            held = _cap_of(lines).guarantee
+            held = cap_of(lines).guarantee
             if held != cap:
                 raise InputError(
                     f"ledger {self.name!r} must keep its cap, {held.describe()}; got "
@@ -281,26 +287,26 @@ class Ledger:
         """Write a charge down if it fits; ``again`` allows the one that is there already."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
         asked = own_copy(event)
-        told = {"event": asked.to_dict(), "coordinates": numbers, "software": __version__}
+        charge = cap_of(self.lines()).charge(asked)  # before the lock: a cover may take seconds
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             there = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
-            if there and again and there[0].event() == asked:
+            if there and again and events_of(there) == (asked,):
                 return there[0]
             if there:
                 raise BudgetError(
                     f"key must be new to ledger {self.name!r}; entry {there[0].position} was "
                     f"charged under {shown(key)}, and nothing more is charged or released."
                 )
-            cap, before = _cap_of(lines), _events(lines)
-            if not cap.admits((*before, asked)):
+            cap, before = cap_of(lines), charges_of(lines)
+            if not cap.admits((*before, charge)):
                 raise BudgetError(
                     f"ledger {self.name!r} must keep {cap.guarantee.describe()}; with this run it "
                     f"would not; what is left fits {cap.describe_left(before)}, and nothing is "
                     "charged or released."
                 )
-            return Draft(RESERVED, key, told)
+            return Draft(RESERVED, key, charge_told(charge, numbers))
 
         return self._store.append(self.name, decide).entry()
 
@@ -331,49 +337,6 @@ class Ledger:
         return f"Ledger({self.path!r}, name={self.name!r}{key})"
 
 
-class LedgerRun(MemoryBooks):
-    """The books of one run, whose reservation is on the disk before the run begins.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> ledger = Ledger("budget-6.sqlite", "claims", epsilon=4.0, delta=1e-5)
-    >>> run = ledger.opened("3f")
-    >>> run.reserve(Gaussian(0.25), coordinates=3)
-    >>> run.settle()
-    >>> [line.kind for line in ledger.lines()]
-    ['created', 'reserved', 'settled']
-    """
-
-    def __init__(self, ledger: Ledger, key: str) -> None:
-        super().__init__()
-        self._ledger, self._first_key = ledger, key
-        self._entries: tuple[LedgerEntry, ...] = ()
-
-    @property
-    def entries(self) -> tuple[LedgerEntry, ...]:
-        """Where the run was charged."""
-        return self._entries
-
-    def reserve(self, event: Event, *, coordinates: int = 0) -> None:
-        """Charge the ledger, and only then reserve."""
-        count = len(self._entries)
-        key = f"{self._first_key} ({count + 1})" if count else self._first_key
-        entry = self._ledger._charged(event, key, coordinates, again=False)
-        self._entries = (*self._entries, entry)
-        super().reserve(event, coordinates=coordinates)
-
-    def settle(self) -> None:
-        """Write down what was released; where that fails, the charge stands as it would anyway."""
-        told = [replace(release).to_dict() for release in self.releases]
-        for entry in self._entries:
-            released = told if entry == self._entries[0] else []
-            try:
-                self._ledger._settled(entry.key, {"releases": released})
-            except BudgetError as error:
-                warn_before_spending(f"{entry.describe()} stays unsettled: {error}")
-
-
 def _restored(path: str, name: str, key: str | None) -> Ledger:
     """Return a pickled ledger; its file is looked for when it is charged."""
     ledger = Ledger.__new__(Ledger)
@@ -385,11 +348,3 @@ def _checked_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
         raise InputError(f"name must be a text of 1 to {LONGEST_NAME} signs; got {shown(name)}.")
     return name
-
-
-def _cap_of(lines: tuple[Line, ...]) -> Cap:
-    return Cap(guarantee_from_dict(lines[0].told()["cap"]))
-
-
-def _events(lines: tuple[Line, ...]) -> tuple[Event, ...]:
-    return tuple(line.event() for line in lines if line.kind == RESERVED)

@@ -9,13 +9,11 @@ ledger holds them all.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from tailguard.checks import BudgetError
 from tailguard.privacy.books.entries import LedgerEntry
-from tailguard.privacy.events import Event, event_from_dict
 
 __all__ = [
     "CREATED",
@@ -103,13 +101,6 @@ class Line:
         told: dict[str, Any] = json.loads(self.content)
         return told
 
-    def event(self) -> Event:
-        """Return the event that a reserved line charges."""
-        try:
-            return _event_of(self.content)
-        except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
-            raise changed_line(self.ledger, self.position) from None
-
     def entry(self) -> LedgerEntry:
         """Return how a certificate names the line."""
         return LedgerEntry(self.ledger, self.position, self.key, self.digest)
@@ -172,9 +163,3 @@ moved, put in or taken out, and nothing is charged or released.
         f"ledger {ledger!r} must be as it was written; line {position} was changed, moved, put in "
         "or taken out, and nothing is charged or released."
     )
-
-
-@lru_cache(maxsize=4096)
-def _event_of(content: str) -> Event:
-    """Read a charge's event; a process reads the same lines before each of its charges."""
-    return event_from_dict(json.loads(content)["event"])

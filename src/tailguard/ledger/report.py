@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from tailguard.ledger.contents import events_of
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import RESERVED, SETTLED, Line
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
+from tailguard.privacy.events import Composed
 
 __all__ = ["history_text", "summary_text"]
 
@@ -61,7 +63,7 @@ def _charges(ledger: Ledger) -> Iterator[str]:
 
 
 def _charge(line: Line, delta: float | None, *, settled: bool) -> str:
-    cost = _cost(total_cost(line.event(), delta))
+    cost = _cost(total_cost(Composed(events_of([line])), delta))
     ended = "" if settled else ", not settled"
     return f"  {line.position:>4}  {line.time:<25}  {cost:<32}  {line.key}{ended}"
 
