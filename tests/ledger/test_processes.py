@@ -6,6 +6,7 @@ import random
 import signal
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -71,6 +72,21 @@ def test_without_the_lock_the_race_grants_more(tmp_path, n_processes, cap):
     assert granted_to(n_processes, cap, path, UnlockedStore) > cap
     with pytest.raises(BudgetError, match="charges more than was left"):
         tg.Ledger(path, "claims").verify()
+
+
+def test_threads_are_granted_the_cap_and_no_more(tmp_path):
+    path = tmp_path / "budget.sqlite"
+
+    def charge(number):
+        ledger = tg.Ledger(path, "claims", guarantee=tg.ZCDP(10 * MU**2 / 2))
+        try:
+            return ledger.charge(Gaussian(MU), key=str(number)).position
+        except BudgetError:
+            return 0
+
+    with ThreadPoolExecutor(4) as pool:
+        positions = list(pool.map(charge, range(20)))
+    assert sorted(positions) == [0] * 10 + list(range(2, 12))
 
 
 def release_until_killed(path, journal, store):

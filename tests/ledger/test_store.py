@@ -1,5 +1,6 @@
 """Where a ledger cannot be kept or read, one sentence says so, and nothing is charged."""
 
+import os
 import sqlite3
 from contextlib import closing
 
@@ -88,6 +89,13 @@ def test_a_file_that_cannot_be_written_stops_the_fit(ledger, path, monkeypatch, 
     assert all(line.kind == "reserved" for line in added)
     assert connecting is on_a_full_disk or not added
     ledger.verify()
+
+
+def test_a_ledger_in_a_folder_that_cannot_be_written_is_read(ledger, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert tg.Ledger(ledger.path).verify(ledger.head()) == 2
+    with pytest.raises(BudgetError, match="must be writable, and its folder too"):
+        ledger.charge(Gaussian(0.1), key="more")
 
 
 def spoiled(path, how):

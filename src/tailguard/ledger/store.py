@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import get_ident
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -78,8 +79,9 @@ class Store:
     def create(self) -> None:
         """Make the file, whole at once; whoever comes second finds the first one's."""
         check_local(self.path)
-        draft = f"{self.path}.{os.getpid()}.new"
+        draft = f"{self.path}.{os.getpid()}-{get_ident()}.new"
         with one_sentence(self.path):
+            Path(draft).unlink(missing_ok=True)  # of a process of that number that was killed
             try:
                 with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                     connection.executescript(TABLES)
@@ -155,8 +157,11 @@ class Store:
             yield connection
 
     def _open(self) -> sqlite3.Connection:
-        """Connect to the file, and never make one."""
-        address = f"file:{quote(os.path.abspath(self.path))}?mode=rw"
+        """Connect to the file, and never make one; where nothing can be written, to read it."""
+        path = os.path.abspath(self.path)
+        address = f"file:{quote(path)}?mode=rw"
+        if not os.access(os.path.dirname(path), os.W_OK) and not Path(f"{path}-wal").exists():
+            address += "&immutable=1"  # else SQLite asks for a log beside the file
         return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
 
     @contextmanager
