@@ -8,7 +8,7 @@ from dp_accounting.pld import privacy_loss_distribution as package
 from scipy.stats import norm
 
 import tailguard as tg
-from tailguard.checks import BudgetError
+from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.cap import Cap, Charge, Filter, price
 from tailguard.privacy.accounting.gdp import GdpAccountant
 from tailguard.privacy.accounting.pure import PureAccountant
@@ -25,6 +25,7 @@ from tailguard.privacy.events import (
     Sampled,
     ZeroConcentrated,
 )
+from tailguard.privacy.guarantees import Unprotected
 
 DELTA = 1e-6
 RNG = np.random.default_rng(0)
@@ -194,6 +195,11 @@ def test_totals_after_the_fact_are_no_filter_and_are_not_used_as_one():
         for other in (Gaussian(mu), Approximate(share, 0.5 * cap.delta))
     ]
     assert not all(admitted)
+
+
+def test_what_promises_nothing_is_no_cap():
+    with pytest.raises(InputError, match="guarantee must be an ApproxDP, PureDP, ZCDP or GDP"):
+        Cap(Unprotected(tg.ZCDP(0.5)))
 
 
 def test_a_filter_counts_failures_apart():

@@ -1,6 +1,7 @@
 """Where a ledger cannot be kept or read, one sentence says so, and nothing is charged."""
 
 import os
+import re
 import sqlite3
 from contextlib import closing
 
@@ -125,6 +126,19 @@ def test_a_damaged_file_stops_the_fit_and_is_left_alone(ledger, path, monkeypatc
         with pytest.raises(TailguardError, match=r"^ledger .* must "):
             tg.Ledger(path, "claims", **CAP)
     assert path.read_bytes() == before
+
+
+def test_a_damaged_byte_anywhere_a_key_stands_is_found(ledger, path):
+    ledger.charge(Gaussian(0.1), key="unmistakable")
+    whole = path.read_bytes()
+    places = [match.start() for match in re.finditer(b"unmistakable", whole)]
+    assert len(places) > 1  # the line, and an index
+    for place in places:
+        path.write_bytes(whole[:place] + b"U" + whole[place + 1 :])
+        with pytest.raises(BudgetError, match=r"^ledger .* must "):
+            ledger.verify()
+    path.write_bytes(whole)
+    assert ledger.verify() == 3
 
 
 def test_any_other_database_is_left_alone(path):

@@ -75,7 +75,9 @@ def test_what_may_be_missed_is_told():
     assert cover(both)[1] >= COVER_FAILURE + 1e-9
 
 
-@pytest.mark.parametrize("event", [Unbounded(), Nothing(), ZeroConcentrated(1e4)], ids=str)
+@pytest.mark.parametrize(
+    "event", [Unbounded(), Nothing(), ZeroConcentrated(1e4), Pure(200.0)], ids=str
+)
 def test_what_has_no_profile_has_no_cover(event):
     assert covering_mu(event) is None
 

@@ -43,7 +43,7 @@ COVER_FAILURE = 1.1 * SMALLEST_DELTA
 # Levels that are compared; at 400 the tangents cost less than 1e-4 of mu.
 N_LEVELS = 400
 # The search ends where mu is this close; a mu beyond the largest buys nothing that anyone wants.
-ACCURACY, LARGEST_MU = 1e-5, 50.0
+ACCURACY, LARGEST_MU = 1e-5, 20.0
 
 
 def covering_mu(event: Event) -> tuple[float, float] | None:
