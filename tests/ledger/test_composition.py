@@ -9,7 +9,8 @@ from scipy.stats import norm
 
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
-from tailguard.ledger.cap import Cap, Charge, Filter, price
+from tailguard.ledger.cap import Cap, Charge, Filter, filters_of, price
+from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.privacy.accounting.gdp import GdpAccountant
 from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.events import (
@@ -200,6 +201,14 @@ def test_totals_after_the_fact_are_no_filter_and_are_not_used_as_one():
 def test_what_promises_nothing_is_no_cap():
     with pytest.raises(InputError, match="guarantee must be an ApproxDP, PureDP, ZCDP or GDP"):
         Cap(Unprotected(tg.ZCDP(0.5)))
+
+
+def test_what_is_kept_for_failures_is_taken_off_delta():
+    cap = tg.ApproxDP(1.0, DELTA)
+    counted = filters_of(cap)[1]
+    by_noise = delta_of(math.sqrt(counted.limit), cap.epsilon)
+    assert counted.failure > 0
+    assert by_noise + float(counted.failure) <= cap.delta * (1 + 1e-9)
 
 
 def test_a_filter_counts_failures_apart():

@@ -10,6 +10,7 @@ import tailguard as tg
 from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
 from tailguard.privacy.accounting.solve import calibrate
+from tailguard.privacy.books import Release
 from tailguard.privacy.events import (
     Approximate,
     Gaussian,
@@ -218,6 +219,7 @@ def test_a_second_reservation_of_a_run_has_a_key_of_its_own(ledger):
     run = ledger.opened("3f")
     run.reserve(Gaussian(0.1))
     run.reserve(Gaussian(0.1))
+    run.record(Release("mean", "Mean", "gaussian", "l2", sensitivity=1.0, noise_std=20.0))
     run.settle()
     run.settle()
     keys = [(line.kind, line.key) for line in ledger.lines()[1:]]
@@ -227,6 +229,19 @@ def test_a_second_reservation_of_a_run_has_a_key_of_its_own(ledger):
         ("settled", "3f"),
         ("settled", "3f (2)"),
     ]
+    told = [line.told()["releases"] for line in ledger.lines()[3:]]
+    assert [len(releases) for releases in told] == [1, 0]
+
+
+def test_a_gate_charges_its_own_blocks_and_its_coordinates(ledger):
+    for _ in range(2):
+        gate = Gate.over(X, guarantee=tg.GDP(1.0), ledger=ledger)
+        gate.reserve(Parallel("halves", 0, Gaussian(0.1)), coordinates=7)
+    first, second = ledger.lines()[1:]
+    for line in (first, second):
+        assert line.told()["coordinates"] == 7
+        assert line.told()["event"]["block_map"] == f"{line.key}/halves"
+    assert first.key != second.key
 
 
 def test_an_existing_ledger_keeps_its_cap(path, ledger):

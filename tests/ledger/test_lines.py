@@ -10,9 +10,18 @@ import pytest
 
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
-from tailguard.ledger.lines import FIELDS, Draft, Line
+from tailguard.ledger.lines import (
+    CREATED,
+    FIELDS,
+    RESERVED,
+    SETTLED,
+    Draft,
+    Line,
+    check_chain,
+)
 from tailguard.privacy.events import Gaussian, ZeroConcentrated
 
+KINDS = (CREATED, RESERVED, SETTLED)
 CAP = {"epsilon": 4.0, "delta": 1e-5}
 
 
@@ -197,6 +206,32 @@ def test_an_export_of_another_ledger_is_told_from_an_edited_one(ledger, tmp_path
     known["lines"][3]["time"] = "2001-01-01T00:00:00+00:00"
     with pytest.raises(BudgetError, match="line 4 was changed"):
         ledger.verify(known)
+
+
+def chain(*drafts, start=()):
+    lines = list(start)
+    for draft in drafts:
+        lines.append(Line.after(lines, "claims", draft, time="2026-01-01T00:00:00+00:00"))
+    return lines
+
+
+BEGUN, CHARGED, ENDED = (Draft(kind, "a" * (kind != CREATED), {}) for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("lines", "broken"),
+    [
+        (chain(BEGUN, CHARGED, CHARGED), 3),
+        (chain(BEGUN, CHARGED, ENDED, ENDED), 4),
+        (chain(BEGUN, ENDED), 2),
+        (chain(BEGUN, BEGUN), 2),
+        ([chain(BEGUN)[0], chain(Draft(CREATED, "", {"cap": 2}), CHARGED)[1]], 2),
+    ],
+)
+def test_lines_whose_digests_fit_must_fit_together(lines, broken):
+    assert all(line.digest == line.true_digest() for line in lines)
+    with pytest.raises(BudgetError, match=f"line {broken} was changed"):
+        check_chain("claims", lines)
 
 
 def test_every_line_holds_the_digest_of_the_one_before(ledger):
