@@ -21,6 +21,7 @@ from tailguard.privacy.events import (
     Pure,
     Repeated,
     Sampled,
+    ShuffledPure,
     Unbounded,
     ZeroConcentrated,
 )
@@ -60,6 +61,13 @@ def test_a_smaller_mu_does_not_cover(event):
     mu, missed = cover(event)
     levels = np.linspace(0.0, 12.0 * mu, 1_000)
     assert worst_excess(event, mu * (1 - 2e-3), missed, levels) > 0.0
+
+
+def test_levels_that_are_far_apart_cost_accuracy_and_no_more(monkeypatch):
+    event = ShuffledPure(1.0, 1_000)  # its profile is closest to the cover's between levels
+    monkeypatch.setattr("tailguard.privacy.accounting.cover.N_LEVELS", 3)
+    mu, missed = covering_mu(event)
+    assert worst_excess(event, mu, missed, np.linspace(0.0, 6.0 * mu, 60)) <= 0.0
 
 
 def test_where_the_cover_is_known_it_is_found():
