@@ -44,7 +44,15 @@ class LastingBooks:
         self._books = MemoryBooks()
         self.reserved, self.releases = self._books.reserved, self._books.releases
 
-    def reserve(self, event):
+    def opened(self, run):
+        return self
+
+    entries = ()
+
+    def settle(self):
+        self.settled = True
+
+    def reserve(self, event, *, coordinates=0):
         self._books.reserve(event)
         self.reserved = self._books.reserved
 

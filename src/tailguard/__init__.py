@@ -29,6 +29,7 @@ from tailguard.estimators import (
     SparseLogisticRegression,
 )
 from tailguard.estimators.mean import MeanResult, mean
+from tailguard.ledger import Ledger
 from tailguard.moments import Moment
 from tailguard.planning import plan
 from tailguard.privacy.certificate import Certificate
@@ -46,6 +47,7 @@ __all__ = [
     "Certificate",
     "HuberRegression",
     "InputError",
+    "Ledger",
     "LinearRegression",
     "LogisticRegression",
     "LpRegression",

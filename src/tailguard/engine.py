@@ -114,5 +114,6 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
         warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
         gate.reserve(plan.event, coordinates=plan.coordinates)
         solution = solver.run(plan, gate)
+        gate.settle()
     certificate = gate.certificate(assumptions=(*assumptions, *plan.assumptions))
     return Solved(solution, certificate, assumptions)

@@ -35,7 +35,7 @@ from tailguard.noise.sources import Source, make_source
 from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.books import Books, MemoryBooks, ReadOnlyBooks, Release, own_copy
+from tailguard.privacy.books import AnyLedger, MemoryBooks, ReadOnlyBooks, Release, own_copy
 from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
 from tailguard.privacy.certificate import Certificate
@@ -77,10 +77,10 @@ class Gate:
     """
 
     def __init__(
-        self, rows: Rows, *, guarantee: Guarantee, source: Source, ledger: Books | None = None
+        self, rows: Rows, *, guarantee: Guarantee, source: Source, ledger: AnyLedger | None = None
     ) -> None:
         if ledger is not None:
-            check_methods("ledger", ledger, ("reserve", "record"), "an object that keeps books")
+            check_methods("ledger", ledger, ("opened",), "a tg.Ledger, or an object like it")
         if ledger is not None and not source.private:
             raise BudgetError(
                 "random_state must be None when a ledger is given: a simulation is not private "
@@ -89,7 +89,6 @@ class Gate:
         self._rows = rows
         self._guarantee = guarantee
         self._source = source
-        self._ledger = ledger
         self._books = MemoryBooks()
         self._lock = Lock()
         self._reserved_coordinates = 0
@@ -97,6 +96,7 @@ class Gate:
         self._distance = EXACT
         self._partitions = Partitions(rows, source)
         self._namespace = "" if ledger is None else f"{int(source.words(1)[0]):016x}"
+        self._ledger = None if ledger is None else ledger.opened(self._namespace)
 
     @classmethod
     def over(
@@ -110,7 +110,7 @@ class Gate:
         classes: Any = None,
         missing: Any = None,
         schema: Schema | None = None,
-        ledger: Books | None = None,
+        ledger: AnyLedger | None = None,
         random_state: int | None = None,
     ) -> "Gate":
         """Wrap whatever the user brought: arrays, or pandas, polars and pyarrow tables.
@@ -151,10 +151,10 @@ class Gate:
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
         sampled from ideal noise, which is charged.
         """
-        coordinates = check_integer("coordinates", coordinates, minimum=0)
+        planned = check_integer("coordinates", coordinates, minimum=0)
         event = own_copy(event)
         with self._lock:
-            coordinates += self._reserved_coordinates
+            coordinates = planned + self._reserved_coordinates
             total = Composed((self._books.reserved, event))
             distance = COORDINATE_DISTANCE.times(coordinates)
             if not satisfies(total, self._guarantee, distance=distance):
@@ -162,7 +162,8 @@ class Gate:
                     f"the plan must cost at most {self._guarantee.describe()}; it costs more."
                 )
             if self._ledger is not None:
-                self._ledger.reserve(namespaced_event(event, self._namespace))
+                charged = namespaced_event(event, self._namespace)
+                self._ledger.reserve(charged, coordinates=planned)
             self._books.reserve(event)
             self._reserved_coordinates = coordinates
 
@@ -381,6 +382,11 @@ class Gate:
                 "ideal than was charged."
             )
 
+    def settle(self) -> None:
+        """Tell the ledger that the run is over; what was reserved stays charged."""
+        if self._ledger is not None:
+            self._ledger.settle()
+
     def certificate(self, *, assumptions: tuple[str, ...] = ()) -> Certificate:
         """State what was promised, reserved, released and assumed."""
         return Certificate.of(
@@ -390,4 +396,5 @@ class Gate:
             assumptions_for_accuracy=assumptions,
             private=self._source.private,
             sampler_distance=self._distance,
+            ledger_entries=() if self._ledger is None else tuple(self._ledger.entries),
         )

@@ -17,7 +17,17 @@ import typer
 from typer.main import get_command
 
 from tailguard.checks import BudgetWarning, TailguardError
-from tailguard.cli.commands import certificate, demo, fit, mean, plan, predict, reproduce, schema
+from tailguard.cli.commands import (
+    certificate,
+    demo,
+    fit,
+    ledger,
+    mean,
+    plan,
+    predict,
+    reproduce,
+    schema,
+)
 from tailguard.version import __version__
 
 __all__ = ["app", "main", "run"]
@@ -59,6 +69,7 @@ app.command(help=schema.HELP)(schema.schema)
 app.command("mean", help=mean.HELP)(mean.estimate_means)
 app.command("plan", help=plan.HELP)(plan.list_methods)
 app.command(help=certificate.HELP)(certificate.certificate)
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(reproduce.app, name="reproduce")
 
 

@@ -8,15 +8,19 @@ from pathlib import Path
 import typer
 
 from tailguard.checks import InputError
+from tailguard.ledger import Ledger
+from tailguard.privacy.guarantees import ApproxDP, PureDP
 
 __all__ = [
     "constants_of",
     "destination",
     "labels_of",
+    "ledger_of",
     "levels_of",
     "names_of",
     "number",
     "options_of",
+    "promise_of",
     "whole_number",
     "write_text",
 ]
@@ -155,6 +159,42 @@ def _plain_value(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP | PureDP:
+    """Read a promise in epsilon, with a delta or without one.
+
+    Examples
+    --------
+    >>> promise_of(1.0, 1e-6, pure=False), promise_of(1.0, None, pure=True)
+    (ApproxDP(epsilon=1.0, delta=1e-06), PureDP(epsilon=1.0))
+    """
+    if pure:
+        if delta is not None:
+            raise InputError(f"--delta must not be given with --pure; got {delta:g}.")
+        return PureDP(epsilon)
+    if delta is None:
+        raise InputError("--delta must be given, such as 1e-6, or --pure in its place; got none.")
+    return ApproxDP(epsilon, delta)
+
+
+def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | None:
+    """Open the ledger that a run is to be charged to; None where there is none.
+
+    Examples
+    --------
+    >>> _ = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+    >>> ledger_of(Path("budget.sqlite"), None, None).name
+    'claims'
+    """
+    if path is None:
+        if name is not None or key is not None:
+            raise InputError(
+                "--ledger-name and --ledger-key must be given with --ledger; it is not."
+            )
+        return None
+    ledger = Ledger(path, name)
+    return ledger if key is None else ledger.with_key(key)
 
 
 def destination(path: Path) -> Path:

@@ -24,6 +24,9 @@ __all__ = [
     "GroupsOption",
     "InterceptOption",
     "KeepOption",
+    "LedgerKeyOption",
+    "LedgerNameOption",
+    "LedgerOption",
     "LevelOption",
     "MeanMethodOption",
     "MeanOutOption",
@@ -95,6 +98,31 @@ RandomStateOption: TypeAlias = Annotated[
         parser=whole_number,
         metavar="SEED",
         help="A reproducible simulation that is NOT PRIVATE, and says so.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+
+LedgerOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Charge the budget in this file first, as 'tailguard ledger create' began it.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+LedgerNameOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The data set, where the ledger's file holds several.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+LedgerKeyOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY",
+        help="A name for this run, which is charged once: started again, it is refused.",
         rich_help_panel=PRIVACY,
     ),
 ]

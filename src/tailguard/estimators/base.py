@@ -18,13 +18,15 @@ from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solver, run
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
+from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.privacy.books import Books
+from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
@@ -69,7 +71,7 @@ class PrivateLinearModel(BaseEstimator):
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
-        Books to charge the fit to; None keeps them with the fit.
+        A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -107,7 +109,7 @@ class PrivateLinearModel(BaseEstimator):
     schema: Declared | None = None
     extrapolate: str = "bounded"
     solver: str | Solver = "auto"
-    ledger: Books | None = None
+    ledger: AnyLedger | None = None
     random_state: int | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -187,6 +189,8 @@ class PrivateLinearModel(BaseEstimator):
             random_state=self.random_state,
         )
         self._keep_columns(X, table.schema)
+        if self.ledger is None and self.random_state is None:
+            self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
         solved = run(solver, plan, gate, assumptions=self._assumptions())
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
@@ -327,6 +331,11 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     def predict(self, X: Any) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN."""
         return self._loss().mean(self._score_of(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the explained share of the variance; not private: it reads ``y`` without noise."""
+        warn_of_score(self)
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         """Add that a fit with a small budget on few rows need not score well."""

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 from tailguard.estimators.base import PrivateLinearModel
+from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
 from tailguard.tables import check_plain_labels, classes_assumed
@@ -124,6 +125,11 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         chosen = (self._score_of(X) > 0).astype(int)
         labels: NDArray[Any] = self.classes_[chosen]
         return labels
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of right predictions; not private: it reads ``y`` without noise."""
+        warn_of_score(self)
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         """Say that there are two classes and that a small budget need not score well."""

@@ -15,7 +15,7 @@ from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
 from tailguard.plans.problem import Problem
-from tailguard.privacy.books import Books
+from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
@@ -106,7 +106,7 @@ def mean(
     schema: Declared | None = None,
     calibration: CalibrationMode = "tight",
     unsafe_reproduction: bool = False,
-    ledger: Books | None = None,
+    ledger: AnyLedger | None = None,
     random_state: int | None = None,
     **options: Any,
 ) -> MeanResult:

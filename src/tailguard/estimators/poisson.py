@@ -8,6 +8,7 @@ from sklearn.metrics import d2_tweedie_score
 
 from tailguard.array_types import FloatArray
 from tailguard.estimators.base import PrivateRegression
+from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
 from tailguard.tables import to_vector
@@ -89,5 +90,6 @@ class PoissonRegression(PrivateRegression):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of deviance explained; not private: it reads ``y`` without noise."""
+        warn_of_score(self)
         mean = np.clip(self.predict(X), SMALLEST_MEAN, None)
         return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))

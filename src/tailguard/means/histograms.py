@@ -15,6 +15,7 @@ from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.means.budget import Budget
 from tailguard.plans.stage import Stage
+from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 
 __all__ = ["LAPLACE_TAIL", "MeanHistograms", "noise_of"]
@@ -91,7 +92,7 @@ class MeanHistograms:
         return noise_of(stage, columns, self._gate.n_rows, self._gate.n_features)
 
     def histograms(
-        self, query: ColumnHistograms, state: Any, stage: Stage, *, columns: int = 1
+        self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
         """Ask for one release of the stage; return counts and their noise."""
         self._times_left[stage.name] -= 1

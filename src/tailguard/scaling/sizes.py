@@ -113,7 +113,9 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     chosen = np.eye(n_features)[:, np.array(queries.indices)[hidden]]
     view = View(None, Units.raw(n_features, intercept=False), chosen)
     query = WhitenedHistogram(view, "length", SIZE_BINS)
-    distribution = read_octaves(*queries.session.histograms(query, None, queries.stage("shared size")))
+    distribution = read_octaves(
+        *queries.session.histograms(query, None, queries.stage("shared size"))
+    )
     if distribution.significance > detection_threshold(1):
         found.scale[hidden] = INDICATOR_STD * distribution.quantile(0.5)
 

@@ -9,7 +9,7 @@ from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
 from tailguard.plans.problem import Problem
-from tailguard.privacy.books import Books
+from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for
@@ -35,7 +35,7 @@ def minimize(
     exposure: Any = None,
     classes: Any = None,
     solver: str | Solver = "auto",
-    ledger: Books | None = None,
+    ledger: AnyLedger | None = None,
     random_state: int | None = None,
 ) -> Solved:
     """Minimise the mean loss over the records, privately.

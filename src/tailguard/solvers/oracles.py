@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_choice, class_called
+from tailguard.checks import InputError, class_called
 from tailguard.losses.base import Loss
 from tailguard.queries.base import AnyQuery
 from tailguard.queries.means.iterative import ALL, CENTRES

@@ -6,6 +6,7 @@ import pickle
 from collections import defaultdict
 from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import KEY, VERSION
@@ -292,14 +294,24 @@ def test_json_goes_round_and_carries_the_version_of_its_format():
     assert json.loads(certificate.to_json())[KEY] == VERSION
 
 
-def test_a_certificate_from_before_versions_were_written_loads():
-    text = (FORMATS / "certificate-0.json").read_text()
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_certificate_of_an_older_format_loads(version):
+    text = (FORMATS / f"certificate-{version}.json").read_text()
     stored, read = json.loads(text), Certificate.from_json(text)
-    assert KEY not in stored
+    assert stored.get(KEY, 0) == version
     again = read.to_dict()
     for fact in ("guarantee", "n_rows", "planned", "releases", "mode", "assumptions_for_accuracy"):
         assert again[fact] == stored[fact]
     assert again[KEY] == VERSION
+    assert again["ledger_entries"] == []
+
+
+def test_a_certificate_names_where_a_ledger_was_charged():
+    entry = LedgerEntry("claims & <co>", 7, "3f", "9b1d" * 16)
+    certificate = replace(example(), ledger_entries=(entry,))
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    assert "ledger       entry 7 of 'claims & <co>' (9b1d9b1d9b1d9b1d)" in certificate.to_text()
+    assert "claims &amp; &lt;co&gt;" in certificate.to_html()
 
 
 @pytest.mark.parametrize(
@@ -315,6 +327,8 @@ def test_a_certificate_from_before_versions_were_written_loads():
         ({"guarantee": []}, "certificate must hold what to_dict wrote"),
         ({"n_rows": 0}, "n_rows must be"),
         ({"mode": "safe"}, "mode must be one of"),
+        ({"ledger_entries": 3}, "certificate must hold what to_dict wrote"),
+        ({"ledger_entries": [{"ledger": "a"}]}, "certificate must hold what to_dict wrote"),
     ],
     ids=str,
 )

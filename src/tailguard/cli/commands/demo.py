@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -107,7 +108,7 @@ def _comparison(claims: Dataset, model: tg.LinearRegression) -> str:
     new = tg.datasets.insurance_claims(n_rows=claims.target.size, seed=SEED_OF_NEW_ROWS)
     plain = make_pipeline(StandardScaler(), LinearRegression())
     plain.fit(claims.features, claims.target)
-    private_share = model.score(new.features, new.target)
+    private_share = r2_score(new.target, model.predict(new.features))
     plain_share = plain.score(new.features, new.target)
     return (
         f"private fit {private_share:8.1%}\n"

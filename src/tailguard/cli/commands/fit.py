@@ -7,7 +7,7 @@ from rich.console import Console
 
 import tailguard as tg
 from tailguard.cli import options
-from tailguard.cli.arguments import destination
+from tailguard.cli.arguments import destination, ledger_of
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
@@ -75,6 +75,9 @@ def fit(
     power: options.PowerOption = None,
     keep: options.KeepOption = None,
     intercept: options.InterceptOption = True,
+    ledger: options.LedgerOption = None,
+    ledger_name: options.LedgerNameOption = None,
+    ledger_key: options.LedgerKeyOption = None,
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Fit a model privately and write the model file.
@@ -119,6 +122,7 @@ def fit(
     columns.check_types([*settled.numeric, *_numbers_beside(settled)])
     parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
     parameters |= {"schema": settled, "random_state": random_state}
+    parameters["ledger"] = ledger_of(ledger, ledger_name, ledger_key)
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own_options))
     destination(out)
     console = Console()

@@ -12,7 +12,7 @@ from rich.table import Table
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, options_of, write_text
+from tailguard.cli.arguments import destination, ledger_of, options_of, promise_of, write_text
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.means.registry import MEANS, check_options, own_options
@@ -78,6 +78,9 @@ def estimate_means(
     unsafe_reproduction: options.UnsafeReproductionOption = False,
     explain: options.ExplainOption = False,
     out: options.MeanOutOption = None,
+    ledger: options.LedgerOption = None,
+    ledger_name: options.LedgerNameOption = None,
+    ledger_key: options.LedgerKeyOption = None,
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Print private means, and write them with their certificate if asked to.
@@ -91,7 +94,8 @@ def estimate_means(
     private mean (...), n = 1000, mode: private
     ...
     """
-    guarantee = _guarantee(epsilon, delta, pure=pure)
+    guarantee = promise_of(epsilon, delta, pure=pure)
+    books = ledger_of(ledger, ledger_name, ledger_key)
     moment = _moment(moment_order, moment_bound, moment_kind)
     if out is not None:
         destination(out)
@@ -102,14 +106,7 @@ def estimate_means(
     )
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    if groups is not None and (method == "auto" or "n_groups" not in own_options(method)):
-        raise InputError(
-            f"--groups must be given with a method that has groups; got --method {method}."
-        )
-    of_groups = [] if groups is None else [f"n_groups={groups}"]
-    chosen: dict[str, Any] = options_of([*of_groups, *(option or [])])
-    if method != "auto":
-        check_options(method, chosen)  # an unknown name, before the file is read
+    chosen = _chosen(method, groups, option or [])
     console = Console()
     tell_undeclared(console, declared, table, "--columns")
     result = tg.mean(
@@ -120,6 +117,7 @@ def estimate_means(
         moment=moment,
         calibration=calibration,  # type: ignore[arg-type] # the library checks it
         unsafe_reproduction=unsafe_reproduction,
+        ledger=books,
         random_state=random_state,
         **chosen,
     )
@@ -128,14 +126,17 @@ def estimate_means(
     _print_means(console, result, explain=explain)
 
 
-def _guarantee(epsilon: float, delta: float | None, *, pure: bool) -> Any:
-    if pure:
-        if delta is not None:
-            raise InputError(f"--delta must not be given with --pure; got {delta:g}.")
-        return tg.PureDP(epsilon)
-    if delta is None:
-        raise InputError("--delta must be given, such as 1e-6, or --pure in its place; got none.")
-    return tg.ApproxDP(epsilon, delta)
+def _chosen(method: str, groups: int | None, declared: list[str]) -> dict[str, Any]:
+    """Read the options of the method; an unknown name is told before the file is read."""
+    if groups is not None and (method == "auto" or "n_groups" not in own_options(method)):
+        raise InputError(
+            f"--groups must be given with a method that has groups; got --method {method}."
+        )
+    of_groups = [] if groups is None else [f"n_groups={groups}"]
+    chosen: dict[str, Any] = options_of([*of_groups, *declared])
+    if method != "auto":
+        check_options(method, chosen)
+    return chosen
 
 
 def _moment(order: float | None, bound: float | None, kind: str) -> tg.Moment | None:

@@ -34,11 +34,12 @@ from typing import Protocol
 
 from tailguard.checks import BudgetError
 from tailguard.privacy.books.composed_releases import ComposedReleases
+from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, check_event, event_from_dict
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
-__all__ = ["Books", "MemoryBooks", "ReadOnlyBooks", "own_copy"]
+__all__ = ["AnyLedger", "Books", "MemoryBooks", "ReadOnlyBooks", "own_copy"]
 
 
 class Books(Protocol):
@@ -59,8 +60,17 @@ class Books(Protocol):
         """Everything that was released, in order."""
         ...
 
-    def reserve(self, event: Event) -> None:
-        """Reserve a planned event."""
+    @property
+    def entries(self) -> Sequence[LedgerEntry]:
+        """Where a durable ledger was charged; nothing where there is none."""
+        ...
+
+    def reserve(self, event: Event, *, coordinates: int = 0) -> None:
+        """Reserve a planned event, of so many noised numbers."""
+        ...
+
+    def settle(self) -> None:
+        """Say that the run is over; what was reserved stays reserved."""
         ...
 
     def check(self, release: Release) -> None:
@@ -72,8 +82,23 @@ class Books(Protocol):
         ...
 
 
+class AnyLedger(Protocol):
+    """What is charged with runs: a ``tg.Ledger``, or ``MemoryBooks``, which end with the process.
+
+    Examples
+    --------
+    >>> ledger: AnyLedger = MemoryBooks()
+    >>> ledger.opened("3f").entries
+    ()
+    """
+
+    def opened(self, run: str) -> Books:
+        """Return the books of one run, under a name that no other run has."""
+        ...
+
+
 class MemoryBooks:
-    """Books that last as long as the object; a ledger keeps them for ever.
+    """Books without a cap that last as long as the object; a ``tg.Ledger`` has one and stays.
 
     *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
 
@@ -116,7 +141,19 @@ class MemoryBooks:
         """Everything that was released, in order."""
         return tuple(self._releases)
 
-    def reserve(self, event: Event) -> None:
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """No durable ledger was charged."""
+        return ()
+
+    def opened(self, run: str) -> "MemoryBooks":
+        """Return the books themselves: all runs share them."""
+        return self
+
+    def settle(self) -> None:
+        """Change nothing: what was reserved stays reserved."""
+
+    def reserve(self, event: Event, *, coordinates: int = 0) -> None:
         """Reserve a planned event, on top of earlier ones."""
         with self._lock:
             self._planned = FlatEvents.total((self._planned, flatten(event)))

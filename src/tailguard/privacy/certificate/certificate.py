@@ -16,6 +16,7 @@ from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import Books
 from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate.html import certificate_html
 from tailguard.privacy.certificate.text import COMPOSITION, certificate_text
@@ -44,7 +45,8 @@ MODES = (PRIVATE, SIMULATION, REPRODUCTION)
 
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
-VERSION = 1
+VERSION = 2
+"""A change of meaning takes a new number: certificates of version 1 name no ledger."""
 
 # Totals are rounded by less than this share of them; a smaller difference is no unused budget.
 ROUNDING_MARGIN = 1e-9
@@ -101,6 +103,8 @@ class Certificate:
         ``"private"``, ``"simulation: NOT PRIVATE"`` or ``"reproduction: NOT PRIVATE"``.
     sampler_distance
         How far the sampled noise is from the one that is accounted for, over all releases.
+    ledger_entries
+        Where a durable ledger was charged with it.
     version
         The version of tailguard that made the releases.
 
@@ -121,6 +125,7 @@ class Certificate:
     unused_stages: tuple[str, ...] = ()
     mode: Mode = "private"
     sampler_distance: Distance = EXACT
+    ledger_entries: tuple[LedgerEntry, ...] = ()
     version: str = __version__
 
     def __post_init__(self) -> None:
@@ -138,6 +143,7 @@ class Certificate:
         assumptions_for_accuracy: tuple[str, ...] = (),
         unused_stages: tuple[str, ...] = (),
         sampler_distance: Distance = EXACT,
+        ledger_entries: tuple[LedgerEntry, ...] = (),
     ) -> "Certificate":
         """Certify what the books say."""
         return cls(
@@ -149,6 +155,7 @@ class Certificate:
             unused_stages=tuple(unused_stages),
             mode=_mode(guarantee, private=private),
             sampler_distance=sampler_distance,
+            ledger_entries=ledger_entries,
         )
 
     @cached_property
@@ -199,6 +206,7 @@ class Certificate:
             "releases": [release.to_dict() for release in self.releases],
             "remarks": list(dict.fromkeys(filter(None, (r.remark() for r in self.releases)))),
             "assumptions_for_accuracy": list(self.assumptions_for_accuracy),
+            "ledger_entries": [entry.to_dict() for entry in self.ledger_entries],
             "version": self.version,
         }
 
@@ -221,6 +229,9 @@ class Certificate:
                 mode=data["mode"],
                 sampler_distance=Distance(
                     data.get("sampler_log_ratio", 0.0), data["sampler_total_variation"]
+                ),
+                ledger_entries=tuple(
+                    LedgerEntry(**entry) for entry in data.get("ledger_entries", ())
                 ),
                 version=data["version"],
             )

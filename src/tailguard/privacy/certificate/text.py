@@ -7,6 +7,8 @@ from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
+from tailguard.privacy.books.entries import LedgerEntry
+
 __all__ = [
     "ASSUMED",
     "COMPOSITION",
@@ -125,6 +127,8 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
         "unused": _unused(data),
         "composition": data["composition"],
         "sampler": data["sampler"],
+        "ledger": "; ".join(LedgerEntry(**entry).describe() for entry in data["ledger_entries"])
+        or "none was charged",
         "software": f"tailguard {data['version']}",
     }
 

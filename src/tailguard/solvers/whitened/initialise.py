@@ -75,7 +75,9 @@ def initialise(
     later = (stage.total_mu**2 for stage in session.plan.stages if stage.name not in UNITS)
     unspent_mu = session.left(reserve=math.sqrt(sum(later)))
     # The constant is measured also where it is no coefficient: it tells the mean row.
-    view = View(problem.scored, replace(units, intercept=True), np.diag(alive), residual, shares.bound)
+    view = View(
+        problem.scored, replace(units, intercept=True), np.diag(alive), residual, shares.bound
+    )
     moments, noise_std = _moments(session, problem, view)
     used = np.flatnonzero(alive[:size])
     whitening = np.zeros((size, used.size))

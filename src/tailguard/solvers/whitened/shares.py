@@ -242,9 +242,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
         shares = replace(
             shares, pair_differences=max(PAIR_FACTOR * wanted, shares.pair_differences)
         )
-    shares = replace(
-        shares, shared_size=min(max(alone, shares.shared_size), LARGEST_SHARED_SIZE)
-    )
+    shares = replace(shares, shared_size=min(max(alone, shares.shared_size), LARGEST_SHARED_SIZE))
     room = shares.rest(problem) - LEAST_ROUNDS
     wanted_location = (LOCATION_FACTOR if residual else LOCATION_FACTOR_OF_LIKELIHOOD) * wanted
     size_retry = max(min(max(wanted, LEAST_RETRY), LARGEST_RETRY, room / 2.0), 0.0)

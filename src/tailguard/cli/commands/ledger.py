@@ -1,0 +1,172 @@
+"""``tailguard ledger``: the durable budget of a data set."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import tailguard as tg
+from tailguard.checks import InputError
+from tailguard.cli import options
+from tailguard.cli.arguments import destination, number, promise_of, write_text
+from tailguard.cli.printing import print_plain
+from tailguard.ledger.report import history_text, summary_text
+
+__all__ = ["HELP", "app", "create", "export", "history", "show", "verify"]
+
+HELP = """
+Keep the privacy budget of a data set in a file that all runs share.
+
+Each run is charged before it reads a record, and one that would break the
+cap is refused. Pass the file to fit and mean with --ledger.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard ledger create budget.sqlite --name claims-2026 \\
+      --epsilon 4 --delta 1e-5
+  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \\
+      --ledger budget.sqlite --out model.json
+  tailguard ledger show budget.sqlite
+  tailguard ledger history budget.sqlite
+  tailguard ledger export budget.sqlite --out ledger.json
+  tailguard ledger verify budget.sqlite --against ledger.json
+"""
+
+app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode="rich")
+
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
+Name = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of the data set; not needed where the file holds one."),
+]
+
+
+@app.command()
+def create(
+    ledger: LedgerFile,
+    *,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the data set, in your words.")],
+    epsilon: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER")] = None,
+    delta: options.OptionalDeltaOption = None,
+    pure: options.PureOption = False,
+    rho: Annotated[
+        float | None, typer.Option(parser=number, metavar="NUMBER", help="A cap in zCDP.")
+    ] = None,
+    mu: Annotated[
+        float | None, typer.Option(parser=number, metavar="NUMBER", help="A cap in GDP.")
+    ] = None,
+) -> None:
+    """Begin a ledger with its cap, which stays as it is.
+
+    Examples
+    --------
+    >>> create(Path("budget.sqlite"), name="claims-2026", rho=0.5)
+    Began ledger 'claims-2026' in budget.sqlite: zero-concentrated differential privacy with rho = \
+0.5
+    """
+    given = [value for value in (epsilon, rho, mu) if value is not None]
+    if len(given) != 1:
+        raise InputError(
+            f"--epsilon, --rho or --mu must be given, one of the three; got {len(given)}."
+        )
+    if epsilon is not None:
+        cap: Any = promise_of(epsilon, delta, pure=pure)
+    elif delta is not None or pure:
+        raise InputError("--delta and --pure must be given with --epsilon; got neither with it.")
+    else:
+        cap = tg.GDP(mu) if rho is None and mu is not None else tg.ZCDP(rho or 0.0)
+    if ledger.exists() and name in tg.Ledger.names(ledger):
+        raise InputError(f"--name must be new to {str(ledger)!r}; there is a ledger {name!r}.")
+    tg.Ledger(ledger, name, guarantee=cap)
+    print_plain(Console(), f"Began ledger {name!r} in {ledger}: {cap.describe()}")
+
+
+@app.command()
+def show(ledger: LedgerFile, name: Name = None) -> None:
+    """Show the cap, what was charged and what is left.
+
+    Examples
+    --------
+    >>> _ = tg.Ledger("show.sqlite", "claims-2026", guarantee=tg.ZCDP(0.5))
+    >>> show(Path("show.sqlite"))  # doctest: +ELLIPSIS
+    Ledger 'claims-2026'
+    ...
+    """
+    names = (name,) if name is not None else tg.Ledger.names(ledger)
+    print_plain(Console(), "\n\n".join(summary_text(tg.Ledger(ledger, each)) for each in names))
+
+
+@app.command()
+def history(ledger: LedgerFile, name: Name = None) -> None:
+    """List every charge, with what it cost by itself and whether its run came to an end.
+
+    Examples
+    --------
+    >>> _ = tg.Ledger("history.sqlite", "claims-2026", guarantee=tg.ZCDP(0.5))
+    >>> history(Path("history.sqlite"))  # doctest: +ELLIPSIS
+    Ledger 'claims-2026'
+    ...
+    """
+    print_plain(Console(), history_text(tg.Ledger(ledger, name)))
+
+
+@app.command()
+def verify(
+    ledger: LedgerFile,
+    name: Name = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", exists=True, dir_okay=False, help="An earlier export of the ledger."
+        ),
+    ] = None,
+) -> None:
+    """Check file, chain and cap; with an earlier export, also that nothing was rewritten since.
+
+    Examples
+    --------
+    >>> _ = tg.Ledger("verify.sqlite", "claims-2026", guarantee=tg.ZCDP(0.5))
+    >>> verify(Path("verify.sqlite"))  # doctest: +ELLIPSIS
+    Ledger 'claims-2026' is whole: 1 line...
+    """
+    opened = tg.Ledger(ledger, name)
+    known = None if against is None else _read(against)
+    n_lines = opened.verify(known)
+    lines = "1 line" if n_lines == 1 else f"{n_lines} lines"
+    since = "" if known is None else "; it goes on from the export"
+    head = opened.head()["digest"]
+    print_plain(Console(), f"Ledger {opened.name!r} is whole: {lines}, head {head}{since}")
+
+
+@app.command()
+def export(
+    ledger: LedgerFile,
+    *,
+    name: Name = None,
+    out: Annotated[Path, typer.Option(metavar="PATH", help="Where to write it (JSON).")],
+) -> None:
+    """Write all lines and the head as JSON: keep it where the ledger's user cannot write.
+
+    Examples
+    --------
+    >>> _ = tg.Ledger("export.sqlite", "claims-2026", guarantee=tg.ZCDP(0.5))
+    >>> export(Path("export.sqlite"), out=Path("ledger.json"))
+    Wrote ledger.json: 1 line of ledger 'claims-2026'
+    """
+    opened = tg.Ledger(ledger, name)
+    told = opened.export()
+    write_text(destination(out), json.dumps(told, indent=2) + "\n")
+    lines = "1 line" if len(told["lines"]) == 1 else f"{len(told['lines'])} lines"
+    print_plain(Console(), f"Wrote {out}: {lines} of ledger {opened.name!r}")
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise InputError(
+            f"--against must be a file that 'tailguard ledger export' wrote; got {str(path)!r}."
+        ) from None

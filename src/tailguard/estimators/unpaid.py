@@ -1,0 +1,58 @@
+"""Warnings of what nobody pays for: fits that no ledger adds up, and scores without noise."""
+
+from typing import Any
+
+from tailguard.checks import warn_before_spending
+from tailguard.plans.plan import Plan
+from tailguard.privacy.accounting.total_cost import total_cost
+from tailguard.privacy.events import Composed, Event
+
+__all__ = ["fits_with", "warn_of_score"]
+
+SCORE = (
+    "a score reads records and has no noise, so neither it nor a choice that is made by it is "
+    "private, with or without a ledger: keep scores of private records to yourself."
+)
+
+
+def fits_with(plan: Plan, earlier: tuple[Event, ...]) -> tuple[Event, ...]:
+    """Return what an object was fitted with so far, and at the second fit warn of what both cost.
+
+    That follows from plans alone. Whether the records were the same nobody knows here.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.plans.problem import Problem
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
+    >>> plan = tg.solvers.WhitenedNewton().plan(problem, tg.GDP(1.0))
+    >>> len(fits_with(plan, ()))
+    1
+    """
+    events = (*earlier, plan.event)
+    if len(events) == 2:
+        cost = total_cost(Composed(events), plan.guarantee.delta, bound_mu=True)
+        known = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho}
+        name, value = next((k, v) for k, v in known.items() if v is not None)
+        at = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"
+        warn_before_spending(
+            "an object is fitted a second time, and no ledger adds its fits up: if the records are "
+            f"the same, both cost {name} = {value:.4g}{at} together, and each certificate states "
+            "its own fit alone; pass ledger=tg.Ledger(...) to count and to cap them."
+        )
+    return events
+
+
+def warn_of_score(model: Any) -> None:
+    """Warn that a score of a private fit is not private itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> x = np.arange(1000.0)
+    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(x[:, None], x)
+    >>> warn_of_score(model)  # a simulation: nothing is private anyway
+    """
+    if model.certificate_.mode == "private":
+        warn_before_spending(SCORE)

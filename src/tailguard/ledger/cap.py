@@ -1,0 +1,268 @@
+"""What a cap allows: whether one more run may be charged, and what would still fit.
+
+Each run may be planned in the light of all earlier answers. So it is not enough that the events
+found in the ledger would keep the cap had they been fixed in advance: what is enforced are
+*filters*, totals that hold however later charges depend on earlier answers.
+
+* A cap in pure epsilon, rho or mu adds up in its own currency.
+* Under (epsilon, delta), charges may be added up in pure epsilon, up to ``epsilon``, or in mu, up
+  to the mu that (epsilon, delta) allows. What has no mu of its own, such as noise that follows the
+  records, samples and shuffles, is priced at a Gaussian release that covers it but for a small
+  failure (``privacy/accounting/cover.py``); a hundredth of delta is kept for failures.
+* The first charge is checked by every accountant, as a single fit is.
+
+Proof that filters may stand side by side. A filter's total never falls, so a history that meets one
+in the end has met it all along. Let a run of the first filter alone be (epsilon, 0)-DP, and one of
+the second (epsilon, delta)-DP. Split the histories into those that end within the first filter and
+all others. The probability of a set of histories is that of its two parts, of which each is that of
+a run of one filter alone. So with both filters it is at most exp(epsilon) times that of a neighbour
+plus delta. The first charge follows from nothing that was released: if it meets no filter, it is
+all that is ever released, and it keeps the cap by itself. Runs may also be under way at one time.
+
+Reference
+---------
+Rogers, Roth, Ullman and Vadhan 2016 (filters; adding up pure epsilons); Feldman and Zrnic 2021
+(filters in rho); Smith and Thakurta 2022, and Koskela, Tobaben and Honkela 2023 (filters in mu);
+Haney et al. 2023 (filters for runs that are under way at one time).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, singledispatch
+
+from tailguard.checks import InputError, shown
+from tailguard.privacy.accounting.additive import AdditiveAccountant
+from tailguard.privacy.accounting.cover import covering_mu
+from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
+from tailguard.privacy.accounting.gdp import GdpAccountant
+from tailguard.privacy.accounting.pure import PureAccountant
+from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.events import Event
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+
+__all__ = ["Cap", "Charge", "Filter", "filters_of", "fitting", "price"]
+
+# The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
+# = 1e-6 it is enough for 90 runs that are priced by a cover.
+FAILURE_SHARE = 1e-2
+
+# Less than this share of a limit is what rounding left of it.
+ROUNDED = Fraction(1e-9)
+
+# A delta at which a cap in mu or rho is shown in epsilon, too.
+USUAL_DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a run was charged.
+
+    Attributes
+    ----------
+    event
+        Its planned event, which is what it costs.
+    cover
+        The mu of a Gaussian release that covers it, and what that may miss; None where the event
+        has a price of its own, or none at all.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import ZeroConcentrated
+    >>> round(Cap(ApproxDP(4.0, 1e-6)).charge(ZeroConcentrated(0.02)).cover[0], 3)
+    0.304
+    """
+
+    event: Event
+    cover: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A currency that adds up, and how much of it there is.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> Filter(GdpAccountant, Fraction(1)).admits([Charge(Gaussian(mu)) for mu in (0.6, 0.9)])
+    False
+    """
+
+    accountant: type[AdditiveAccountant]
+    limit: Fraction
+    failure: Fraction = Fraction(0)
+
+    def admits(self, charges: Sequence[Charge]) -> bool:
+        """Whether all charges together are within the limit."""
+        left = self.left(charges)
+        return left is not None and left >= 0
+
+    def left(self, charges: Sequence[Charge]) -> Fraction | None:
+        """Return how much of the currency is left; None where a charge has no price in it."""
+        prices = [price(self.accountant, charge) for charge in charges]
+        if None in prices or sum(p[1] for p in prices if p is not None) > self.failure:
+            return None
+        return self.limit - sum(p[0] for p in prices if p is not None)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most that all runs on a data set may cost together.
+
+    *Guarantee.* All that was admitted keeps the cap, however later charges depended on earlier
+    answers, up to the distance of sampled from ideal noise.
+
+    *Reference.* The module's head.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> cap = Cap(ApproxDP(1.0, 1e-6))
+    >>> cap.admits([Charge(Gaussian(0.16))] * 2), cap.admits([Charge(Gaussian(0.17))] * 2)
+    (True, False)
+    >>> cap.left([Charge(Gaussian(0.15))])
+    ApproxDP(epsilon=0.7579, delta=1e-06)
+    """
+
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        filters_of(self.guarantee)  # refuses what is no cap
+
+    def admits(self, charges: Sequence[Charge]) -> bool:
+        """Whether all of it may be charged; the last charge is the one that is asked for."""
+        if len(charges) == 1 and satisfies(charges[0].event, self.guarantee):
+            return True
+        return any(each.admits(charges) for each in filters_of(self.guarantee))
+
+    def left(self, charges: Sequence[Charge]) -> Guarantee | None:
+        """Return the weakest promise of a run that would still be admitted; None if there is none.
+
+        In four digits, rounded down; under (epsilon, delta) that of a run with Gaussian noise,
+        where one fits.
+        """
+        if not charges:
+            return self.guarantee
+        delta = self.guarantee.delta or None
+        fits = [
+            fitting(each, delta, each.left(charges) or Fraction(0))
+            for each in reversed(filters_of(self.guarantee))
+        ]
+        return next((each for each in fits if each is not None), None)
+
+    def charge(self, event: Event) -> Charge:
+        """Return the event as a charge, with a cover where it has no price of its own."""
+        by_cover = isinstance(self.guarantee, ApproxDP) and not GdpAccountant().supports(event)
+        return Charge(event, covering_mu(event) if by_cover else None)
+
+    def agrees(self, charge: Charge) -> bool:
+        """Whether a charge's cover is the one that is found here, to a thousandth."""
+        found = self.charge(charge.event).cover
+        if found is None or charge.cover is None:
+            return found == charge.cover
+        return charge.cover[0] >= 0.999 * found[0] and charge.cover[1] >= 0.999 * found[1]
+
+    def describe_left(self, charges: Sequence[Charge]) -> str:
+        """Say what run would still fit."""
+        left = self.left(charges)
+        if left is None:
+            return "no run, whatever its epsilon"
+        if isinstance(left, ApproxDP):
+            fits = f"epsilon = {left.epsilon:.4g}, delta = {left.delta:g}"
+            return f"a run of {fits}"
+        if isinstance(left, PureDP):
+            return f"a run of pure epsilon = {left.epsilon:.4g}"
+        epsilon = _four_digits_down(epsilon_of(left.gaussian_mu(), USUAL_DELTA))
+        ((name, value),) = ((k, v) for k, v in left.to_dict().items() if k != "kind")
+        return (
+            f"a run of {name} = {value:.4g}, such as one of epsilon = "
+            f"{epsilon:.4g}, delta = {USUAL_DELTA:g}"
+        )
+
+
+@lru_cache(maxsize=4096)
+def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fraction, Fraction] | None:
+    """Return what a charge costs in a currency, and how likely it fails; None if it has no price.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> price(ZcdpAccountant, Charge(Gaussian(0.5)))
+    (Fraction(1, 8), Fraction(0, 1))
+    >>> price(PureAccountant, Charge(Gaussian(0.5)))
+    """
+    if charge.cover is not None and accountant is GdpAccountant:
+        mu, failure = charge.cover
+        return Fraction(mu) ** 2, Fraction(failure)
+    if not accountant().supports(charge.event):
+        return None
+    composed = accountant().compose(charge.event)
+    return composed.total, composed.failure
+
+
+@singledispatch
+def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
+    """Return the filters of a cap, of which one must admit all charges.
+
+    Examples
+    --------
+    >>> [each.accountant.__name__ for each in filters_of(ApproxDP(1.0, 1e-6))]
+    ['PureAccountant', 'GdpAccountant']
+    """
+    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(cap)}.")
+
+
+@filters_of.register
+def _(cap: ApproxDP) -> tuple[Filter, ...]:
+    mu = mu_of(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
+    failure = Fraction(cap.delta * FAILURE_SHARE)
+    pure = Filter(PureAccountant, Fraction(cap.epsilon))
+    return pure, Filter(GdpAccountant, Fraction(mu) ** 2, failure)
+
+
+@filters_of.register
+def _(cap: PureDP) -> tuple[Filter, ...]:
+    return (Filter(PureAccountant, Fraction(cap.epsilon)),)
+
+
+@filters_of.register
+def _(cap: ZCDP) -> tuple[Filter, ...]:
+    return (Filter(ZcdpAccountant, Fraction(cap.rho)),)
+
+
+@filters_of.register
+def _(cap: GDP) -> tuple[Filter, ...]:
+    return (Filter(GdpAccountant, Fraction(cap.mu) ** 2),)
+
+
+def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | None:
+    """Return the promise of a run that takes an amount of a filter's currency, or None.
+
+    Examples
+    --------
+    >>> fitting(filters_of(GDP(1.0))[0], None, Fraction(1, 4))
+    GDP(mu=0.5)
+    >>> fitting(filters_of(ApproxDP(1.0, 1e-6))[1], 1e-6, Fraction(1, 4))
+    ApproxDP(epsilon=2.254, delta=1e-06)
+    """
+    value = float(amount)
+    if amount <= ROUNDED * left.limit:
+        return None
+    if left.accountant is PureAccountant:
+        return PureDP(_four_digits_down(value))
+    if left.accountant is ZcdpAccountant:
+        return ZCDP(_four_digits_down(value))
+    if delta is None:
+        return GDP(_four_digits_down(math.sqrt(value)))
+    epsilon = _four_digits_down(epsilon_of(math.sqrt(value), delta))
+    return ApproxDP(epsilon, delta) if epsilon else None
+
+
+def _four_digits_down(value: float) -> float:
+    """Round down to four digits; 0 stays 0."""
+    if not value:
+        return 0.0
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - 3)
+    return float(math.floor(Fraction(value) / unit) * unit)

@@ -1,0 +1,118 @@
+"""What the lines of a ledger hold: its cap, and its charges."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from tailguard.checks import check_integer, check_positive
+from tailguard.ledger.cap import Cap, Charge
+from tailguard.ledger.lines import RESERVED, Line, changed_line
+from tailguard.privacy.events import event_from_dict
+from tailguard.privacy.guarantees import guarantee_from_dict
+from tailguard.privacy.ranges import check_failure
+from tailguard.version import __version__
+
+__all__ = ["cap_of", "cap_told", "charge_told", "charges_of", "coordinates_of", "events_of"]
+
+T = TypeVar("T")
+
+
+def cap_told(cap: Cap) -> dict[str, Any]:
+    """Return what the first line says.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> cap_told(Cap(GDP(1.0)))["cap"]
+    {'kind': 'gdp', 'mu': 1.0}
+    """
+    return {"cap": cap.guarantee.to_dict(), "software": __version__}
+
+
+def charge_told(charge: Charge, coordinates: int) -> dict[str, Any]:
+    """Return what a reserved line says.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> charge_told(Charge(Gaussian(0.5)), 3)["event"]
+    {'kind': 'gaussian', 'mu': 0.5}
+    """
+    told = {"event": charge.event.to_dict(), "cover": charge.cover, "coordinates": coordinates}
+    return told | {"software": __version__}
+
+
+def cap_of(lines: Sequence[Line]) -> Cap:
+    """Return the cap, which the first line states.
+
+    Examples
+    --------
+    >>> from tailguard.ledger import Ledger
+    >>> cap_of(Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5).lines())
+    Cap(guarantee=ApproxDP(epsilon=4.0, delta=1e-05))
+    """
+    return _read(lines[0], _cap_in)
+
+
+def charges_of(lines: Sequence[Line]) -> tuple[Charge, ...]:
+    """Return all charges, in order.
+
+    Examples
+    --------
+    >>> from tailguard.ledger import Ledger
+    >>> charges_of(Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5).lines())
+    ()
+    """
+    return tuple(_read(line, _charge_in)[0] for line in lines if line.kind == RESERVED)
+
+
+def events_of(lines: Sequence[Line]) -> tuple[Any, ...]:
+    """Return the events that were charged, in order.
+
+    Examples
+    --------
+    >>> from tailguard.ledger import Ledger
+    >>> from tailguard.privacy.events import Gaussian
+    >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+    >>> _ = ledger.charge(Gaussian(0.5), key="report of March")
+    >>> events_of(ledger.lines())
+    (Gaussian(mu=0.5),)
+    """
+    return tuple(charge.event for charge in charges_of(lines))
+
+
+def coordinates_of(lines: Sequence[Line]) -> int:
+    """Return how many noised numbers were charged for.
+
+    Examples
+    --------
+    >>> coordinates_of([])
+    0
+    """
+    return sum(_read(line, _charge_in)[1] for line in lines if line.kind == RESERVED)
+
+
+def _read(line: Line, read: Callable[[str], T]) -> T:
+    """Read a line; one that holds anything else was not written by a ledger."""
+    try:
+        return read(line.content)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        raise changed_line(line.ledger, line.position) from None
+
+
+@lru_cache(maxsize=64)
+def _cap_in(content: str) -> Cap:
+    return Cap(guarantee_from_dict(json.loads(content)["cap"]))
+
+
+@lru_cache(maxsize=4096)
+def _charge_in(content: str) -> tuple[Charge, int]:
+    """Read a charge; a process reads the same lines before each of its own."""
+    told = json.loads(content)
+    cover = told["cover"]
+    if cover is not None:
+        mu, failure = cover
+        cover = (check_positive("cover", mu), check_failure("cover", failure))
+    coordinates = check_integer("coordinates", told["coordinates"], minimum=0)
+    return Charge(event_from_dict(told["event"]), cover), coordinates

@@ -1,0 +1,350 @@
+"""The ledger: a budget of a data set that outlives the process, and that all processes share."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tailguard.checks import BudgetError, InputError, check_integer, shown
+from tailguard.ledger.cap import Cap
+from tailguard.ledger.contents import (
+    cap_of,
+    cap_told,
+    charge_told,
+    charges_of,
+    coordinates_of,
+    events_of,
+)
+from tailguard.ledger.export import check_continues, exported, head_of
+from tailguard.ledger.lines import CREATED, RESERVED, SETTLED, Draft, Line, check_chain
+from tailguard.ledger.run import LedgerRun
+from tailguard.ledger.store import Store
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
+from tailguard.privacy.books import own_copy
+from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.guarantees import (
+    GDP,
+    Guarantee,
+    resolve_guarantee,
+)
+
+__all__ = ["Ledger"]
+
+# A name is for people to read and to type.
+LONGEST_NAME = 200
+
+
+class Ledger:
+    """The budget of a data set, in a file that outlives the process.
+
+    Parameters
+    ----------
+    path
+        An SQLite file on a disk of this machine. One file may hold the ledgers of several data
+        sets.
+    name
+        The data set, in the curator's words. Copies, extracts and later editions of the same
+        records belong under the same name. None takes the one that the file holds.
+    epsilon, delta, guarantee
+        The cap, in any guarantee, where the ledger is new. An existing one keeps the cap that it
+        has, and refuses another.
+
+    Guarantee
+    ---------
+    A run is charged, and its charge is on the disk, before its first query reads a record. All runs
+    that were charged keep the cap together, however later ones were chosen in the light of earlier
+    answers, for replace-one neighbours and up to the distance of sampled from ideal noise, which
+    ``total()`` adds. What was charged stays charged, whatever becomes of the run.
+
+    Edge cases
+    ----------
+    Processes and threads share the file and wait for one another. A ledger is pickled by its path
+    and cloned as itself, so that ``GridSearchCV`` and joblib charge the same budget. A file that
+    cannot be written, is damaged, was edited, is of a newer format or lies on a network file system
+    is one sentence, and nothing is released. Who may write the file may also replace it: see
+    :meth:`verify`.
+
+    Reference
+    ---------
+    Rogers, Roth, Ullman and Vadhan 2016 (privacy filters); the heads of ``ledger/cap.py`` and
+    ``ledger/lines.py``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> ledger = tg.Ledger("budget.sqlite", name="claims-2026", epsilon=4.0, delta=1e-5)
+    >>> X = np.random.default_rng(0).standard_normal((2000, 2))
+    >>> for _ in range(2):
+    ...     model = tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger).fit(X, X[:, 0])
+    >>> model.certificate_.ledger_entries[0].position  # the cap, and the first fit, settled
+    4
+    >>> round(ledger.total().epsilon, 2)  # of both fits, at the cap's delta
+    1.28
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        guarantee: Guarantee | None = None,
+    ) -> None:
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise InputError(f"path must be that of a file; got {shown(path)}.")
+        self.path = os.path.abspath(os.fspath(path))
+        self._key: str | None = None
+        cap = None
+        if (epsilon, delta, guarantee) != (None, None, None):
+            cap = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+        self.name = _checked_name(name) if name is not None else self._only_name(cap)
+        self._open(cap)
+
+    @staticmethod
+    def names(path: str | os.PathLike[str]) -> tuple[str, ...]:
+        """Return the names of the data sets whose ledgers a file holds.
+
+        Examples
+        --------
+        >>> _ = Ledger("budget-1.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> Ledger.names("budget-1.sqlite")
+        ('claims',)
+        """
+        return Store(os.path.abspath(os.fspath(path))).names()
+
+    @property
+    def cap(self) -> Guarantee:
+        """The most that all runs may cost together."""
+        return cap_of(self.lines()).guarantee
+
+    @property
+    def reserved(self) -> Event:
+        """Everything that was charged, as one event."""
+        return Composed(events_of(self.lines()))
+
+    @property
+    def left(self) -> Guarantee | None:
+        """What the next run may promise at most; None if nothing would fit."""
+        lines = self.lines()
+        return cap_of(lines).left(charges_of(lines))
+
+    def describe_left(self) -> str:
+        """Say what the next run may promise at most."""
+        lines = self.lines()
+        return cap_of(lines).describe_left(charges_of(lines))
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return all lines, whose chain was checked."""
+        lines = self._store.lines(self.name)
+        check_chain(self.name, lines)
+        return lines
+
+    def total(self, delta: float | None = None) -> TotalCost:
+        """Return what all charges cost together, by the smallest bound of all accountants.
+
+        At the cap's delta, or at ``delta``; the distance of sampled from ideal noise is added. This
+        is the cost of the events as they are listed. What is counted against the cap is a filter's
+        total, which holds however runs depend on answers, and is never below.
+        """
+        lines = self.lines()
+        cap = cap_of(lines).guarantee
+        return total_cost(
+            Composed(events_of(lines)),
+            cap.delta if delta is None else delta,
+            distance=COORDINATE_DISTANCE.times(coordinates_of(lines)),
+            bound_mu=isinstance(cap, GDP),
+        )
+
+    def with_key(self, key: str) -> "Ledger":
+        """Return the ledger for one run, under a key of your own.
+
+        A key is charged once. A job that is started a second time, after a crash or by mistake, is
+        refused, and does not pay again: what the first one released may have left already.
+
+        Examples
+        --------
+        >>> ledger = Ledger("budget-2.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> ledger.with_key("report of March")  # doctest: +ELLIPSIS
+        Ledger('...budget-2.sqlite', name='claims', key='report of March')
+        """
+        if not isinstance(key, str) or not 0 < len(key) <= LONGEST_NAME:
+            raise InputError(f"key must be a text of 1 to {LONGEST_NAME} signs; got {shown(key)}.")
+        keyed = Ledger(self.path, self.name)
+        keyed._key = key
+        return keyed
+
+    def charge(self, event: Event, *, key: str, coordinates: int = 0) -> LedgerEntry:
+        """Charge an event that another tool is going to release; return its entry.
+
+        The same event under the same key is charged once; another one is refused. ``coordinates``
+        says how many noised numbers it releases.
+
+        Examples
+        --------
+        >>> from tailguard.privacy.events import Laplace
+        >>> ledger = Ledger("budget-3.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> entry = ledger.charge(Laplace(0.5), key="count of March")
+        >>> entry == ledger.charge(Laplace(0.5), key="count of March")
+        True
+        """
+        return self._charged(event, key, coordinates, again=True)
+
+    def opened(self, run: str) -> "LedgerRun":
+        """Return the books of one run, for a gate to write."""
+        return LedgerRun(partial(self._charged, again=False), self._settled, self._key or run)
+
+    def head(self) -> dict[str, Any]:
+        """Return how far the ledger has come: the number and the digest of its last line."""
+        return head_of(self.lines())
+
+    def export(self) -> dict[str, Any]:
+        """Return all lines and their head as plain data, to be kept elsewhere.
+
+        Examples
+        --------
+        >>> ledger = Ledger("budget-4.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> ledger.export()["head"]["position"]
+        1
+        """
+        return exported(self.lines())
+
+    def verify(self, known: dict[str, Any] | None = None) -> int:
+        """Check file, chain and every charge; return the number of lines.
+
+        ``known``, an earlier ``export()`` or ``head()``, shows besides that nothing was rewritten
+        or taken off the end since: an older backup, a copy that went its own way and a ledger that
+        was made anew are refused.
+
+        Examples
+        --------
+        >>> ledger = Ledger("budget-5.sqlite", "claims", epsilon=4.0, delta=1e-5)
+        >>> ledger.verify(ledger.head())
+        1
+        """
+        self._store.check_integrity()
+        lines = self.lines()
+        cap = cap_of(lines)
+        charged, charges = [each for each in lines if each.kind == RESERVED], charges_of(lines)
+        for count, line in enumerate(charged, start=1):
+            if not (cap.admits(charges[:count]) and cap.agrees(charges[count - 1])):
+                raise BudgetError(
+                    f"ledger {self.name!r} must keep its cap; line {line.position} charges more "
+                    "than was left."
+                )
+        if known is not None:
+            check_continues(lines, known)
+        return len(lines)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the whole file, as it is at one moment, to a new one."""
+        if Path(path).exists():
+            raise InputError(f"path must be that of a new file; got {str(path)!r}.")
+        self._store.backup(os.fspath(path))
+
+    @property
+    def _store(self) -> Store:
+        return Store(self.path)
+
+    def _only_name(self, cap: Guarantee | None) -> str:
+        names = () if cap is not None and not self._store.exists() else self._store.names()
+        if len(names) != 1 or cap is not None:
+            listed = ", ".join(map(repr, names)) or "none"
+            raise InputError(f"name must be given; ledgers of {self.path!r}: {listed}.")
+        return names[0]
+
+    def _open(self, cap: Guarantee | None) -> None:
+        """Find the ledger, or begin it with the cap."""
+        if cap is None:
+            if self.name not in (self._store.names() if self._store.exists() else ()):
+                raise InputError(
+                    f"ledger {self.name!r} must exist in {self.path!r}, or be given a cap: pass "
+                    "epsilon= and delta=, or guarantee=."
+                )
+            return
+        told = cap_told(Cap(cap))
+        if not self._store.exists():
+            self._store.create()
+
+        def decide(lines: tuple[Line, ...]) -> Draft | Line:
+            if not lines:
+                return Draft(CREATED, "", told)
+            check_chain(self.name, lines)
+            held = cap_of(lines).guarantee
+            if held != cap:
+                raise InputError(
+                    f"ledger {self.name!r} must keep its cap, {held.describe()}; got "
+                    f"{cap.describe()}. Open it without a cap, or charge under another name."
+                )
+            return lines[0]
+
+        self._store.append(self.name, decide)
+
+    def _charged(self, event: Event, key: str, coordinates: int, *, again: bool) -> LedgerEntry:
+        """Write a charge down if it fits; ``again`` allows the one that is there already."""
+        numbers = check_integer("coordinates", coordinates, minimum=0)
+        asked = own_copy(event)
+        charge = cap_of(self.lines()).charge(asked)  # before the lock: a cover may take seconds
+
+        def decide(lines: tuple[Line, ...]) -> Draft | Line:
+            check_chain(self.name, lines)
+            there = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
+            if there and again and events_of(there) == (asked,):
+                return there[0]
+            if there:
+                raise BudgetError(
+                    f"key must be new to ledger {self.name!r}; entry {there[0].position} was "
+                    f"charged under {shown(key)}, and nothing more is charged or released."
+                )
+            cap, before = cap_of(lines), charges_of(lines)
+            if not cap.admits((*before, charge)):
+                raise BudgetError(
+                    f"ledger {self.name!r} must keep {cap.guarantee.describe()}; with this run it "
+                    f"would not; what is left fits {cap.describe_left(before)}, and nothing is "
+                    "charged or released."
+                )
+            return Draft(RESERVED, key, charge_told(charge, numbers))
+
+        return self._store.append(self.name, decide).entry()
+
+    def _settled(self, key: str, told: dict[str, Any]) -> None:
+        """Write down what was released against a charge."""
+
+        def decide(lines: tuple[Line, ...]) -> Draft | Line:
+            check_chain(self.name, lines)
+            there = [line for line in lines if (line.kind, line.key) == (SETTLED, key)]
+            return there[0] if there else Draft(SETTLED, key, told)
+
+        self._store.append(self.name, decide)
+
+    def __sklearn_clone__(self) -> "Ledger":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.path, self.name, self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.name, self._key))
+
+    def __repr__(self) -> str:
+        key = "" if self._key is None else f", key={self._key!r}"
+        return f"Ledger({self.path!r}, name={self.name!r}{key})"
+
+
+def _restored(path: str, name: str, key: str | None) -> Ledger:
+    """Return a pickled ledger; its file is looked for when it is charged."""
+    ledger = Ledger.__new__(Ledger)
+    ledger.path, ledger.name, ledger._key = path, name, key
+    return ledger
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+        raise InputError(f"name must be a text of 1 to {LONGEST_NAME} signs; got {shown(name)}.")
+    return name

@@ -1,0 +1,165 @@
+"""The lines of a ledger: what each says, and the chain of digests that ties them together.
+
+A line's digest is that of its own words and of the digest before it. So a line that is changed,
+moved, put in or taken out breaks the chain at that place, unless all later digests are made anew,
+or the lines that go are the last ones. Both are seen by whoever kept an earlier digest: an exported
+ledger holds them all.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from tailguard.checks import BudgetError
+from tailguard.privacy.books.entries import LedgerEntry
+
+__all__ = [
+    "CREATED",
+    "FIELDS",
+    "RESERVED",
+    "SETTLED",
+    "Draft",
+    "Line",
+    "canonical",
+    "changed_line",
+    "check_chain",
+]
+
+CREATED, RESERVED, SETTLED = "created", "reserved", "settled"
+"""What lines are: the cap, which comes first; a charge; what was released against a charge."""
+
+FIELDS = ("ledger", "position", "kind", "key", "time", "content", "previous", "digest")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is to be written, before its place and time are known.
+
+    Examples
+    --------
+    >>> Draft(SETTLED, "3f", {"releases": []}).content
+    {'releases': []}
+    """
+
+    kind: str
+    key: str
+    content: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line, as it is kept.
+
+    Attributes
+    ----------
+    ledger, position
+        The data set, and the line's number in its ledger, from 1.
+    kind
+        ``"created"``, ``"reserved"`` or ``"settled"``.
+    key
+        What tells a charge from every other; a settled line has that of its charge.
+    time
+        When it was written, by the clock of the machine. Nothing follows from it.
+    content
+        What it says, as canonical JSON.
+    previous, digest
+        The digest of the line before, and its own.
+
+    Examples
+    --------
+    >>> line = Line.after((), "claims", Draft(CREATED, "", {}), time="2026-01-01T00:00:00+00:00")
+    >>> line.position, line.digest == line.true_digest()
+    (1, True)
+    """
+
+    ledger: str
+    position: int
+    kind: str
+    key: str
+    time: str
+    content: str
+    previous: str
+    digest: str
+
+    @classmethod
+    def after(cls, lines: Sequence["Line"], ledger: str, draft: Draft, *, time: str) -> "Line":
+        """Return the draft as the line that follows."""
+        before = lines[-1].digest if lines else ""
+        content = canonical(draft.content)
+        line = cls(ledger, len(lines) + 1, draft.kind, draft.key, time, content, before, "")
+        return replace(line, digest=line.true_digest())
+
+    def true_digest(self) -> str:
+        """Work the digest out from all that the line says."""
+        # Whatever an edit put into the file has some text, and another digest.
+        return sha256(json.dumps(self._words(), default=repr).encode()).hexdigest()
+
+    def told(self) -> dict[str, Any]:
+        """Return the content as plain data."""
+        told: dict[str, Any] = json.loads(self.content)
+        return told
+
+    def entry(self) -> LedgerEntry:
+        """Return how a certificate names the line."""
+        return LedgerEntry(self.ledger, self.position, self.key, self.digest)
+
+    def _words(self) -> list[Any]:
+        return [getattr(self, name) for name in FIELDS[:-1]]
+
+
+def canonical(data: Any) -> str:
+    """Return plain data as JSON, of which there is one form.
+
+    Examples
+    --------
+    >>> canonical({"b": 1, "a": 0.1})
+    '{"a":0.1,"b":1}'
+    """
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def check_chain(ledger: str, lines: Sequence[Line]) -> None:
+    """Refuse a ledger of which a line is not as it was written, or not where.
+
+    Examples
+    --------
+    >>> check_chain("claims", [])
+    Traceback (most recent call last):
+    tailguard.checks.BudgetError: ledger 'claims' must begin with its cap; it does not, and \
+nothing is charged or released.
+    """
+    if not lines or lines[0].kind != CREATED:
+        raise BudgetError(
+            f"ledger {ledger!r} must begin with its cap; it does not, and nothing is charged or "
+            "released."
+        )
+    before, charged, settled = "", set[str](), set[str]()
+    for position, line in enumerate(lines, start=1):
+        fresh = {
+            CREATED: position == 1,
+            RESERVED: line.key not in charged,
+            SETTLED: line.key in charged - settled,
+        }
+        whole = (line.ledger, line.position, line.previous) == (ledger, position, before)
+        if not (whole and fresh.get(line.kind) and line.digest == line.true_digest()):
+            raise changed_line(ledger, position)
+        before = line.digest
+        {RESERVED: charged, SETTLED: settled}.get(line.kind, set()).add(line.key)
+
+
+def changed_line(ledger: str, position: int) -> BudgetError:
+    """Return what is said of a line that is not as it was written.
+
+    Examples
+    --------
+    >>> raise changed_line("claims", 3)
+    Traceback (most recent call last):
+    tailguard.checks.BudgetError: ledger 'claims' must be as it was written; line 3 was changed, \
+moved, put in or taken out, and nothing is charged or released.
+    """
+    return BudgetError(
+        f"ledger {ledger!r} must be as it was written; line {position} was changed, moved, put in "
+        "or taken out, and nothing is charged or released."
+    )

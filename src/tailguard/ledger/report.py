@@ -1,0 +1,77 @@
+"""A ledger as text: what is left of the budget, and what it went to."""
+
+from collections.abc import Iterator
+
+from tailguard.ledger.contents import events_of
+from tailguard.ledger.ledger import Ledger
+from tailguard.ledger.lines import RESERVED, SETTLED, Line
+from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
+from tailguard.privacy.events import Composed
+
+__all__ = ["history_text", "summary_text"]
+
+TITLE = "Ledger {!r}"
+HEAD = "  line  written                    cost by itself                    key"
+
+
+def summary_text(ledger: Ledger) -> str:
+    """Say what the cap is, what was charged and what still fits.
+
+    Examples
+    --------
+    >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+    >>> print(summary_text(ledger).splitlines()[1])
+    cap        (epsilon, delta)-differential privacy with epsilon = 4 and delta = 1e-05
+    """
+    lines = ledger.lines()
+    charges = [line for line in lines if line.kind == RESERVED]
+    settled = sum(line.kind == SETTLED for line in lines)
+    total = _cost(ledger.total()) if charges else "nothing"
+    facts = {
+        "cap": ledger.cap.describe(),
+        "charged": f"{len(charges)} runs, {settled} settled; all count as spent",
+        "total": f"{total}, of the events as they are listed",
+        "fits": ledger.describe_left(),
+        "neighbours": "replace-one, for every run: one record replaced by any other",
+        "head": f"line {len(lines)}, {lines[-1].digest}",
+        "file": ledger.path,
+    }
+    return "\n".join([TITLE.format(ledger.name), *(f"{k:<11}{v}" for k, v in facts.items())])
+
+
+def history_text(ledger: Ledger) -> str:
+    """List the charges, one on a line.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> from tailguard.privacy.events import Gaussian
+    >>> ledger = Ledger("budget.sqlite", "patients", guarantee=GDP(1.0))
+    >>> _ = ledger.charge(Gaussian(0.5), key="report of March")
+    >>> print(history_text(ledger).splitlines()[2][35:])
+    mu = 0.5, rho = 0.125             report of March, not settled
+    """
+    return "\n".join([TITLE.format(ledger.name), HEAD, *_charges(ledger)])
+
+
+def _charges(ledger: Ledger) -> Iterator[str]:
+    lines, delta = ledger.lines(), ledger.cap.delta
+    settled = {line.key for line in lines if line.kind == SETTLED}
+    for line in lines:
+        if line.kind == RESERVED:
+            yield _charge(line, delta, settled=line.key in settled)
+
+
+def _charge(line: Line, delta: float | None, *, settled: bool) -> str:
+    cost = _cost(total_cost(Composed(events_of([line])), delta))
+    ended = "" if settled else ", not settled"
+    return f"  {line.position:>4}  {line.time:<25}  {cost:<32}  {line.key}{ended}"
+
+
+def _cost(total: TotalCost) -> str:
+    """Say a cost in the currencies of the cap, or that there is none."""
+    if total.epsilon is not None:
+        return f"epsilon = {total.epsilon:.4g}, delta = {total.delta:g}"
+    known = {"mu": total.mu, "rho": total.rho}
+    parts = [f"{name} = {value:.4g}" for name, value in known.items() if value is not None]
+    return ", ".join(parts) or "no bound is known"

@@ -1,0 +1,139 @@
+"""``tailguard ledger``, and ``--ledger`` on whatever spends."""
+
+import json
+
+import pytest
+
+import tailguard as tg
+from tailguard.privacy.events import Gaussian
+
+FIT = ["--target", "cost", "--features", "age", "--epsilon", "1", "--delta", "1e-6"]
+MEAN = ["--columns", "cost", "--epsilon", "1", "--delta", "1e-6"]
+
+
+@pytest.fixture
+def ledger(tmp_path, call):
+    path = tmp_path / "budget.sqlite"
+    answer = call("ledger", "create", path, "--name", "claims", "--epsilon", "2", "--delta", "1e-5")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith(f"Began ledger 'claims' in {path}: (epsilon, delta)-differential")
+    return path
+
+
+def test_fits_and_means_are_charged(ledger, csv_file, tmp_path, call):
+    model = tmp_path / "model.json"
+    assert call("fit", csv_file, *FIT, "--ledger", ledger, "--out", model).code == 0
+    answer = call("mean", csv_file, *MEAN, "--ledger", ledger, "--out", tmp_path / "means.json")
+    assert answer.code == 0
+    lines = tg.Ledger(ledger).lines()
+    for file, place in ((model, 2), (tmp_path / "means.json", 4)):
+        stored = json.loads(file.read_text())
+        assert stored["certificate"]["ledger_entries"] == [lines[place - 1].entry().to_dict()]
+    assert "entry 2 of 'claims'" in call("certificate", model).out
+
+
+def test_a_spend_beyond_the_cap_is_one_sentence_and_writes_nothing(
+    ledger, csv_file, tmp_path, call
+):
+    tg.Ledger(ledger).charge(Gaussian(0.45), key="before")
+    out = tmp_path / "model.json"
+    answer = call("fit", csv_file, *FIT, "--ledger", ledger, "--out", out)
+    assert answer.code == 2
+    assert answer.err.startswith("Error: ledger 'claims' must keep (epsilon, delta)-differential")
+    assert "what is left fits a run of epsilon = " in answer.err
+    assert answer.err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_key_is_charged_once(ledger, csv_file, call):
+    keyed = ["--ledger", ledger, "--ledger-name", "claims", "--ledger-key", "march"]
+    assert call("mean", csv_file, *MEAN, *keyed).code == 0
+    answer = call("mean", csv_file, *MEAN, *keyed)
+    assert answer.code == 2
+    assert "entry 2 was charged under 'march'" in answer.err
+
+
+def test_the_ledger_is_shown_listed_exported_and_verified(ledger, csv_file, tmp_path, call):
+    call("mean", csv_file, *MEAN, "--ledger", ledger)
+    tg.Ledger(ledger).charge(Gaussian(0.1), key="report of March")
+    shown = call("ledger", "show", ledger)
+    assert shown.code == 0
+    assert "charged    2 runs, 1 settled; all count as spent" in shown.out
+    assert "fits       a run of epsilon = " in shown.out
+    listed = call("ledger", "history", ledger, "--name", "claims").out.splitlines()
+    assert listed[0] == "Ledger 'claims'"
+    assert [line.split()[0] for line in listed[2:]] == ["2", "4"]
+    assert listed[3].endswith("report of March, not settled")
+    out = tmp_path / "ledger.json"
+    assert call("ledger", "export", ledger, "--out", out).code == 0
+    known = json.loads(out.read_text())
+    assert known["head"]["position"] == len(known["lines"]) == 4
+    verified = call("ledger", "verify", ledger, "--against", out)
+    assert (verified.code, verified.err) == (0, "")
+    assert "is whole: 4 lines, head" in verified.out
+    assert verified.out.endswith("; it goes on from the export\n")
+    known["lines"][1]["content"] = known["lines"][1]["content"].replace("1", "2")
+    out.write_text(json.dumps(known))
+    assert call("ledger", "verify", ledger, "--against", out).code == 2
+
+
+@pytest.mark.parametrize(
+    ("cap", "shown"),
+    [
+        (["--rho", "0.5"], "rho = 0.5"),
+        (["--mu", "1"], "mu = 1"),
+        (["--epsilon", "1", "--pure"], "pure differential privacy with epsilon = 1"),
+    ],
+)
+def test_caps_of_every_kind(tmp_path, call, cap, shown):
+    path = tmp_path / "budget.sqlite"
+    assert call("ledger", "create", path, "--name", "claims", *cap).code == 0
+    assert call("ledger", "create", path, "--name", "patients", *cap).code == 0
+    answer = call("ledger", "show", path)
+    assert answer.out.count(shown) >= 2
+    assert "Ledger 'patients'" in answer.out
+    assert "total      nothing" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["create", "new", "--name", "a"], "one of the three; got 0"),
+        (["create", "new", "--name", "a", "--rho", "1", "--mu", "1"], "one of the three; got 2"),
+        (["create", "new", "--name", "a", "--epsilon", "1"], "--delta must be given"),
+        (["create", "new", "--name", "a", "--rho", "1", "--delta", "1e-6"], "with --epsilon"),
+        (["create", "new", "--name", "a", "--mu", "-1"], "mu must be"),
+        (["create", "new", "--name", " ", "--mu", "1"], "name must be a text"),
+        (["create", "old", "--name", "claims", "--mu", "1"], "--name must be new"),
+        (["show", "new"], "must be a file; there is none"),
+        (["show", "old", "--name", "patients"], "'patients' must exist"),
+        (["history", "csv"], "must be a file that a ledger wrote"),
+        (["verify", "old", "--against", "csv"], "--against must be a file that"),
+        (["export", "old", "--out", "folder"], "--out must be a file"),
+    ],
+)
+def test_a_bad_input_is_one_sentence(ledger, csv_file, tmp_path, call, arguments, words):
+    places = {"new": tmp_path / "new.sqlite", "old": ledger, "csv": csv_file, "folder": tmp_path}
+    answer = call("ledger", *[places.get(word, word) for word in arguments])
+    assert answer.code == 2
+    assert words in answer.err
+    assert answer.err.count("\n") == 1
+    assert not (tmp_path / "new.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--ledger-name", "a"], "--ledger-name and --ledger-key must be given with --ledger"),
+        (["--ledger", "nowhere.sqlite"], "must be a file; there is none"),
+        (["--ledger", "{}", "--random-state", "1"], "random_state must be None when a ledger"),
+        (["--ledger", "{}", "--ledger-key", ""], "key must be a text"),
+    ],
+)
+def test_bad_options_of_a_ledger_spend_nothing(ledger, csv_file, tmp_path, call, options, words):
+    options = [option.format(ledger) for option in options]
+    for command in (["mean", csv_file, *MEAN], ["fit", csv_file, *FIT, "--out", tmp_path / "m"]):
+        answer = call(*command, *options)
+        assert answer.code == 2
+        assert words in answer.err
+    assert len(tg.Ledger(ledger).lines()) == 1

@@ -1,0 +1,92 @@
+"""What docs/ledger.md promises of backups, clocks and copies."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+import tailguard as tg
+from tailguard.checks import BudgetError, InputError
+from tailguard.ledger import store
+from tailguard.privacy.events import Gaussian
+
+HALF = Gaussian(0.7)  # two of them fit a cap of mu = 1
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return tg.Ledger(tmp_path / "budget.sqlite", "claims", guarantee=tg.GDP(1.0))
+
+
+def test_a_backup_is_a_ledger_of_the_same_lines(ledger, tmp_path):
+    ledger.charge(HALF, key="1")
+    ledger.backup(tmp_path / "backup.sqlite")
+    backup = tg.Ledger(tmp_path / "backup.sqlite", "claims")
+    assert backup.lines() == ledger.lines()
+    assert backup.verify(ledger.head()) == 2
+    with pytest.raises(InputError, match="path must be that of a new file"):
+        ledger.backup(tmp_path / "backup.sqlite")
+
+
+def test_a_backup_is_of_one_moment_while_another_writes(ledger, tmp_path):
+    with closing(sqlite3.connect(ledger.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        marks = ", ".join("?" * 8)
+        other.execute(f"INSERT INTO lines VALUES ({marks})", ("claims", 2, *["x"] * 6))
+        ledger.backup(tmp_path / "backup.sqlite")
+        other.execute("ROLLBACK")
+    assert tg.Ledger(tmp_path / "backup.sqlite").verify() == 1
+
+
+def test_a_restored_backup_gives_back_what_was_charged_since_and_an_export_tells(ledger, tmp_path):
+    ledger.backup(tmp_path / "backup.sqlite")
+    ledger.charge(HALF, key="1")
+    known = ledger.export()
+    shutil.copy(tmp_path / "backup.sqlite", ledger.path)
+    assert ledger.left == tg.GDP(1.0)  # not prevented
+    with pytest.raises(BudgetError, match="the export 2: charges are missing, as in an older back"):
+        ledger.verify(known)
+    ledger.charge(HALF, key="2")
+    with pytest.raises(BudgetError, match="line 2 is another one there"):
+        ledger.verify(known)
+
+
+def test_a_copied_file_grants_its_own_budget_and_an_export_tells(ledger, tmp_path):
+    ledger.charge(HALF, key="1")
+    copied = tmp_path / "copy.sqlite"
+    shutil.copy(ledger.path, copied)
+    copy = tg.Ledger(copied, "claims")
+    assert ledger.verify(copy.export()) == copy.verify(ledger.export()) == 2
+    ledger.charge(HALF, key="here")
+    copy.charge(HALF, key="there")  # not prevented: no file knows of its copies
+    for one, other in ((ledger, copy), (copy, ledger)):
+        assert one.verify() == 3
+        with pytest.raises(BudgetError, match="line 3 is another one there"):
+            one.verify(other.export())
+
+
+def test_nothing_follows_from_the_clock(ledger, monkeypatch):
+    times = iter(["2026-11-23T12:00:00+00:00", "1970-01-01T00:00:00+00:00", "2126-01-01T00:00:00"])
+    monkeypatch.setattr(store, "_now", lambda: next(times))
+    ledger.charge(HALF, key="1")
+    with pytest.raises(BudgetError):
+        ledger.charge(Gaussian(0.8), key="2")
+    ledger.charge(HALF, key="3")
+    assert [line.key for line in ledger.lines()] == ["", "1", "3"]
+    assert ledger.lines()[2].time < ledger.lines()[1].time
+    assert ledger.verify() == 3
+    with pytest.raises(BudgetError):
+        ledger.charge(HALF, key="4")
+
+
+def test_a_ledger_that_is_gone_is_not_begun_again_without_its_cap(ledger, tmp_path):
+    (tmp_path / "budget.sqlite").unlink()
+    for act in (
+        lambda: ledger.charge(HALF, key="1"),
+        lambda: tg.Ledger(ledger.path),
+        lambda: tg.Ledger(ledger.path, "claims"),
+    ):
+        with pytest.raises((BudgetError, InputError), match=r"must be a file|must exist in"):
+            act()
+    assert list(tmp_path.iterdir()) == []

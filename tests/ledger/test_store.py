@@ -1,0 +1,223 @@
+"""Where a ledger cannot be kept or read, one sentence says so, and nothing is charged."""
+
+import os
+import re
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.checks import BudgetError, TailguardError
+from tailguard.gate import Gate
+from tailguard.ledger import storage
+from tailguard.ledger.lines import Draft
+from tailguard.ledger.storage import file_system_of
+from tailguard.ledger.store import Store
+from tailguard.privacy.events import Gaussian
+
+CAP = {"epsilon": 4.0, "delta": 1e-5}
+X = np.random.default_rng(0).standard_normal((2_000, 2))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.sqlite"
+
+
+@pytest.fixture
+def ledger(path):
+    ledger = tg.Ledger(path, "claims", **CAP)
+    ledger.charge(Gaussian(0.1), key="first")
+    return ledger
+
+
+def fit(ledger):
+    tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger).fit(X, X[:, 0])
+
+
+def charge_often(ledger):
+    for number in range(1_000):
+        ledger.charge(Gaussian(1e-9), key=f"{number}")
+
+
+def read_only(path):
+    address = f"file:{path}?mode=ro"
+    return lambda _: sqlite3.connect(address, uri=True, isolation_level=None)
+
+
+def on_a_full_disk(path):
+    def connect(_):
+        connection = sqlite3.connect(path, isolation_level=None)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    return connect
+
+
+def held_by_another(path):
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    def connect(_, other=other):  # which stays open as long as the function
+        return sqlite3.connect(path, timeout=0.05, isolation_level=None)
+
+    return connect
+
+
+@pytest.mark.parametrize(
+    ("connecting", "words"),
+    [
+        (read_only, "must be writable, and its folder too; it is read-only"),
+        (on_a_full_disk, "must have room to grow; the disk is full"),
+        (held_by_another, "must be free within 60 seconds; another process holds it"),
+    ],
+)
+def test_a_file_that_cannot_be_written_stops_the_fit(ledger, path, monkeypatch, connecting, words):
+    before = ledger.lines()
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "_open", connecting(path))
+        patched.setattr(Gate, "ask", lambda *_: pytest.fail("a query was asked"))
+        with pytest.raises(BudgetError, match=words):
+            charge_often(ledger)  # until the last page is full
+        with pytest.raises(BudgetError, match=words) as caught:
+            fit(ledger)
+        assert str(caught.value).endswith(", and nothing is charged or released.")
+        assert caught.value.__cause__ is None
+        added = ledger.lines()[len(before) :]
+    assert all(line.kind == "reserved" for line in added)
+    assert connecting is on_a_full_disk or not added
+    ledger.verify()
+
+
+def test_a_ledger_in_a_folder_that_cannot_be_written_is_read(ledger, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert tg.Ledger(ledger.path).verify(ledger.head()) == 2
+    with pytest.raises(BudgetError, match="must be writable, and its folder too"):
+        ledger.charge(Gaussian(0.1), key="more")
+
+
+def spoiled(path, how):
+    whole = path.read_bytes()
+    path.write_bytes(
+        {
+            "empty": b"",
+            "text": b"not a ledger\n" * 1_000,
+            "cut": whole[: len(whole) // 2],
+            "zeros": whole[:4096] + b"\0" * (len(whole) - 4096),
+            "noise": whole[:4096] + bytes(range(256)) * ((len(whole) - 4096) // 256),
+        }[how]
+    )
+
+
+@pytest.mark.parametrize("how", ["empty", "text", "cut", "zeros", "noise"])
+def test_a_damaged_file_stops_the_fit_and_is_left_alone(ledger, path, monkeypatch, how):
+    for number in range(40):
+        ledger.charge(Gaussian(1e-3), key=f"{number}")
+    spoiled(path, how)
+    before = path.read_bytes()
+    monkeypatch.setattr(Gate, "ask", lambda *_: pytest.fail("a query was asked"))
+    for act in (lambda: fit(ledger), ledger.verify):
+        with pytest.raises(TailguardError, match=r"^ledger .* must "):
+            act()
+    if how in {"empty", "text"}:
+        with pytest.raises(TailguardError, match=r"^ledger .* must "):
+            tg.Ledger(path, "claims", **CAP)
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_byte_anywhere_a_key_stands_is_found(ledger, path):
+    ledger.charge(Gaussian(0.1), key="unmistakable")
+    whole = path.read_bytes()
+    places = [match.start() for match in re.finditer(b"unmistakable", whole)]
+    assert len(places) > 1  # the line, and an index
+    for place in places:
+        path.write_bytes(whole[:place] + b"U" + whole[place + 1 :])
+        with pytest.raises(BudgetError, match=r"^ledger .* must "):
+            ledger.verify()
+    path.write_bytes(whole)
+    assert ledger.verify() == 3
+
+
+def test_any_other_database_is_left_alone(path):
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE lines (ledger TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(BudgetError, match="must be a file that a ledger wrote; it is something"):
+        tg.Ledger(path, "claims", **CAP)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_format_is_refused(ledger, path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    with pytest.raises(BudgetError, match="has version 2, which a newer tailguard wrote"):
+        fit(ledger)
+
+
+def test_a_missing_folder_is_one_sentence(tmp_path):
+    with pytest.raises(BudgetError, match="must be in a folder that exists"):
+        tg.Ledger(tmp_path / "nowhere" / "budget.sqlite", "claims", **CAP)
+
+
+TABLE = """\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+28 27 0:25 / /data rw - ext4 /dev/vdb rw
+29 28 0:26 / /data/shared\\040files rw,relatime shared:3 - nfs4 server:/export rw
+30 28 0:26 / /data/again rw - nfs4 server:/export rw
+31 28 0:26 / /data/again rw - xfs /dev/vdc rw
+32 28 0:26 / /data/windows rw - cifs //server/share rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ("/budget.sqlite", "ext4"),
+        ("/data/budget.sqlite", "ext4"),
+        ("/data/shared files/a/budget.sqlite", "nfs4"),
+        ("/data/shared files too/budget.sqlite", "ext4"),
+        ("/data/again/budget.sqlite", "xfs"),
+        ("/data/windows/budget.sqlite", "cifs"),
+    ],
+)
+def test_the_file_system_of_a_path_is_that_of_its_innermost_mount(tmp_path, place, kind):
+    table = tmp_path / "mountinfo"
+    table.write_text(TABLE)
+    assert file_system_of(place, str(table)) == kind
+
+
+def test_a_network_file_system_is_refused(ledger, path, tmp_path, monkeypatch):
+    table = tmp_path / "mountinfo"
+    table.write_text(f"27 1 0:26 / / rw - ext4 a rw\n28 27 0:26 / {tmp_path} rw - nfs4 b:/c rw\n")
+    before = ledger.lines()
+    with monkeypatch.context() as patched:
+        patched.setattr(storage.file_system_of, "__defaults__", (str(table),))
+        for act in (lambda: fit(ledger), lambda: tg.Ledger(tmp_path / "new", "claims", **CAP)):
+            with pytest.raises(BudgetError, match="on a disk of this machine; its file system is"):
+                act()
+    assert ledger.lines() == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_commits_are_fully_synchronous(ledger):
+    with ledger._store._connected() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_what_fails_inside_the_lock_writes_nothing(ledger):
+    def fails(lines):
+        raise ZeroDivisionError
+
+    before = ledger.lines()
+    with pytest.raises(ZeroDivisionError):
+        ledger._store.append("claims", fails)
+    with pytest.raises(BudgetError, match="must be a file that SQLite can use"):
+        ledger._store.append("claims", lambda _: Draft("reserved", "first", {}))
+    assert ledger.lines() == before
+    ledger.charge(Gaussian(0.1), key="after")
