@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import tailguard as tg
-from tailguard.solvers.localised import Localised
+from tailguard.solvers.phased.localised import Localised
 
 PAPER, TIGHT = "paper", "tight"
 # Printed constants on a repaired scale: the printed scale gives no privacy.

@@ -21,7 +21,7 @@ EXCEPTIONS = {
     # How many files they have at most; the numbers may only fall.
     "packages": {
         "tailguard.kernels": 30,
-        "tailguard.solvers": 20,
+        "tailguard.solvers": 19,
         "tailguard.solvers.whitened": 20,
     },
     "disguised_ladders": {

@@ -9,8 +9,8 @@ import tailguard as tg
 from tailguard.papers.tao2022 import bounds as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.solvers.phases import equal_sizes
-from tailguard.solvers.printed_schedule import PrintedSchedule
+from tailguard.solvers.phased.phases import equal_sizes
+from tailguard.solvers.phased.printed_schedule import PrintedSchedule
 
 log, sqrt = math.log, math.sqrt
 

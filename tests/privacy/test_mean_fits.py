@@ -56,7 +56,7 @@ def heard(monkeypatch):
     def fit(make_gate, X, seed, **asked):
         gates = []
 
-        def over(matrix, *, guarantee, missing, ledger, random_state):
+        def over(matrix, *, guarantee, missing, schema, ledger, random_state):
             gates.append(make_gate(guarantee, random_state))
             return gates[0]
 

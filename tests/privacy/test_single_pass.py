@@ -14,11 +14,12 @@ from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.plans.problem import Problem
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers import localised, permuted_accelerated
+from tailguard.solvers import permuted_accelerated
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
-from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
+from tailguard.solvers.phased import localised
+from tailguard.solvers.phased.localised import Localised
+from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 
 pytestmark = pytest.mark.usefixtures("any_query")
 

@@ -10,9 +10,9 @@ from support.recursions import consecutive, data, penalised, without_noise
 from support.spy import GENEROUS
 from tailguard.plans.problem import Problem
 from tailguard.solvers.gradient_facts import GradientFacts
-from tailguard.solvers.localised import Localised
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
-from tailguard.solvers.phases import halving_sizes, printed_halving_sizes
+from tailguard.solvers.phased.localised import Localised
+from tailguard.solvers.phased.phases import halving_sizes, printed_halving_sizes
 
 LIMITS = {"clip_norm": 0.7, "row_limit": 2.0}
 SETS = {

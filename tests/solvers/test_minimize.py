@@ -206,7 +206,7 @@ def no_rows_are_read(*_):
             "vectors of 3 weights",
         ),
         ((own_gradient,), {"solver": 3}, "solver must be 'auto'"),
-        ((own_gradient,), {"ledger": "x", "random_state": None}, "ledger must be an object"),
+        ((own_gradient,), {"ledger": "x", "random_state": None}, "ledger must be a tg.Ledger"),
         ((own_gradient,), {"exposure": [1.0]}, "exposure must have one entry per row"),
     ],
 )

@@ -14,7 +14,7 @@ from tailguard.solvers.batch_noise import batch_noise, printed_batch_noise
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.phases import doubling_sizes
+from tailguard.solvers.phased.phases import doubling_sizes
 
 BALL = tg.sets.L2Ball(0.5)
 SMOOTH = 50.0  # so large that the step follows from it alone

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tailguard.solvers.phases import (
+from tailguard.solvers.phased.phases import (
     doubling_sizes,
     equal_sizes,
     halving_sizes,

@@ -6,9 +6,9 @@ import pytest
 import tailguard as tg
 from support.recursions import consecutive, data, penalised, without_noise
 from tailguard.plans.problem import Problem
-from tailguard.solvers.localised import Localised
-from tailguard.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
-from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
+from tailguard.solvers.phased.localised import Localised
+from tailguard.solvers.phased.phases import doubling_sizes, equal_sizes, halving_sizes
+from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 
 LIMITS = {"clip_norm": 0.7, "row_limit": 2.0}
 BOX = tg.sets.Box([-3.0] * 3, [3.0] * 3)

@@ -197,7 +197,20 @@ def test_billions_of_void_records_end_in_a_constant(name):
     with np.errstate(all="ignore"):
         solution = WhitenedNewton().run(plan, gate)
     assert (solution.coef == 0.0).all()
-    assert any("overflowed" in note for note in solution.notes)
+    assert np.isfinite(solution.intercept)
+    assert any("constant" in note for note in solution.notes)
+
+
+@pytest.mark.parametrize("where", ["find_units", "initialise", "debias"])
+def test_numbers_beyond_floats_end_in_the_last_fit_before_them(where, monkeypatch):
+    def overflow(*_, **__):
+        raise FloatingPointError
+
+    monkeypatch.setattr(f"tailguard.solvers.whitened_newton.{where}", overflow)
+    X = np.random.default_rng(0).standard_normal((2_000, 2))
+    model = tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0).fit(X, X[:, 0])
+    assert any("overflowed" in note for note in model.notes_)
+    assert (model.coef_[0] > 0.5) == (where == "debias")
 
 
 def test_a_plan_predicts_a_larger_error_where_the_budget_is_smaller():

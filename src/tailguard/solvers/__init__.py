@@ -2,12 +2,12 @@
 
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.solvers.hard_thresholding import HardThresholding
-from tailguard.solvers.localised import Localised
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.solvers.phased.localised import Localised
+from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
-from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
 from tailguard.solvers.whitened_newton import WhitenedNewton
 
 __all__ = [

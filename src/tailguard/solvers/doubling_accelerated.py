@@ -22,7 +22,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.solvers.constraint_checks import set_of
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.phases import doubling_sizes
+from tailguard.solvers.phased.phases import doubling_sizes
 
 __all__ = ["DoublingAccelerated"]
 

@@ -20,15 +20,15 @@ __all__ = ["SOLVERS", "make_solver", "plan_for", "solver_for"]
 
 SOLVERS = {
     "doubling-accelerated": "tailguard.solvers.doubling_accelerated:DoublingAccelerated",
-    "doubling-localised": "tailguard.solvers.tsybakov:DoublingLocalised",
+    "doubling-localised": "tailguard.solvers.phased.tsybakov:DoublingLocalised",
     "dp-sgd": "tailguard.solvers.baselines.dp_sgd:DpSgd",
     "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",
-    "localised": "tailguard.solvers.localised:Localised",
+    "localised": "tailguard.solvers.phased.localised:Localised",
     "whitened-newton": "tailguard.solvers.whitened_newton:WhitenedNewton",
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "permuted-accelerated": "tailguard.solvers.permuted_accelerated:PermutedAccelerated",
     "sample-and-aggregate": "tailguard.solvers.sample_and_aggregate:SampleAndAggregate",
-    "shrinking-localised": "tailguard.solvers.tsybakov:ShrinkingLocalised",
+    "shrinking-localised": "tailguard.solvers.phased.tsybakov:ShrinkingLocalised",
 }
 """Name -> ``"module:Class"``."""
 

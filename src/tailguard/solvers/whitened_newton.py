@@ -146,24 +146,21 @@ class WhitenedNewton:
             return fit_constant(plan, gate)
         problem, session = plan.problem, BudgetSession(plan, gate)
         shares = self.shares_of(problem, plan.guarantee)
-        units = Units.raw(problem.n_features, intercept=problem.intercept)
+        units, fit = Units.raw(problem.n_features, intercept=problem.intercept), None
         try:
             units, detected = find_units(session, columns_of(problem))
             hopeless = problem.link.residual and not detected[problem.n_features]
             if hopeless or not (problem.intercept or detected[: problem.n_features].any()):
                 return constant_solution(plan, units.target_center, NO_SCALE)
             fit = initialise(session, problem, shares, units, detected)
-        except BEYOND_FLOATS:
-            # Of billions of records that are nearly all void a second release of sizes would ask
-            # for less than a lattice carries; nothing else is known to lead here.
-            return constant_solution(plan, units.target_center, BEYOND)
-        try:
             if not _take_rounds(fit):
                 fit_constant_only(fit)
             else:
                 debias(fit)
                 choose_fit(fit)
         except BEYOND_FLOATS:
+            if fit is None:
+                return constant_solution(plan, units.target_center, BEYOND)
             fit.notes.append(BEYOND)
         return solution(fit, plan)
 

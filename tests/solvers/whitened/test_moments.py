@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from tailguard.solvers.whitened import moments as whitened_moments
 from tailguard.solvers.whitened.moments import (
+    FLATTEST,
     LEAST,
     RESOLVED,
     cleaned,
@@ -121,8 +123,9 @@ def test_without_noise_nothing_is_stretched_and_with_much_no_more_than_a_limit()
 
 
 @pytest.mark.parametrize("hidden", [1, 4])
-def test_the_floor_of_a_curved_loss_allows_for_the_noise_of_the_mean(hidden):
+def test_the_floor_of_a_curved_loss_allows_for_the_noise_of_the_mean(hidden, monkeypatch):
     """Of one direction it is that of a diagonal number, of several that of their mean."""
+    monkeypatch.setattr(whitened_moments, "FLATTEST", 0.0)
     size, level = 8, 1.0
     values = np.full(size, 9e3)  # whose noise is none beside them
     values[:hidden] = 0.1
@@ -130,3 +133,12 @@ def test_the_floor_of_a_curved_loss_allows_for_the_noise_of_the_mean(hidden):
     noise_std = level / noise_level(1.0, size)
     assert plain == pytest.approx(0.15)
     assert careful == pytest.approx(0.1 + noise_std / np.sqrt(hidden), rel=0.1)
+
+
+def test_where_the_loss_is_curved_no_direction_is_stretched_far_beyond_the_others():
+    """A rare indicator has a small second moment, which without noise would be whitened to one."""
+    values = np.array([1.0, 1.0, 1.0, 1e-3])
+    plain, curved = (whiten(np.diag(values), 1e-6, curved=c) for c in (False, True))
+    assert np.abs(plain.matrix).max() == pytest.approx(1e-3**-0.5, rel=1e-3)
+    mean = values.mean()
+    assert np.abs(curved.matrix).max() == pytest.approx((FLATTEST * mean) ** -0.5, rel=1e-3)

@@ -80,13 +80,6 @@ def test_units_get_less_of_a_larger_budget(name):
     assert found[-1].size_retry == LEAST_RETRY
 
 
-@pytest.mark.parametrize(("budget", "spare"), [(100.0, False), (1e3, True), (1e6, False)])
-def test_places_get_what_sizes_leave_where_it_does_and_is_worth_it(budget, spare):
-    shares, _ = plan("squared", budget)
-    assert (shares.location_reserve > 0.0) == spare
-    assert shares.location_reserve <= shares.size_retry
-
-
 def test_nothing_is_placed_without_an_intercept_and_classes_have_no_units():
     assert (
         not {"location", "fine location", "scale"} & plan("squared", 5e4, intercept=False)[1].keys()

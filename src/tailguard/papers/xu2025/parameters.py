@@ -13,7 +13,7 @@ import math
 from tailguard.checks import InputError, check_finite, check_integer, shown
 from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 from tailguard.solvers.acceleration import step_parameter
-from tailguard.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
+from tailguard.solvers.phased.phases import doubling_sizes, equal_sizes, halving_sizes
 
 __all__ = [
     "accelerated_step_parameter",

@@ -23,8 +23,8 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.solvers.phased.localised import Localised
 
 __all__ = ["DoubledNorms", "Norms", "accelerated_theorem", "localised_theorem"]
 

@@ -28,9 +28,9 @@ from tailguard.papers.xu2025.setting import (
     localised_theorem,
 )
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
-from tailguard.solvers.localised import Localised
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.tsybakov import DoublingLocalised, ShrinkingLocalised
+from tailguard.solvers.phased.localised import Localised
+from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 
 __all__ = ["accelerated", "accelerated_growth", "localised", "tsybakov", "unknown_growth"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from tailguard.losses.base import Loss
 from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.whitened.bounds import other_bounds
+from tailguard.solvers.whitened.bounds import OTHERS
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.whitened.fit import Fit
 
@@ -24,7 +24,7 @@ __all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
 
 CHOICE = "choice of bounds"
 CHOICE_PHASE = 2  # before which bounds are chosen
-# A farther bound has to win by so many noise standard deviations, a nearer one may lose by one: the
+# By how many noise standard deviations a farther bound has to win. A nearer one may lose by one: the
 # fit was made within the bound that it has, and is at home there.
 FARTHER = {Link.IDENTITY: 1.0, Link.LOGIT: 3.0, Link.LOG: 2.0}
 NEARER = -1.0
@@ -43,12 +43,12 @@ def choose_bound(fit: Fit) -> None:
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> fit = example_fit(tg.losses.Squared(), phase=0)
     >>> choose_bound(fit)
-    >>> fit.view.bound
-    16.0
+    >>> fit.view.bound  # all features lie within this
+    4.0
     """
     loss = fit.problem.scored
     assert loss is not None
-    others = other_bounds(loss.link)
+    others = OTHERS[loss.link]
     views = (fit.view, *(replace(fit.view, bound=bound) for bound in others))
     query = LossDifferences(loss, views, _limit(fit, loss))
     stage = fit.stage(CHOICE)

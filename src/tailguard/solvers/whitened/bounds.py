@@ -20,14 +20,15 @@ from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE, View
 
-__all__ = ["feature_bound", "feature_bounds", "other_bounds"]
+__all__ = ["OTHERS", "feature_bound", "feature_bounds"]
 
 # In scales of a column. A score's rise is exponential in the loss of a log link, bounded in that of
 # log-odds: the more a far row can do, the nearer the bound.
 BOUNDS = {Link.IDENTITY: 16.0, Link.LOGIT: 8.0, Link.LOG: 4.0}
-# The nearer and the farther bound that may be better are so many times as near and as far. Without
-# intervals to choose by, and with most of a fit noise, the nearer one is (41 real tables).
-RATIOS = {Link.IDENTITY: 4.0, Link.LOGIT: 2.0, Link.LOG: 2.0}
+# Others that may be better. Where records are too few to choose by, and most of a fit is noise, the
+# nearest is (41 real tables). Means that are exponentials of the score start within that.
+NEAREST = 4.0
+OTHERS = {Link.IDENTITY: (NEAREST, 64.0), Link.LOGIT: (NEAREST, 16.0), Link.LOG: (16.0, 64.0)}
 
 
 def feature_bound(problem: Problem, *, few: bool = False) -> float:
@@ -47,18 +48,7 @@ def feature_bound(problem: Problem, *, few: bool = False) -> float:
     assert loss is not None
     if loss.link.residual and math.isinf(loss.curvature_bound()):
         return LARGEST_FEATURE
-    return other_bounds(loss.link)[0] if few else BOUNDS[loss.link]
-
-
-def other_bounds(link: Link) -> tuple[float, float]:
-    """Return the nearer and the farther bound that may be better.
-
-    Examples
-    --------
-    >>> other_bounds(Link.IDENTITY), other_bounds(Link.LOG)
-    ((4.0, 64.0), (2.0, 8.0))
-    """
-    return BOUNDS[link] / RATIOS[link], BOUNDS[link] * RATIOS[link]
+    return NEAREST if few else BOUNDS[loss.link]
 
 
 def feature_bounds(view: View, left_out: BoolArray) -> FloatArray | None:

@@ -18,6 +18,10 @@ __all__ = ["Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
 RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
 WIDEST_SPREAD = 0.24  # squared, of whitened noise: at 1 / 4 an inverse has no mean
+# Of the mean second moment, where the loss is curved: along what few records show, as of a rare
+# indicator, noise would move their scores far more than others. Of .01, .03, .1 and .2 the last
+# one was best on ten real tables of counts; it does nothing on twelve of outcomes.
+FLATTEST = 0.2
 SMALLEST_SHARE = 1e-9  # of the largest eigenvalue; below it directions are duplicates
 
 
@@ -99,7 +103,9 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     mean = (total - values[above].sum()) / below
     noise_std = level / math.sqrt(2.0 * values.size * below)
     floor = min(max(mean + curved * noise_std, LEAST * level), RESOLVED * level)
-    floor = max(floor, SMALLEST_SHARE * float(values.max()), 1e-12)
+    floor = max(
+        floor, SMALLEST_SHARE * float(values.max()), curved * FLATTEST * total / values.size, 1e-12
+    )
     return Whitening(vectors / np.sqrt(np.maximum(values, floor)), values, floor)
 
 

@@ -70,9 +70,8 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     spent = {stage.name: stage.total_mu for stage in stages}
     residual = problem.link.residual  # others go on without the target's scale
     target = spent["target typical size"] if residual else math.inf
-    alone = _hides(problem, spent["shared size"], 1, bulk)
-    columns = _hides(problem, spent["typical size"], problem.n_features, bulk)
-    return _hides(problem, target, 1, bulk) or (columns and alone)
+    columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
+    return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
 
 
 def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
@@ -138,7 +137,7 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), 20, 3, intercept=True)
     >>> str(refusal(problem, tg.GDP(0.2)))[-46:]
-    'nothing was spent; about 390 records would do.'
+    'nothing was spent; about 420 records would do.'
     """
     return noise_refusal(problem.n_rows, guarantee, _enough(problem, guarantee))
 

@@ -115,7 +115,7 @@ class Shares:
         >>> import tailguard as tg
         >>> problem = Problem(tg.losses.Squared(), 1000, 3, intercept=True)
         >>> round(Shares(size=0.12).rest(problem), 9)
-        0.49
+        0.48
         """
         stages = stages_before(problem, self, 1.0)
         return 1.0 - sum(stage.total_mu**2 for stage in stages)

@@ -42,14 +42,14 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
 from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.gradient_facts import GradientFacts
-from tailguard.solvers.phases import (
+from tailguard.solvers.phased.phases import (
     Phase,
     Round,
     halving_sizes,
     printed_halving_sizes,
     strengths,
 )
-from tailguard.solvers.printed_schedule import PrintedSchedule, printed_terms
+from tailguard.solvers.phased.printed_schedule import PrintedSchedule, printed_terms
 
 __all__ = ["Localised"]
 

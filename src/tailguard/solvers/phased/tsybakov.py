@@ -16,9 +16,9 @@ from tailguard.checks import check_finite, check_positive, require
 from tailguard.plans.example import SolverExample
 from tailguard.plans.problem import Problem
 from tailguard.sets.l1_ball import L1Ball
-from tailguard.solvers.localised import Localised
-from tailguard.solvers.phases import Round, doubling_sizes, equal_sizes
-from tailguard.solvers.printed_schedule import PrintedSchedule
+from tailguard.solvers.phased.localised import Localised
+from tailguard.solvers.phased.phases import Round, doubling_sizes, equal_sizes
+from tailguard.solvers.phased.printed_schedule import PrintedSchedule
 
 __all__ = ["DoublingLocalised", "ShrinkingLocalised"]
 
