@@ -24,8 +24,8 @@ __all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
 
 CHOICE = "choice of bounds"
 CHOICE_PHASE = 2  # before which bounds are chosen
-# By how many noise standard deviations a farther bound has to win. A nearer one may lose by one: the
-# fit was made within the bound that it has, and is at home there.
+# By how many noise standard deviations a farther bound has to win. A nearer one may lose by one, as
+# the fit was made within the bound that it has, and is at home there.
 FARTHER = {Link.IDENTITY: 1.0, Link.LOGIT: 3.0, Link.LOG: 2.0}
 NEARER = -1.0
 # Differences are bounded at the loss of a typical residual, at half a nat, and at two counts in

@@ -119,7 +119,7 @@ def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
     >>> warning(problem, tg.ApproxDP(1.0, 1e-6), constant=True)[-46:]
-    'about 330 records, or epsilon = 1.7, would do.'
+    'about 360 records, or epsilon = 1.9, would do.'
     """
     words = "only a constant is fitted" if constant else "little more than a constant is expected"
     columns = "every column" if constant else "typical columns"
