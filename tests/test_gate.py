@@ -1,5 +1,6 @@
 """The gate: books before answers, refusals before reading, no answer without noise."""
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -271,3 +272,19 @@ def test_a_lattice_too_coarse_for_what_was_charged_is_refused_under_epsilon_and_
             opened.ask(COUNT, AT_ZERO, once(0.9))
         assert ("must be on a finer lattice" in str(caught.value)) == refused
         assert len(opened.books.releases) == (not refused)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_copy_of_a_fork_releases_nothing():
+    gate = Gate.over(X, guarantee=tg.GDP(1.0), random_state=0)
+    gate.reserve(Gaussian(1.0))
+    child = os.fork()
+    if child == 0:
+        try:
+            gate.ask(COUNT, AT_ZERO, once(1.0))
+        except BudgetError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert gate.ask(COUNT, AT_ZERO, once(1.0)).shape == (2,)

@@ -43,6 +43,7 @@ from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.admission import check_question
 from tailguard.queries.base import AnyQuery, Query, calibration_for
+from tailguard.quiet import quietly
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
 from tailguard.rows.partitions import Partitions
@@ -228,8 +229,7 @@ class Gate:
         block = None if block is None else self._partitions.check(block)
         n_rows = self.n_rows if block is None else block.n_rows
         sample_rows = self._sample_rows(stage, block)
-        if sample_rows is not None:
-            n_rows = sample_rows
+        n_rows = n_rows if sample_rows is None else sample_rows
         hidden = sample_rows is not None or (block is not None and block.blocks.amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
         if block is not None:
@@ -338,7 +338,7 @@ class Gate:
         rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
         try:
             rows = WatchedRows(read())
-            with np.errstate(all="ignore"):
+            with quietly():
                 answer = query.answer(rows, state, calibration)
             mechanism = make_mechanism(calibration.mechanism)
             noised: IntArray = mechanism.release(answer, calibration, self._source)

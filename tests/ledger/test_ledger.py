@@ -327,3 +327,24 @@ def test_a_plan_that_asks_for_more_than_its_charge_is_refused(ledger):
     with pytest.raises(BudgetError):
         tg.LinearRegression(solver=Greedy(), ledger=ledger, **FIT).fit(X, Y)
     assert kinds(ledger) == ["created", "reserved"]
+
+
+def test_what_a_gate_was_charged_for_is_no_charge_of_anybody_else(ledger):
+    gate = Gate.over(X, guarantee=tg.GDP(0.2), ledger=ledger.with_key("march"))
+    gate.reserve(Gaussian(0.2))
+    gate.settle()
+    with pytest.raises(BudgetError, match="key must be new"):
+        ledger.charge(Gaussian(0.2), key="march")
+
+
+def test_a_charge_is_repeated_only_by_the_same_charge(ledger):
+    first = ledger.charge(Gaussian(0.2), key="report", coordinates=3)
+    assert ledger.charge(Gaussian(0.2), key="report", coordinates=3) == first
+    with pytest.raises(BudgetError, match="key must be new"):
+        ledger.charge(Gaussian(0.2), key="report", coordinates=4)
+
+
+def test_events_that_a_ledger_shows_are_copies(ledger):
+    ledger.charge(Gaussian(0.2), key="report")
+    object.__setattr__(ledger.reserved.events[0], "mu", 1e-9)
+    assert ledger.reserved.events[0].mu == 0.2

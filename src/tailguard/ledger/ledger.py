@@ -16,7 +16,7 @@ from tailguard.ledger.contents import (
     events_of,
 )
 from tailguard.ledger.export import check_continues, exported, head_of
-from tailguard.ledger.lines import CREATED, RESERVED, SETTLED, Draft, Line, check_chain
+from tailguard.ledger.lines import CREATED, RESERVED, SETTLED, Draft, Line, canonical, check_chain
 from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -124,7 +124,7 @@ class Ledger:
     @property
     def reserved(self) -> Event:
         """Everything that was charged, as one event."""
-        return Composed(events_of(self.lines()))
+        return own_copy(Composed(events_of(self.lines())))
 
     @property
     def left(self) -> Guarantee | None:
@@ -288,11 +288,13 @@ class Ledger:
         numbers = check_integer("coordinates", coordinates, minimum=0)
         asked = own_copy(event)
         charge = cap_of(self.lines()).charge(asked)  # before the lock: a cover may take seconds
+        # What a gate was charged for is released once, by that gate alone.
+        told = charge_told(charge, numbers) | {"released_by": "others" if again else "a gate"}
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             there = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
-            if there and again and events_of(there) == (asked,):
+            if there and again and there[0].content == canonical(told):
                 return there[0]
             if there:
                 raise BudgetError(
@@ -306,7 +308,7 @@ class Ledger:
                     f"would not; what is left fits {cap.describe_left(before)}, and nothing is "
                     "charged or released."
                 )
-            return Draft(RESERVED, key, charge_told(charge, numbers))
+            return Draft(RESERVED, key, told)
 
         return self._store.append(self.name, decide).entry()
 
@@ -316,6 +318,11 @@ class Ledger:
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             there = [line for line in lines if (line.kind, line.key) == (SETTLED, key)]
+            if there and there[0].content != canonical(told):
+                raise BudgetError(
+                    f"ledger {self.name!r} must be told once what a run released; entry "
+                    f"{there[0].position} says something else of {shown(key)}."
+                )
             return there[0] if there else Draft(SETTLED, key, told)
 
         self._store.append(self.name, decide)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tailguard.checks import TailguardError, warn_before_spending
+from tailguard.checks import warn_before_spending
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Event
@@ -54,6 +54,6 @@ class LedgerRun(MemoryBooks):
         for entry in self._entries:
             try:
                 self._write_settled(entry.key, {"releases": told})
-            except TailguardError as error:
+            except Exception as error:  # all is released by now: a fit is not lost for a line
                 warn_before_spending(f"{entry.describe()} stays unsettled: {error}")
             told = []  # with the first entry, once

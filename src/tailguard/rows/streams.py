@@ -9,6 +9,7 @@ A table that changes between two passes is no one table, and is told by its leng
 
 from collections.abc import Iterator
 from functools import partial
+from threading import Lock
 
 import numpy as np
 
@@ -163,6 +164,7 @@ class GatheredRows:
         self._rows = rows
         self._places = places
         self._window: RecordBlock | None = None
+        self._lock = Lock()
         self.n_rows = len(places)
         self.n_features = rows.n_features
         self.feature_names = rows.feature_names
@@ -203,10 +205,13 @@ class GatheredRows:
 
     def _window_at(self, start: int) -> RecordBlock:
         """Return the window that begins there; the last one is kept."""
-        if self._window is None or self._window.first != start:
-            self._window = None  # there is room for one
-            self._window = self._gathered(start, min(self.n_rows, start + self._length))
-        return self._window
+        with self._lock:  # there is room for one window, and whoever asked has the one it asked for
+            window = self._window
+            if window is None or window.first != start:
+                window = self._window = None
+                window = self._gathered(start, min(self.n_rows, start + self._length))
+                self._window = window
+        return window
 
     def _gathered(self, start: int, stop: int) -> RecordBlock:
         """Gather the records of a window in one pass over the table."""

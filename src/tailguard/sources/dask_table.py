@@ -12,7 +12,7 @@ from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable, Work
 
-from .lazy import silenced
+from .lazy import check_typed, silenced
 
 __all__ = ["DaskTable"]
 
@@ -44,6 +44,7 @@ class DaskTable(BatchedTable):
         self.names = tuple(frame.columns)
         if not all(isinstance(name, str) for name in self.names):
             raise InputError("X must be a Dask data frame whose columns have names of text.")
+        check_typed(" ".join(map(str, silenced("X", lambda: list(frame.__dask_graph__())))))
         self._lengths: list[int] = silenced("X", self._counted)
         self.n_rows = sum(self._lengths)
         if self.n_rows < 1 or not self.names:
@@ -61,7 +62,12 @@ class DaskTable(BatchedTable):
 
         parts = self._parts(names)
         for start in range(0, len(parts), AT_ONCE):
-            yield from compute(*parts[start : start + AT_ONCE])
+            lengths = self._lengths[start : start + AT_ONCE]
+            for batch, length in zip(
+                compute(*parts[start : start + AT_ONCE]), lengths, strict=True
+            ):
+                _check_length(batch, length)
+                yield batch
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of partitions."""
@@ -95,12 +101,16 @@ class DaskTable(BatchedTable):
         return self._planned[tuple(names)]
 
 
+def _check_length(part: Any, length: int) -> None:
+    if len(part) != length:
+        raise InputError("X must have the same rows whenever it is worked out.")
+
+
 def _summed(
     part: Any, length: int, first: int, work: Work, chunk_rows: int
 ) -> tuple[IntArray | int, list[tuple[Any, int]]]:
     """Return the sum over the whole chunks of a partition, and its rows before and after them."""
-    if len(part) != length:
-        raise InputError("X must have the same rows whenever it is worked out.")
+    _check_length(part, length)
     start = min(-first % chunk_rows, length)
     stop = max(start, length - (first + length) % chunk_rows)
     if start == stop:

@@ -3,12 +3,17 @@
 Whatever a library says of a failure may quote a cell, so it is never passed on.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
+from tailguard.quiet import quietly
+
+# How polars, DuckDB, Dask and Arrow say that they read text.
+TEXT_READ = re.compile(r"(csv|json) scan|read[-_ ](csv|json|table|fwf)", re.IGNORECASE)
 
 __all__ = [
     "LazyTable",
@@ -113,6 +118,7 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
 
     own = {field.name: field.type for field in dataset.schema}
     for fragment in dataset.get_fragments():
+        check_typed(f"read_{getattr(fragment, 'format', None) and fragment.format.default_extname}")
         for field in fragment.physical_schema:
             # A column of nulls becomes one of any type.
             if own.get(field.name, field.type) != field.type and not types.is_null(field.type):
@@ -145,6 +151,7 @@ def of_polars(frame: Any) -> LazyTable:
 
     if not hasattr(frame, "collect_batches"):
         raise InputError("X must be a LazyFrame of polars 1.34 or later; call .collect() first.")
+    check_typed(silenced("X", lambda: frame.explain(optimized=False)))
     schema = silenced("X", frame.collect_schema)
     return LazyTable(
         tuple(schema.names()),
@@ -171,6 +178,8 @@ update it.
     if not hasattr(relation, "to_arrow_reader"):
         raise InputError("X must be a relation of a DuckDB that has to_arrow_reader; update it.")
 
+    check_typed(silenced("X", relation.explain))
+
     def chosen(names: Sequence[str]) -> Any:
         quoted = ('"' + name.replace('"', '""') + '"' for name in names)
         return relation.project(", ".join(quoted))
@@ -183,6 +192,26 @@ update it.
     )
 
 
+def check_typed(plan: str) -> None:
+    """Refuse what a library reads from text, guessing types: one cell decides how all are read.
+
+    ``plan`` is what the library says that it will do.
+
+    Examples
+    --------
+    >>> check_typed("Parquet SCAN [claims.parquet]")
+    >>> check_typed("Csv SCAN [claims.csv]")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: X must come from files that carry types, such as Parquet; a \
+library that reads text guesses them from cells: pass the path of the CSV file itself.
+    """
+    if TEXT_READ.search(plan):
+        raise InputError(
+            "X must come from files that carry types, such as Parquet; a library that reads text "
+            "guesses them from cells: pass the path of the CSV file itself."
+        )
+
+
 def silenced(name: str, ask: Callable[[], Any]) -> Any:
     """Return what a library answers; what it says of a failure is not passed on.
 
@@ -193,7 +222,8 @@ def silenced(name: str, ask: Callable[[], Any]) -> Any:
     tailguard.checks.InputError: X must be readable to its end; reading it failed.
     """
     try:
-        return ask()
+        with quietly():
+            return ask()
     except Exception:
         pass
     raise InputError(f"{name} must be readable to its end; reading it failed.")

@@ -26,6 +26,7 @@ and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergence
 """
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -126,6 +127,7 @@ class MemoryBooks:
         self._spent = ComposedReleases()
         self._releases: list[Release] = []
         self._lock = Lock()
+        self._process = os.getpid()
 
     def __sklearn_clone__(self) -> "MemoryBooks":
         """Return the books themselves: a copied model is charged to the same budget."""
@@ -155,6 +157,7 @@ class MemoryBooks:
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
         """Reserve a planned event, on top of earlier ones."""
+        self._check_process()
         with self._lock:
             self._planned = FlatEvents.total((self._planned, flatten(event)))
             self._reserved = (*self._reserved, event)
@@ -173,8 +176,16 @@ class MemoryBooks:
             else:
                 self._releases.append(release)
 
+    def _check_process(self) -> None:
+        """Refuse the copy of a fork, in which everything could be released once more."""
+        if os.getpid() != self._process:
+            raise BudgetError(
+                "books must be written by the process that opened them; a fork has a copy of them."
+            )
+
     def _spent_with(self, release: Release) -> ComposedReleases:
         """Return what is spent with the release on top, or refuse."""
+        self._check_process()
         spent = self._spent.plus(release)
         if not self._planned.covers(spent.flat_events):
             raise BudgetError(
