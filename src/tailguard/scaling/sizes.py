@@ -89,11 +89,12 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
 
 
 def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> None:
-    """Take one size for all features that were not detected: the typical length of their rows.
+    """Take one size for all features that are mostly zero and were not detected.
 
-    Such features are mostly zero, as indicators and rare amounts are: too few records show each of
-    them, but all together they are seen. A feature that is far larger than that is read as its
-    bound, one that is far smaller hardly counts.
+    Too few records show any one of such indicators and rare amounts, but together they are seen: it
+    is the largest length of records, in all of them, that stands out of the noise. A feature that
+    is far smaller hardly counts. One that were far larger would always be read as its bound, and
+    its coefficient would say nothing.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     >>> found.zeros[:] = True
     >>> share_size(ColumnQueries(session, range(4)), found, 4)
     >>> found.scale  # half of the middle of an octave
-    array([0.75, 0.75, 0.75, 0.75])
+    array([0.70710678, 0.70710678, 0.70710678, 0.70710678])
     """
     hidden = ~found.detected & found.zeros & (np.array(queries.indices) < n_features)
     if not hidden.any() or not queries.plans("shared size"):
@@ -113,11 +114,10 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     chosen = np.eye(n_features)[:, np.array(queries.indices)[hidden]]
     view = View(None, Units.raw(n_features, intercept=False), chosen)
     query = WhitenedHistogram(view, "length", SIZE_BINS)
-    distribution = read_octaves(
-        *queries.session.histograms(query, None, queries.stage("shared size"))
-    )
-    if distribution.significance > detection_threshold(1):
-        found.scale[hidden] = INDICATOR_STD * distribution.quantile(0.5)
+    counts, noise_std = queries.session.histograms(query, None, queries.stage("shared size"))
+    standing = np.flatnonzero(counts[1:] > detection_threshold(1) * noise_std)
+    if standing.size:
+        found.scale[hidden] = INDICATOR_STD * SIZE_BINS.middle()[1 + standing[-1]]
 
 
 def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnScales:
