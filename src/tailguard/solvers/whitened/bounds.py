@@ -19,16 +19,20 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE, View
+from tailguard.scaling.sizes import NEAREST_BOUND
 
 __all__ = ["OTHERS", "feature_bound", "feature_bounds"]
 
 # In scales of a column. A score's rise is exponential in the loss of a log link, bounded in that of
 # log-odds: the more a far row can do, the nearer the bound.
-BOUNDS = {Link.IDENTITY: 16.0, Link.LOGIT: 8.0, Link.LOG: 4.0}
+BOUNDS = {Link.IDENTITY: 16.0, Link.LOGIT: 8.0, Link.LOG: NEAREST_BOUND}
 # Others that may be better. Where records are too few to choose by, and most of a fit is noise, the
 # nearest is (41 real tables). Means that are exponentials of the score start within that.
-NEAREST = 4.0
-OTHERS = {Link.IDENTITY: (NEAREST, 64.0), Link.LOGIT: (NEAREST, 16.0), Link.LOG: (16.0, 64.0)}
+OTHERS = {
+    Link.IDENTITY: (NEAREST_BOUND, 64.0),
+    Link.LOGIT: (NEAREST_BOUND, 16.0),
+    Link.LOG: (16.0, 64.0),
+}
 
 
 def feature_bound(problem: Problem, *, few: bool = False) -> float:
@@ -48,7 +52,7 @@ def feature_bound(problem: Problem, *, few: bool = False) -> float:
     assert loss is not None
     if loss.link.residual and math.isinf(loss.curvature_bound()):
         return LARGEST_FEATURE
-    return NEAREST if few else BOUNDS[loss.link]
+    return NEAREST_BOUND if few else BOUNDS[loss.link]
 
 
 def feature_bounds(view: View, left_out: BoolArray) -> FloatArray | None:

@@ -114,7 +114,7 @@ BALANCED_BELOW = 80.0
 FEW_BELOW, FIT_CHOICE_SHARE, BOUND_CHOICE_SHARE = 500.0, 0.05, 0.03
 
 # The first constant of a likelihood should be seen so clearly, as share of mu times n.
-CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 20.0, 0.2
+CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
 # A typical column should stand out by this many times what is taken for records. All shares of
 # units follow from what that asks for.
 SIZE_MARGIN = 1.3
