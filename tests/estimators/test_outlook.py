@@ -12,7 +12,7 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.books import MemoryBooks
 from tailguard.solvers.whitened.constant import CONSTANT_ONLY
 from tailguard.solvers.whitened.outlook import WHOLE, constant_hides, planned_mu, scales_hide
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 LOW = {"epsilon": 0.1, "delta": 1e-7}
 MODELS = {

@@ -23,9 +23,9 @@ from support.transcripts import OverheardGate, audit_fits, check_claim, check_no
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.stages import FIT_CHOICE
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.schedule import FIT_CHOICE
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 pytestmark = pytest.mark.usefixtures("any_query")
 

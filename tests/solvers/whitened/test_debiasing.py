@@ -17,8 +17,8 @@ from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened import debiasing
 from tailguard.solvers.whitened.clipping import Clip, SlopeDistribution
 from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.whitened.state import Fit
 
 STD, VARIANCE = 0.1, 0.01
 N_ROWS = 40_000

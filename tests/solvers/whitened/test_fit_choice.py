@@ -6,10 +6,10 @@ import pytest
 import tailguard as tg
 from tailguard.losses.registry import make_loss
 from tailguard.plans.problem import Problem
+from tailguard.solvers.whitened.allocation import FEW_BELOW, FIT_CHOICE_SHARE, shares_for
 from tailguard.solvers.whitened.fit_choice import KEPT
-from tailguard.solvers.whitened.shares import FEW_BELOW, FIT_CHOICE_SHARE, shares_for
-from tailguard.solvers.whitened.stages import FIT_CHOICE
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.schedule import FIT_CHOICE
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 N_ROWS = 2_000
 GUARANTEE = tg.GDP(0.2)

@@ -18,7 +18,7 @@ from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.whitened.bounds import OTHERS
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
-from tailguard.solvers.whitened.fit import Fit
+from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
 

@@ -19,15 +19,15 @@ from tailguard.queries.view import View
 from tailguard.scaling.units import find_target
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.initialise import best_constant
 from tailguard.solvers.whitened.outlook import (
     constant_hides,
     constant_stages,
     refusal,
     warning,
 )
-from tailguard.solvers.whitened.stages import Shares
+from tailguard.solvers.whitened.schedule import Shares
+from tailguard.solvers.whitened.start import best_constant
+from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["CONSTANT_ONLY", "constant_plan", "constant_solution", "fit_constant"]
 
@@ -70,7 +70,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     --------
     >>> import tailguard as tg
     >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.solvers.whitened_newton import WhitenedNewton
+    >>> from tailguard.solvers.whitened.solver import WhitenedNewton
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.standard_normal((200, 3)), rng.normal(50.0, 1.0, 200)
     >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)

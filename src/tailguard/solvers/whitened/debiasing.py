@@ -27,11 +27,11 @@ from tailguard.solvers.whitened.clip_increments import (
     levels_up_to,
 )
 from tailguard.solvers.whitened.clipping import top_level
-from tailguard.solvers.whitened.diagnostics import curvature_weighting
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.moments import noise_level, shrunk
-from tailguard.solvers.whitened.stages import DEBIASING_LEVELS
-from tailguard.solvers.whitened.variance import CLIPPED_SHARES, clipped_variance, squared_bias
+from tailguard.solvers.whitened.covariance import CLIPPED_SHARES, clipped_variance, squared_bias
+from tailguard.solvers.whitened.histograms import curvature_weighting
+from tailguard.solvers.whitened.schedule import DEBIASING_LEVELS
+from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.whitening import noise_level, shrunk
 
 __all__ = ["debias"]
 
@@ -56,8 +56,8 @@ def debias(fit: Fit) -> None:
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.diagnostics import start_phase
-    >>> from tailguard.solvers.whitened.stepping import step
+    >>> from tailguard.solvers.whitened.histograms import start_phase
+    >>> from tailguard.solvers.whitened.newton import step
     >>> fit = example_fit(tg.losses.Squared(), phase=0)
     >>> step(fit)
     >>> start_phase(fit, phase=3)

@@ -9,11 +9,11 @@ from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.initialise import initialise
-from tailguard.solvers.whitened.stages import Shares
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
+from tailguard.solvers.whitened.schedule import Shares
+from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.whitened.start import initialise
+from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["example_fit", "example_run"]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.stages import FIT_CHOICE, OTHER_FITS
+from tailguard.solvers.whitened.schedule import FIT_CHOICE, OTHER_FITS
+from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["choose_fit"]
 

@@ -25,8 +25,8 @@ from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
 from tailguard.solvers.limits import centre_fraction
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.stages import stages_before, stages_for
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.schedule import stages_before, stages_for
 
 __all__ = [
     "WHOLE",

@@ -12,8 +12,8 @@ import numpy as np
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
 from tailguard.solvers.whitened.bounds import feature_bounds
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.variance import covariances
+from tailguard.solvers.whitened.covariance import covariances
+from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["solution"]
 

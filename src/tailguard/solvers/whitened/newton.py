@@ -14,9 +14,9 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.session import usable
-from tailguard.solvers.whitened.fit import Fit, NewtonIterate
+from tailguard.solvers.whitened.schedule import FIT_CHOICE
 from tailguard.solvers.whitened.secants import Score, Secants
-from tailguard.solvers.whitened.stages import FIT_CHOICE
+from tailguard.solvers.whitened.state import Fit, NewtonIterate
 
 __all__ = ["step"]
 

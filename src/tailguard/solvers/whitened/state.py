@@ -22,9 +22,9 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.view import View
 from tailguard.solvers.session import BudgetSession, usable
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
-from tailguard.solvers.whitened.moments import shrunk
+from tailguard.solvers.whitened.schedule import DEBIASING_STAGES, Shares
 from tailguard.solvers.whitened.secants import Secants
-from tailguard.solvers.whitened.stages import DEBIASING_STAGES, Shares
+from tailguard.solvers.whitened.whitening import shrunk
 
 __all__ = ["Fit", "NewtonIterate"]
 

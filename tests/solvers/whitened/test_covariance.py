@@ -14,13 +14,13 @@ from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares
-from tailguard.solvers.whitened.variance import (
+from tailguard.solvers.whitened.covariance import (
     clipped_variance,
     sampling_covariance,
     squared_bias,
 )
+from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
+from tailguard.solvers.whitened.state import Fit
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)

@@ -18,7 +18,7 @@ from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes import SIZE_WINDOW
 from tailguard.solvers.whitened.bounds import feature_bound
-from tailguard.solvers.whitened.stages import Shares
+from tailguard.solvers.whitened.schedule import Shares
 
 __all__ = ["enough", "shares_for"]
 

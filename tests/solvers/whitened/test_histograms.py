@@ -13,13 +13,12 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers import whitened_newton
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened import diagnostics, initialise
+from tailguard.solvers.whitened import histograms, solver, start
 from tailguard.solvers.whitened.clipping import SlopeDistribution
-from tailguard.solvers.whitened.fit import Fit, NewtonIterate
-from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.schedule import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.whitened.state import Fit, NewtonIterate
 
 N_ROWS = 40_000
 
@@ -48,7 +47,7 @@ def fit_spied(noise, *, name, n_rows, mu):
     """Fits as they are when a function of the module returns."""
     gate, plan = gate_over(noise, n_rows, mu, constant=3.0)
     fits = []
-    honest = getattr(diagnostics, name)
+    honest = getattr(histograms, name)
 
     def spied(fit):
         answer = honest(fit)
@@ -58,7 +57,7 @@ def fit_spied(noise, *, name, n_rows, mu):
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diagnostics, name, spied)
+        patch.setattr(histograms, name, spied)
         WhitenedNewton().run(plan, gate)
     return fits, plan
 
@@ -87,7 +86,7 @@ def test_later_looks_know_their_middle():
 
 @pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
 def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
-    told, honest = [], diagnostics.whiten
+    told, honest = [], histograms.whiten
 
     def spied(moments, level, *, curved):
         told.append(curved)
@@ -100,7 +99,7 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     plan = WhitenedNewton().plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    for module in (diagnostics, initialise):
+    for module in (histograms, start):
         monkeypatch.setattr(module, "whiten", spied)
     WhitenedNewton().run(plan, gate)
     logistic = isinstance(loss, tg.losses.Logistic)
@@ -115,7 +114,7 @@ def counts_of(values, noise, rng):
 
 
 def coarse_law(counts, noise):
-    return diagnostics._coarse_distribution(SimpleNamespace(n_rows=2_000), counts, noise * 2_000)
+    return histograms._coarse_distribution(SimpleNamespace(n_rows=2_000), counts, noise * 2_000)
 
 
 @pytest.mark.parametrize(("center", "std"), [(0.0, 1.0), (2.0, 0.3), (-5.0, 0.3), (-20.0, 1.0)])
@@ -130,8 +129,7 @@ def test_residuals_are_read_as_a_bell_where_noise_hides_their_law(center, std, n
     middles = [distribution.quantile(0.5) for distribution in laws]
     spreads = [SlopeDistribution(None, distribution).spread for distribution in laws]
     assert (
-        np.mean([distribution.significance > diagnostics.SIGNIFICANT for distribution in laws])
-        > 0.9
+        np.mean([distribution.significance > histograms.SIGNIFICANT for distribution in laws]) > 0.9
     )
     assert abs(np.median(middles) - center) < 0.5 * std
     assert 0.75 < np.median(spreads) / (0.6745 * std) < 1.7
@@ -145,7 +143,7 @@ def test_noise_is_no_bell_far_away(noise):
         distribution = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
         far = (
             max(abs(distribution.quantile(0.5)), SlopeDistribution(None, distribution).spread)
-            > 2.0 * diagnostics.LIKELY
+            > 2.0 * histograms.LIKELY
         )
         assert distribution.significance == 0.0 or not far
 
@@ -155,18 +153,18 @@ def test_a_bell_has_to_hold_most_records():
     noise, rng = 0.026, np.random.default_rng(0)
     nothing = [coarse_law(noise * 2_000 * rng.standard_normal(180), noise) for _ in range(100)]
     assert np.mean([distribution.significance == 0.0 for distribution in nothing]) > 0.9
-    assert max(distribution.significance for distribution in nothing) < diagnostics.SIGNIFICANT
+    assert max(distribution.significance for distribution in nothing) < histograms.SIGNIFICANT
 
 
 def test_less_noise_leaves_residuals_their_own_law():
     rng = np.random.default_rng(0)
     counts = counts_of(rng.lognormal(size=2_000), 0.0, rng)
-    plain = NoisyDistribution.of(counts, SLOPE_BINS, diagnostics.COARSE * 2_000)
-    distribution = coarse_law(counts, diagnostics.COARSE)
+    plain = NoisyDistribution.of(counts, SLOPE_BINS, histograms.COARSE * 2_000)
+    distribution = coarse_law(counts, histograms.COARSE)
     np.testing.assert_array_equal(distribution.points, plain.points)
     np.testing.assert_array_equal(distribution.mass, plain.mass)
     assert distribution.significance == plain.significance
-    assert coarse_law(counts, 1.01 * diagnostics.COARSE).points.size != plain.points.size
+    assert coarse_law(counts, 1.01 * histograms.COARSE).points.size != plain.points.size
 
 
 def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
@@ -187,7 +185,7 @@ def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0)
     X, y = rng.standard_normal((2_000, 2)), center + rng.standard_normal(2_000)
     shares = Shares(diagnostic_phases=diagnostic_phases)
     fit = fit_over(X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu)
-    assert diagnostics.release_residuals(fit)
+    assert histograms.release_residuals(fit)
     return fit
 
 
@@ -215,7 +213,7 @@ def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise
     fit.iterates.append(None)
     clear, spread = fit.slopes, fit.slopes.spread
     fit.weights = fit.weights + np.array([2.0, 0.0, 0.0])  # farther from the truth
-    assert diagnostics.release_residuals(fit)
+    assert histograms.release_residuals(fit)
     assert fit.slopes is clear
     fit.slopes = replace(
         clear,
@@ -227,7 +225,7 @@ def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise
     )
     fit.weights = np.array([0.0, 0.0, 3.0])
     fit.session._spent = 0.0
-    assert diagnostics.release_residuals(fit)
+    assert histograms.release_residuals(fit)
     assert fit.slopes.spread == pytest.approx(spread, rel=0.3)
     assert fit.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
     assert fit.weights[-1] == 3.0  # later looks move no fit
@@ -244,14 +242,14 @@ def test_only_few_looks_move_a_fit_and_only_one_with_a_constant():
 
 def errors_off(scales, monkeypatch):
     """Mean squared errors, in variances of the target, where its place is that many scales off."""
-    honest, errors = whitened_newton.find_units, []
+    honest, errors = solver.find_units, []
 
     def off(session, problem, **more):
         units, known = honest(session, problem, **more)
         wrong = units.target_center - scales * units.target_scale
         return replace(units, target_center=wrong), known
 
-    monkeypatch.setattr(whitened_newton, "find_units", off)
+    monkeypatch.setattr(solver, "find_units", off)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((2_000, 3))
@@ -305,7 +303,7 @@ def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
     fit.largest_curvature = 4.0 * 0.3
     if arrived:
         fit.iterates = [NewtonIterate(fit.weights, fit.weights, 0.1, len(X))]
-    assert diagnostics.release_row_norms(fit)
+    assert histograms.release_row_norms(fit)
     return fit.rows
 
 

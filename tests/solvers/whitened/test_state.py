@@ -7,8 +7,8 @@ import tailguard as tg
 from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.solvers.whitened.fit import BURN_IN, Fit, NewtonIterate
-from tailguard.solvers.whitened.stages import Shares
+from tailguard.solvers.whitened.schedule import Shares
+from tailguard.solvers.whitened.state import BURN_IN, Fit, NewtonIterate
 
 OPTIMUM = np.array([0.8, -0.6, 0.5])
 

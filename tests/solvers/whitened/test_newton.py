@@ -10,9 +10,7 @@ from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.clipping import Clip
-from tailguard.solvers.whitened.fit import Fit, NewtonIterate
-from tailguard.solvers.whitened.stages import Shares, stages_for
-from tailguard.solvers.whitened.stepping import (
+from tailguard.solvers.whitened.newton import (
     CURVATURE_RANGE,
     LARGEST_PART,
     NOISE_PART,
@@ -20,6 +18,8 @@ from tailguard.solvers.whitened.stepping import (
     scaled_along_fit,
     step,
 )
+from tailguard.solvers.whitened.schedule import Shares, stages_for
+from tailguard.solvers.whitened.state import Fit, NewtonIterate
 
 WEIGHTS = np.array([0.9, -0.4, 0.2, 0.7])  # of three columns and the constant
 ALONG = np.array([0.9, -0.4, 0.2, 0.0]) / np.linalg.norm([0.9, -0.4, 0.2])

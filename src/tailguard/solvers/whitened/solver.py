@@ -26,6 +26,7 @@ from tailguard.queries.units import Units
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
+from tailguard.solvers.whitened.allocation import shares_for
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
@@ -33,16 +34,15 @@ from tailguard.solvers.whitened.constant import (
     fit_constant,
 )
 from tailguard.solvers.whitened.debiasing import debias
-from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
-from tailguard.solvers.whitened.fit import Fit
 from tailguard.solvers.whitened.fit_choice import choose_fit
-from tailguard.solvers.whitened.initialise import fit_constant_only, initialise, keep_constant_only
+from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
+from tailguard.solvers.whitened.newton import step
 from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
 from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
-from tailguard.solvers.whitened.shares import shares_for
+from tailguard.solvers.whitened.schedule import Shares, stages_for
 from tailguard.solvers.whitened.solution import solution
-from tailguard.solvers.whitened.stages import Shares, stages_for
-from tailguard.solvers.whitened.stepping import step
+from tailguard.solvers.whitened.start import fit_constant_only, initialise, keep_constant_only
+from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["WhitenedNewton"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tailguard.solvers.whitened import moments as whitened_moments
-from tailguard.solvers.whitened.moments import (
+from tailguard.solvers.whitened import whitening
+from tailguard.solvers.whitened.whitening import (
     FLATTEST,
     LEAST,
     RESOLVED,
@@ -125,7 +125,7 @@ def test_without_noise_nothing_is_stretched_and_with_much_no_more_than_a_limit()
 @pytest.mark.parametrize("hidden", [1, 4])
 def test_the_floor_of_a_curved_loss_allows_for_the_noise_of_the_mean(hidden, monkeypatch):
     """Of one direction it is that of a diagonal number, of several that of their mean."""
-    monkeypatch.setattr(whitened_moments, "FLATTEST", 0.0)
+    monkeypatch.setattr(whitening, "FLATTEST", 0.0)
     size, level = 8, 1.0
     values = np.full(size, 9e3)  # whose noise is none beside them
     values[:hidden] = 0.1

@@ -8,11 +8,10 @@ import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.plans.problem import Problem
-from tailguard.solvers import whitened_newton
-from tailguard.solvers.whitened import diagnostics
-from tailguard.solvers.whitened.initialise import fit_constant_only
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened import histograms, solver
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.whitened.start import fit_constant_only
 
 N_ROWS = 1_000
 
@@ -41,14 +40,14 @@ def alone(loss, mean, mu, seed, *, exposed=False):
         assert (fit.weights[:-1] == 0.0).all()
 
     problem = Problem(loss, N_ROWS, 3, intercept=True, has_offset=exposed)
-    solver = WhitenedNewton(shares=shares_for(problem, mu))
-    plan = solver.plan(problem, tg.GDP(mu))
+    method = WhitenedNewton(shares=shares_for(problem, mu))
+    plan = method.plan(problem, tg.GDP(mu))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whitened_newton, "fit_constant_only", spied)
-        patch.setattr(diagnostics, "release_row_norms", lambda fit: False)
-        solver.run(plan, gate)
+        patch.setattr(solver, "fit_constant_only", spied)
+        patch.setattr(histograms, "release_row_norms", lambda fit: False)
+        method.run(plan, gate)
     return constants, gate, plan
 
 
@@ -86,7 +85,7 @@ def squared_without(diagnostic_phases, seed=0, *, intercept=True):
     gate = Gate.over(X, y, guarantee=tg.GDP(1.0), loss=loss, random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whitened_newton, diagnostic_phases, lambda *_: False)
+        patch.setattr(solver, diagnostic_phases, lambda *_: False)
         solution = WhitenedNewton().run(plan, gate)
     assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
     return solution, y, gate
@@ -143,7 +142,7 @@ def test_where_no_residual_is_seen_a_quantile_is_asked_for_with_all_that_is_left
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=problem.loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diagnostics, "release_residuals", lambda fit: False)
+        patch.setattr(histograms, "release_residuals", lambda fit: False)
         solution = WhitenedNewton().run(plan, gate)
     assert (solution.coef == 0.0).all()
     assert np.mean(y < solution.intercept) == pytest.approx(level, abs=0.06)

@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.shares import (
+from tailguard.solvers.whitened.allocation import (
     DEBIASING_FACTOR,
     FEWER_HISTOGRAMS_BELOW,
     LARGEST_DEBIASING,
@@ -16,7 +16,7 @@ from tailguard.solvers.whitened.shares import (
     WHITENING_ONLY_BELOW_OF_LIKELIHOOD,
     shares_for,
 )
-from tailguard.solvers.whitened.stages import stages_for
+from tailguard.solvers.whitened.schedule import stages_for
 
 LOSSES = {
     "squared": tg.losses.Squared(),

@@ -29,8 +29,8 @@ from tailguard.solvers.whitened.clipping import (
     SKEWED_LENGTH,
     SlopeDistribution,
 )
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.moments import noise_level
+from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.whitening import noise_level
 
 __all__ = [
     "CLIPPED_SHARES",
@@ -55,7 +55,7 @@ def covariances(fit: Fit) -> tuple[FloatArray, FloatArray]:
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.stepping import step
+    >>> from tailguard.solvers.whitened.newton import step
     >>> fit = example_fit(tg.losses.Squared(), phase=0)
     >>> step(fit)
     >>> fit.average_iterates()

@@ -25,9 +25,9 @@ from tailguard.solvers.whitened.clipping import (
     SlopeDistribution,
     choose_clip,
 )
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.moments import noise_level, whiten
-from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS
+from tailguard.solvers.whitened.schedule import ROW_NORM_BINS, SLOPE_BINS
+from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.whitening import noise_level, whiten
 
 __all__ = [
     "ROW_CAP",

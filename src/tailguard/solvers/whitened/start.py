@@ -24,11 +24,11 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import UNITS
 from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.session import BudgetSession
+from tailguard.solvers.whitened.allocation import SAMPLE_FOR_EVENTS, enough
 from tailguard.solvers.whitened.clipping import RowNormDistribution
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.moments import first_fit, noise_level, whiten
-from tailguard.solvers.whitened.shares import SAMPLE_FOR_EVENTS, enough
-from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS, Shares
+from tailguard.solvers.whitened.schedule import ROW_NORM_BINS, SLOPE_BINS, Shares
+from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.whitening import first_fit, noise_level, whiten
 
 __all__ = ["best_constant", "fit_constant_only", "initialise", "keep_constant_only"]
 
