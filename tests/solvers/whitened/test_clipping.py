@@ -117,13 +117,6 @@ def test_a_fit_without_bias_clips_skewed_residuals_alone_higher():
         assert clip(distribution, unbiased=True) == clip(distribution)
 
 
-def test_the_mean_size_of_a_clipped_slope_is_that_of_the_law():
-    half_normal = math.sqrt(2.0 / math.pi)
-    assert NORMAL.size(50.0) == pytest.approx(half_normal, abs=0.01)
-    assert NORMAL.size(1.0) == pytest.approx(0.6313, abs=0.01)
-    assert SKEWED.size(0.1) == pytest.approx(0.1, abs=0.01)
-
-
 def test_skewness_is_told_from_heavy_tails():
     assert SKEWED.skewed
     assert not HEAVY.skewed

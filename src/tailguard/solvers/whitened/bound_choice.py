@@ -17,7 +17,8 @@ from tailguard.losses.base import Loss
 from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.whitened.bounds import OTHERS
-from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
+from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD, SlopeDistribution
+from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["CHOICE", "CHOICE_PHASE", "choose_bound"]
@@ -34,40 +35,38 @@ NEARER = -1.0
 HALF_NAT, COUNTS = 0.5, 2.0
 
 
-def choose_bound(fit: Fit) -> None:
+def choose_bound(session: FitSession, fit: Fit) -> Fit:
     """Ask once, and read features within the bound that wins.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> choose_bound(fit)
-    >>> fit.view.bound  # all features lie within this
+    >>> fit = choose_bound(*example_fit(tg.losses.Squared(), phase=0))
+    >>> fit.geometry.bound  # all features lie within this
     4.0
     """
-    loss = fit.problem.scored
-    assert loss is not None
+    loss, problem, geometry = session.loss, session.problem, fit.geometry
     others = OTHERS[loss.link]
-    views = (fit.view, *(replace(fit.view, bound=bound) for bound in others))
-    query = LossDifferences(loss, views, _limit(fit, loss))
-    stage = fit.stage(CHOICE)
-    weights = np.tile(fit.weights, (len(views), 1))
-    differences = fit.session.ask(query, weights, stage)
-    noise_std = query.noise_std(fit.n_rows, fit.n_features, stage.mu)
-    farther = np.array(others) > fit.view.bound
+    views = (geometry.view, *(replace(geometry.view, bound=bound) for bound in others))
+    query = LossDifferences(loss, views, _limit(loss, fit.clipping.slopes))
+    stage = session.stage(CHOICE)
+    differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
+    noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu)
+    farther = np.array(others) > geometry.bound
     differences = differences + np.where(farther, FARTHER[loss.link], NEARER) * noise_std
     best = int(np.argmin(differences))
-    if differences[best] < 0.0:
-        fit.view = views[1 + best]
-        fit.notes.append(f"features are read within {others[best]:g} scales of their location")
+    if not differences[best] < 0.0:
+        return fit
+    chosen = replace(fit, geometry=replace(geometry, bound=others[best]))
+    return chosen.noted(f"features are read within {others[best]:g} scales of their location")
 
 
-def _limit(fit: Fit, loss: Loss) -> float:
+def _limit(loss: Loss, slopes: SlopeDistribution) -> float:
     """Return the bound of a difference, in units of the loss."""
     if not loss.link.scaled:
         return HALF_NAT
-    if loss.link.log or fit.slopes is None:
+    if loss.link.log or not slopes.seen:
         return COUNTS
-    residual = max(fit.slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
+    residual = max(slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
     return max(float(loss.value(residual, 0.0)), 1e-12)

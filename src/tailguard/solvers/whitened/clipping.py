@@ -21,6 +21,7 @@ from tailguard.solvers.limits import centre_fraction
 
 __all__ = [
     "NORMAL_SPREAD",
+    "SIGNIFICANT",
     "SKEWED_LENGTH",
     "SMALLEST_SPREAD",
     "SYMMETRIC_BIAS",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+SIGNIFICANT = 4.0  # noise standard deviations by which the bulk of a histogram has to stand out
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 # What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
 MISFIT = 0.5
@@ -82,6 +84,17 @@ class RowNormDistribution:
     width: float
     weight: float = 1.0  # mean curvature of a record, where the distribution is weighted
     cap: float = np.inf  # longer rows were cut at this when the curvature was released
+
+    @classmethod
+    def of_ones(cls, significance: float) -> "RowNormDistribution":
+        """Rows of length one, as those of a constant are."""
+        one = np.ones(1)
+        return cls(NoisyDistribution(one, one, 1.0, significance, np.array([0.0, 1.0])), 1.0)
+
+    @property
+    def seen(self) -> bool:
+        """Whether the lengths stand out of the noise."""
+        return self.distribution.significance > SIGNIFICANT
 
     def variance(self, limit: float) -> float:
         """Mean squared length of the cut rows."""
@@ -136,6 +149,11 @@ class SlopeDistribution:
         return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), constant_value=1.0)
 
     @property
+    def seen(self) -> bool:
+        """Whether a histogram told slopes that stand out of the noise, and not too small to use."""
+        return self.distribution.significance > SIGNIFICANT and self.limits.size > 0
+
+    @property
     def spread(self) -> float:
         """Half of the interquartile range of the points."""
         return (self.distribution.quantile(0.75) - self.distribution.quantile(0.25)) / 2.0
@@ -153,16 +171,17 @@ class SlopeDistribution:
             return self.constant_value
         return self.distribution.mean(np.clip(self.slopes(), -limit, limit) ** 2)
 
-    def size(self, limit: float) -> float:
-        """Mean size of the clipped slope."""
-        return self.distribution.mean(np.minimum(np.abs(self.slopes()), limit))
-
     def increment_variance(self, low: float, high: float) -> float:
         """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
         slopes = self.slopes()
         return self.distribution.mean(
             (np.clip(slopes, -high, high) - np.clip(slopes, -low, low)) ** 2
         )
+
+    def upper_variance(self, limit: float) -> float:
+        """Mean squared clipped slope, with what the noise of the histogram may hide."""
+        beyond, hidden = self._hidden(np.abs(self.slopes()), limit)
+        return self.variance(limit) + float(hidden @ beyond**2)
 
     def bias(self, limit: float) -> float:
         """Mean of what clipping takes away."""
@@ -184,10 +203,15 @@ class SlopeDistribution:
 
     def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
         """Mean of what sizes have beyond a limit, hidden ones included, none above the largest."""
+        beyond, hidden = self._hidden(sizes, largest)
+        seen = self.distribution.mean(np.maximum(sizes - limit, 0.0))
+        return seen + float(hidden @ np.maximum(beyond - limit, 0.0))
+
+    def _hidden(self, sizes: FloatArray, largest: float) -> tuple[FloatArray, FloatArray]:
+        """Sizes beyond the last seen one, none above the largest, and what may be hidden there."""
         steps = np.arange(1, HIDDEN_BINS + 1)
         beyond = np.minimum(sizes.max() * 2.0 ** (steps / 3.0), largest)
-        hidden = self.distribution.hidden * HIDDEN_DECAY**steps @ np.maximum(beyond - limit, 0.0)
-        return self.distribution.mean(np.maximum(sizes - limit, 0.0)) + float(hidden)
+        return beyond, np.asarray(self.distribution.hidden * HIDDEN_DECAY**steps)
 
     def curvature(self, limit: float) -> float:
         """Mean rise of the clipped slope with the residual.

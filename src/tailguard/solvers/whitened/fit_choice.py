@@ -8,11 +8,14 @@ Reference
 Dwork, McSherry, Nissim and Smith 2006, Theorem 1; Liu and Talwar 2019 (private selection).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.whitened.schedule import FIT_CHOICE, OTHER_FITS
+from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["choose_fit"]
@@ -25,7 +28,7 @@ NOISE_KEPT = (0.5, np.nan)
 LARGEST_DIFFERENCE = {Link.LOGIT: 0.5, Link.LOG: 1.0}
 
 
-def choose_fit(fit: Fit) -> None:
+def choose_fit(session: FitSession, fit: Fit) -> Fit:
     """Ask once which of them loses least, and keep that.
 
     Examples
@@ -37,21 +40,19 @@ def choose_fit(fit: Fit) -> None:
     >>> model.notes_[-1], model.plan_.stage("choice of fit").times
     ('nothing but the constant was kept', 1)
     """
-    if not fit.has(FIT_CHOICE):
-        return
-    loss = fit.problem.scored
-    assert loss is not None
-    now, constant = fit.inverse @ fit.weights, fit.constant()
+    if not session.plans(FIT_CHOICE):
+        return fit
+    loss, geometry, now = session.loss, fit.geometry, fit.whitened
     # A likelihood's constant is the one that it started at, residuals' that of the mean row.
-    start = fit.inverse @ fit.iterates[0].start if fit.link.curved else now
-    level = constant @ (constant.T @ start)
-    others = [fit.view.whitening @ weights for weights in ((now + level) / 2.0, level)]
+    start = geometry.inverse @ fit.iterates[0].start if loss.link.curved else now
+    level = geometry.along_constant(start)
+    others = [geometry.matrix @ weights for weights in ((now + level) / 2.0, level)]
     limit = LARGEST_DIFFERENCE.get(loss.link) or float(loss.value(1.0, 0.0))
-    query = LossDifferences(loss, (fit.view,) * (1 + OTHER_FITS), limit)
+    query = LossDifferences(loss, (geometry.view,) * (1 + OTHER_FITS), limit)
     weights = np.array([fit.weights, *others])
-    differences = fit.session.ask(query, weights, fit.stage(FIT_CHOICE))
+    differences = session.ask(query, weights, session.stage(FIT_CHOICE))
     best = int(np.argmin(differences))
-    if differences[best] < 0.0:
-        fit.weights = others[best]
-        fit.noise_std *= NOISE_KEPT[best]
-        fit.notes.append(KEPT[best])
+    if not differences[best] < 0.0:
+        return fit
+    noise_std = fit.noise_std * NOISE_KEPT[best]
+    return replace(fit, weights=others[best], noise_std=noise_std).noted(KEPT[best])

@@ -44,6 +44,7 @@ DEBIASING_LEVELS = 4
 
 BALANCED = ", slopes bounded by one half"
 DEBIASING_STAGES = ("debiasing", "debiasing curvature")
+AFTER_ROUNDS = (*DEBIASING_STAGES, "choice of fit", "variance")
 OTHER_BOUNDS = 2  # of features, with which the fit is compared halfway
 FIT_CHOICE, OTHER_FITS = "choice of fit", 2  # half of the fit, and the constant
 DEBIASING_DIRECTIONS = 2  # the constant and the fitted score

@@ -13,7 +13,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 
-__all__ = ["Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
+__all__ = ["Score", "Secants", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
 
 RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
@@ -23,11 +23,22 @@ WIDEST_SPREAD = 0.24  # squared, of whitened noise: at 1 / 4 an inverse has no m
 # one was best on ten real tables of counts; it does nothing on twelve of outcomes.
 FLATTEST = 0.2
 SMALLEST_SHARE = 1e-9  # of the largest eigenvalue; below it directions are duplicates
+# Noise standard deviations by which a rise has to exceed what a step allows for: there are up to 64
+# rounds, and what looks like a rise by noise would slow all that follow.
+SIGNIFICANT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """A matrix from coordinates to whitened ones, and second moments in its directions.
+    """A matrix from coordinates to whitened ones, and what noise left to be known of these.
+
+    Attributes
+    ----------
+    effective_dim
+        Second moments of the whitened rows, summed: fewer than columns where some are raised.
+    variance_inflation
+        How many times the variance along each whitened direction is what exact whitening would
+        make it.
 
     Examples
     --------
@@ -36,34 +47,8 @@ class Whitening:
     """
 
     matrix: FloatArray
-    eigenvalues: FloatArray
-    floor: float
-
-    @property
-    def effective_dim(self) -> float:
-        """Second moments of the whitened rows, summed: fewer than columns where some are raised."""
-        shares = self.eigenvalues / np.maximum(self.eigenvalues, self.floor)
-        return float(np.clip(shares.sum(), 1.0, max(shares.size, 1)))
-
-    def variance_inflation(self, level: float) -> FloatArray:
-        """How many times the variance along each direction is what exact whitening would make it.
-
-        Second moments of whitened rows are one less the whitened noise, whose eigenvalues lie in a
-        semicircle; it is the mean of the squared inverse of that.
-
-        Reference
-        ---------
-        Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
-
-        Examples
-        --------
-        >>> whiten(np.diag([9.0, 1.0]), 0.5).variance_inflation(0.5).round(2)
-        array([1.12, 1.01])
-        """
-        raised = 1.0 / np.maximum(self.eigenvalues, self.floor)
-        spread = np.minimum(level**2 / 4.0 * raised.mean() * raised, WIDEST_SPREAD)
-        inverse = 1.0 / np.sqrt(1.0 - 4.0 * spread) - 1.0
-        return np.where(spread > 1e-9, inverse / (2.0 * np.maximum(spread, 1e-9)), 1.0)
+    effective_dim: float
+    variance_inflation: FloatArray
 
 
 def noise_level(noise_std: float, width: int) -> float:
@@ -93,8 +78,9 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
 
     Examples
     --------
-    >>> whiten(np.diag([4.0, 0.001]), 1.0).floor, whiten(np.diag([4.0, 0.3]), 0.1).floor
-    (0.15, 0.015)
+    >>> small = whiten(np.diag([4.0, 0.001]), 1.0)  # stretched as if it were 0.15
+    >>> float((small.matrix[1] ** 2).sum().round(2)), round(1.0 / 0.15, 2)
+    (6.67, 6.67)
     """
     values, vectors = np.linalg.eigh(moments)
     total, values = float(values.sum()), cleaned(values, level)
@@ -106,7 +92,30 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     floor = max(
         floor, SMALLEST_SHARE * float(values.max()), curved * FLATTEST * total / values.size, 1e-12
     )
-    return Whitening(vectors / np.sqrt(np.maximum(values, floor)), values, floor)
+    raised = np.maximum(values, floor)
+    effective_dim = float(np.clip((values / raised).sum(), 1.0, values.size))
+    matrix = vectors / np.sqrt(raised)
+    return Whitening(matrix, effective_dim, variance_inflation(1.0 / raised, level))
+
+
+def variance_inflation(raised: FloatArray, level: float) -> FloatArray:
+    """Return how many times variances are more than they seem, by inverses of second moments.
+
+    Second moments of whitened rows are one less the whitened noise, whose eigenvalues lie in a
+    semicircle; it is the mean of the squared inverse of that.
+
+    Reference
+    ---------
+    Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
+
+    Examples
+    --------
+    >>> variance_inflation(1.0 / np.array([1.0, 9.0]), level=0.5).round(2)
+    array([1.12, 1.01])
+    """
+    spread = np.minimum(level**2 / 4.0 * raised.mean() * raised, WIDEST_SPREAD)
+    inverse = 1.0 / np.sqrt(1.0 - 4.0 * spread) - 1.0
+    return np.where(spread > 1e-9, inverse / (2.0 * np.maximum(spread, 1e-9)), 1.0)
 
 
 def cleaned(eigenvalues: FloatArray, level: float) -> FloatArray:
@@ -157,3 +166,79 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
     """
     size = float(estimate @ estimate)
     return max(0.0, 1.0 - variance / size) if size > 0.0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A released score over the curvature, and where it was asked for, in whitened coordinates.
+
+    Examples
+    --------
+    >>> Score(at=np.ones(1), value=np.ones(1), noise_std=0.1).noise_std
+    0.1
+    """
+
+    at: FloatArray
+    value: FloatArray
+    noise_std: float
+
+
+@dataclass(frozen=True, eq=False)
+class Secants:
+    """A symmetric matrix that shortens Newton steps, and the last score of the phase, if any.
+
+    Whitening makes the curvature one in all directions for rows cut at one length. Along columns
+    whose few long rows were cut then, and are cut elsewhere now, it can be many times that, and
+    rounds would swing ever further. Two scores tell how much they rise on the way from one to the
+    other. Where that is clearly more than the step allows for, all later steps are as much shorter
+    along that way. Scores are released anyway, so that this costs nothing.
+
+    Reference
+    ---------
+    Dennis and More 1977 (secant conditions).
+
+    Examples
+    --------
+    >>> def score(at):  # three times as steep along the first direction
+    ...     return Score(at, np.array([3.0, 1.0]) * at, noise_std=1e-3)
+    >>> seen = Secants.none(2).after(score(np.array([1.0, 0.0])))
+    >>> seen = seen.after(score(np.array([-0.5, 0.0])))
+    >>> (-seen.matrix @ score(np.array([-0.5, 0.0])).value).round(3)
+    array([0.5, 0. ])
+    """
+
+    matrix: FloatArray
+    last: Score | None = None
+
+    @classmethod
+    def none(cls, width: int) -> "Secants":
+        """Take plain Newton steps."""
+        return cls(np.eye(width))
+
+    def after(self, score: Score) -> "Secants":
+        """Learn from one more score with the same clip levels."""
+        return Secants(self._shortened(self.last, score) if self.last else self.matrix, score)
+
+    def _shortened(self, last: Score, score: Score) -> FloatArray:
+        """Shorten steps along the rise of the score, which points where it is steepest.
+
+        If ``rise = J @ moved`` for a symmetric ``J``, the inverse of ``J`` is known along the rise
+        exactly: ``rise @ inv(J) @ rise = rise @ moved``.
+        """
+        moved, rise = score.at - last.at, score.value - last.value
+        noise_std = math.hypot(score.noise_std, last.noise_std)
+        length, together = float(np.linalg.norm(moved)), float(rise @ moved)
+        if not together - SIGNIFICANT * noise_std * length > self._steepest_along(moved):
+            return self.matrix
+        along = rise / float(np.linalg.norm(rise))
+        steepness = max(float(rise @ rise) - rise.size * noise_std**2, 0.0) / together
+        ratio = steepness * float(along @ self.matrix @ along)
+        if not ratio > 1.0:
+            return self.matrix
+        shorter = np.eye(moved.size) - (1.0 - math.sqrt(1.0 / ratio)) * np.outer(along, along)
+        return np.asarray(shorter @ self.matrix @ shorter)
+
+    def _steepest_along(self, moved: FloatArray) -> float:
+        """Return what scores may rise on a way, times its length, for full steps to arrive."""
+        reached = float(moved @ self.matrix @ moved)
+        return float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf
