@@ -31,7 +31,6 @@ every_loss = pytest.mark.parametrize("name", LOSSES)
 @pytest.fixture
 def small_samples(monkeypatch):
     """Let a sample of few records do."""
-    monkeypatch.setattr(allocation, "SAMPLED_FROM", 20_000)
     monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", SAMPLE_ROWS)
 
 

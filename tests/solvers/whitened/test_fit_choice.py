@@ -6,7 +6,7 @@ import pytest
 import tailguard as tg
 from tailguard.losses.registry import make_loss
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.allocation import FEW_BELOW, FIT_CHOICE_SHARE, shares_for
+from tailguard.solvers.whitened.allocation import REGIMES, shares_for
 from tailguard.solvers.whitened.fit_choice import KEPT
 from tailguard.solvers.whitened.schedule import FIT_CHOICE
 from tailguard.solvers.whitened.solver import WhitenedNewton
@@ -64,14 +64,15 @@ def test_a_fit_that_shrank_to_its_constant_has_no_coefficients():
 
 @pytest.mark.parametrize("name", ["squared", "huber", "logistic", "poisson"])
 def test_few_records_choose_and_have_no_intervals_and_many_do_not(name):
+    regime = REGIMES["choice of fit"]
     for part, few in ((0.99, True), (1.01, False)):
         problem = Problem(make_loss(name), 10_000, 2, intercept=True)
-        mu = part * FEW_BELOW / problem.n_rows
+        mu = part * regime.below["one"] / problem.n_rows
         plan = WhitenedNewton().plan(problem, tg.GDP(mu))
         names = {stage.name for stage in plan.stages}
         assert (FIT_CHOICE in names) == few
         assert ("variance" in names) != few
-        assert (shares_for(problem, mu).fit_choice == FIT_CHOICE_SHARE) == few
+        assert (shares_for(problem, mu).fit_choice == regime.shares["fit_choice"]) == few
 
 
 def test_without_an_intercept_there_is_no_constant_to_choose():
