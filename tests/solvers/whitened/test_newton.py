@@ -13,7 +13,6 @@ from tailguard.solvers.whitened.clipping import Clip
 from tailguard.solvers.whitened.newton import (
     CURVATURE_RANGE,
     LARGEST_PART,
-    NOISE_PART,
     averaged,
     relative_curvature,
     scaled_along_fit,
@@ -130,7 +129,7 @@ def test_a_round_goes_a_part_of_its_step_and_a_noisier_one_less(mu, damped):
     iterate = fit.iterates[-1]
     np.testing.assert_allclose(iterate.start, WEIGHTS)
     np.testing.assert_allclose(iterate.weights, WEIGHTS + ACROSS)
-    allowed = NOISE_PART / (4 * iterate.noise_std**2)
+    allowed = LARGEST_PART**2 / (4 * iterate.noise_std**2)
     assert (allowed < LARGEST_PART) == damped
     np.testing.assert_allclose(fit.weights, WEIGHTS + min(LARGEST_PART, allowed) * ACROSS)
 

@@ -20,7 +20,7 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes import SIZE_WINDOW
-from tailguard.solvers.whitened.bounds import feature_bound
+from tailguard.solvers.whitened.choices import feature_bound
 from tailguard.solvers.whitened.schedule import Shares
 
 __all__ = ["REGIMES", "Regime", "enough", "shares_for"]

@@ -24,6 +24,7 @@ __all__ = [
     "SIGNIFICANT",
     "SKEWED_LENGTH",
     "SMALLEST_SPREAD",
+    "SURE",
     "SYMMETRIC_BIAS",
     "Clip",
     "RowNormDistribution",
@@ -33,7 +34,9 @@ __all__ = [
 ]
 
 
-SIGNIFICANT = 4.0  # noise standard deviations by which the bulk of a histogram has to stand out
+# Noise standard deviations by which a histogram's bulk, or a rise of scores along up to 64 steps,
+# has to stand out; and those of what would do harm if it were noise.
+SIGNIFICANT, SURE = 4.0, 6.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 # What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
 MISFIT = 0.5
@@ -43,7 +46,7 @@ SKEWED = 0.15  # net share of what clipping takes away from which residuals coun
 # size of its residual: along it clipping biases a fit of skewed residuals. Of 0, 0.15 and 0.3 the
 # first is worse on a training task with such rows (T08), the last one on real tables.
 SKEWED_LENGTH = 0.15
-BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
+# Bins beyond the last seen one may hide records, less by a factor from one to the next.
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
 SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
@@ -209,9 +212,8 @@ class SlopeDistribution:
 
     def _hidden(self, sizes: FloatArray, largest: float) -> tuple[FloatArray, FloatArray]:
         """Sizes beyond the last seen one, none above the largest, and what may be hidden there."""
-        steps = np.arange(1, HIDDEN_BINS + 1)
-        beyond = np.minimum(sizes.max() * 2.0 ** (steps / 3.0), largest)
-        return beyond, np.asarray(self.distribution.hidden * HIDDEN_DECAY**steps)
+        shares = self.distribution.hidden * HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
+        return np.minimum(_bins_beyond(sizes.max()), largest), np.asarray(shares)
 
     def curvature(self, limit: float) -> float:
         """Mean rise of the clipped slope with the residual.
@@ -266,6 +268,11 @@ class SlopeDistribution:
         return float(np.max(rise, where=np.abs(self.slopes()) <= limit, initial=0.0)) / (2.0 * step)
 
 
+def _bins_beyond(largest: float) -> FloatArray:
+    """Return the sizes of bins of slopes, three an octave, beyond the last seen one."""
+    return np.asarray(largest * 2.0 ** (np.arange(1, HIDDEN_BINS + 1) / 3.0))
+
+
 def top_level(
     slopes: SlopeDistribution, row_limit: float, width: int, n_rows: int, mu: float
 ) -> float:
@@ -281,7 +288,7 @@ def top_level(
     True
     """
     levels = np.unique(np.abs(slopes.slopes()))
-    levels = np.concatenate([levels[levels > 0.0], levels[-1] * BEYOND])
+    levels = np.concatenate([levels[levels > 0.0], _bins_beyond(levels[-1])])
     lost = np.array(
         [max(SYMMETRIC_BIAS * slopes.lost(level), abs(slopes.bias(level))) for level in levels]
     )

@@ -57,8 +57,6 @@ __all__ = [
 CONSTANT_ONLY = "fit_constant_only"
 """The plan's setting that says so."""
 
-UNSEEN = "no scale could be told from noise of the target: the constant is no better than a guess"
-PLANNED = "no scale was expected to be seen: the budget went to the constant"
 ZERO_MEAN_SCORE = -50.0  # a score at which every likelihood expects nothing
 # A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
@@ -110,7 +108,11 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     """
     session, problem = FitSession(plan, gate, Shares()), plan.problem
     units, seen = find_target(session, columns_of(problem))
-    notes = (PLANNED,) if seen else (PLANNED, UNSEEN)
+    notes = ["no scale was expected to be seen: the budget went to the constant"]
+    if not seen:
+        notes.append(
+            "no scale could be told from noise of the target: the constant is no better than a guess"
+        )
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
     mean = mean_target(session, units)

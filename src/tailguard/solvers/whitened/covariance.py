@@ -25,7 +25,6 @@ from tailguard.array_types import FloatArray
 from tailguard.plans.solution import Solution
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.session import BEYOND_FLOATS
-from tailguard.solvers.whitened.bounds import feature_bounds
 from tailguard.solvers.whitened.clipping import SKEWED_LENGTH
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
@@ -66,7 +65,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         coef_std=std[: coef.size],
         intercept_std=float(std[-1]) if own else 0.0,
         notes=fit.notes,
-        feature_bounds=feature_bounds(geometry.view, geometry.left_out),
+        feature_bounds=geometry.feature_bounds,
     )
 
 

@@ -25,7 +25,7 @@ from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.solvers.session import usable
-from tailguard.solvers.whitened.clipping import SlopeDistribution, top_level
+from tailguard.solvers.whitened.clipping import SURE, SlopeDistribution, top_level
 from tailguard.solvers.whitened.histograms import curvature_weighting
 from tailguard.solvers.whitened.schedule import DEBIASING_LEVELS
 from tailguard.solvers.whitened.session import FitSession
@@ -39,18 +39,15 @@ ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is 
 # Corrections that nothing leads to expect count beyond this many times their variance: all together
 # where residuals are symmetric, since clipping does not bias these; else along each direction.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
-FLATTEST = 0.1  # share of the curvature of all directions that these have at least
 # Rows count in the curvature up to the largest of these many times the row limit at which noise is
-# at most this share of it: few rows may be far longer than most along what residuals lean to.
-CAPS, CURVATURE_NOISE = (8.0, 4.0, 2.0), 0.1
+# at most this share of that of all directions: few rows may be far longer than most along what
+# residuals lean to. These directions are taken to have at least that share of it, too.
+CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
 LONGEST = 1.0  # a correction of a log link goes no further
 # What clipping takes from the constant, as a share of what the histogram leaves beyond the level
 # (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
 # on simulated tasks.
 CLIPPED_SHARES = (0.7, 0.08)
-# A bias counts as far as it exceeds its own error by so many standard deviations; residuals that
-# look symmetric are not biased by clipping.
-SURE = 6.0
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
@@ -169,11 +166,11 @@ def _released_curvature(session: FitSession, fit: Fit, view: View, level: float)
     for cap in CAPS:
         query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
         noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * weights.bound
-        if noise_level(noise, view.width) <= CURVATURE_NOISE * usual:
+        if noise_level(noise, view.width) <= LEAST_CURVATURE * usual:
             break
     released = session.ask(query, fit.weights, stage) * weights.bound
     values, vectors = np.linalg.eigh(released)
-    least = max(noise_level(noise, view.width), FLATTEST * usual)
+    least = max(noise_level(noise, view.width), LEAST_CURVATURE * usual)
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
 
 
@@ -210,7 +207,8 @@ def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
 def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:
     """Return the squared bias that each level leaves, as far as released increments make it sure.
 
-    ``variances`` are those of an increment, a coordinate. The top level leaves no bias.
+    ``variances`` are those of an increment, a coordinate. Residuals that look symmetric are not
+    biased by clipping, and what is to raise their level has to be sure. The top level leaves none.
 
     Examples
     --------

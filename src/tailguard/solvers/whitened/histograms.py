@@ -18,11 +18,12 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.location_scale_fit import fit_location_scale
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.bound_choice import CHOICE, CHOICE_PHASE, choose_bound
+from tailguard.solvers.whitened.choices import choose_bound
 from tailguard.solvers.whitened.clipping import (
     NORMAL_SPREAD,
     SIGNIFICANT,
     SMALLEST_SPREAD,
+    SURE,
     RowNormDistribution,
     SlopeDistribution,
     choose_clip,
@@ -52,8 +53,7 @@ CURVATURE_NOISE = 0.3  # a curvature noisier than this share of the present one 
 # share of them that it has to hold. Noise makes a fitted curve anywhere: what lies many target
 # scales off, or spreads so far, has to stand out more.
 COARSE, MOST = 0.025, 0.5
-FEW_HISTOGRAMS = 2  # that are planned where noise may be so coarse
-LIKELY, SURE = 16.0, 6.0
+LIKELY = 16.0
 SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
 
 
@@ -73,8 +73,8 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     fit = replace(fit, phase=phase, secants=replace(fit.secants, last=None))
     if fit.iterates:
         fit = averaged(fit)
-    if phase == CHOICE_PHASE and fit.iterates and session.plans(CHOICE):
-        fit = choose_bound(session, fit)
+        if phase == 2 and session.plans("choice of bounds"):  # halfway
+            fit = choose_bound(session, fit)
     if phase in session.shares.curvature_phases:
         fit = update_curvature(session, fit)
     if phase in session.shares.diagnostic_phases:
@@ -133,7 +133,8 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     stage = session.stage_of(fit.phase, "slopes")
     counts, noise_std = session.histograms(query, fit.weights, stage)
     unbounded = not curved and geometry.loss.slope_bound() == np.inf
-    few = unbounded and len(session.shares.diagnostic_phases) <= FEW_HISTOGRAMS
+    # Few are planned where the noise of a bin may hide all.
+    few = unbounded and len(session.shares.diagnostic_phases) <= 2
     if few:
         distribution = _coarse_distribution(counts, session.problem.n_rows, noise_std)
     else:

@@ -24,13 +24,11 @@ __all__ = ["averaged", "step"]
 
 
 LONGEST = 4.0  # no step changes scores by more standard deviations than this
-# The largest part of a Newton step that is gone; by noise of that squared length it is gone in full
-# at most, by more in so much smaller a part. The average of many rounds carries far less noise.
-LARGEST_PART, NOISE_PART = 0.5, 0.25
+# The largest part of a Newton step that is gone. Noise of that squared length allows it, more of it
+# the less, in proportion. The average of many rounds carries far less noise.
+LARGEST_PART = 0.5
 STABLE_PART = 1.5  # of the part from which on a step swings ever further, 2
 CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)  # of a standard normal
-SLOPE_STEP = 1e-3  # half the step of a numerical rise of the mean
 # Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
 # come before the average, being too far off still.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
@@ -73,7 +71,7 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     arrival = usable(fit.weights + displacement)
     iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
     fit = replace(fit, iterates=iterates, secants=secants)
-    part = min(LARGEST_PART, NOISE_PART / (geometry.width * noise_std**2), _stable_part(fit))
+    part = min(LARGEST_PART, LARGEST_PART**2 / (geometry.width * noise_std**2), _stable_part(fit))
     precision = np.array([iterate.noise_std for iterate in iterates]) ** -2.0
     if part > precision[-1] / precision.sum():
         return replace(fit, weights=fit.weights + part * displacement)
@@ -119,10 +117,10 @@ def scaled_along_fit(rising: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
 
 def relative_curvature(rising: Loss, spread: float) -> float:
     """Curvature along a fit whose scores have that spread, relative to other directions."""
-    scores, none = spread * NODES, np.zeros(NODES.size)
-    rise = rising.slope(scores + SLOPE_STEP, none) - rising.slope(scores - SLOPE_STEP, none)
-    shares = WEIGHTS * rise
-    return float(np.clip(shares @ NODES**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)  # of a standard normal
+    scores, none = spread * nodes, np.zeros(nodes.size)
+    shares = weights * (rising.slope(scores + 1e-3, none) - rising.slope(scores - 1e-3, none))
+    return float(np.clip(shares @ nodes**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))
 
 
 def averaged(fit: Fit) -> Fit:

@@ -29,6 +29,7 @@ from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.choices import choose_fit
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
@@ -39,20 +40,21 @@ from tailguard.solvers.whitened.constant import (
 )
 from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
-from tailguard.solvers.whitened.fit_choice import choose_fit
 from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
 from tailguard.solvers.whitened.newton import averaged, step
-from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
-from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
+from tailguard.solvers.whitened.outlook import (
+    assumptions,
+    meaning,
+    predicted,
+    scales_hide,
+    warning,
+)
 from tailguard.solvers.whitened.schedule import Shares, stages_for
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.start import start
 from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["WhitenedNewton", "fits"]
-
-NO_SCALE = "no scale could be told from noise: the fit is a constant"
-BEYOND = "released numbers overflowed: the fit is the last one before that"
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class WhitenedNewton:
             "own; use solver='noisy-gradient-descent'.",
         )
         chosen = self.shares is None
-        if chosen and scales_hide(problem, guarantee, bulk=WHOLE):
+        if chosen and scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
         logistic = not problem.link.scaled
@@ -158,13 +160,15 @@ class WhitenedNewton:
             target_hides = columns.residual and not detected[columns.n_features]
             nothing = not (columns.intercept or detected[: columns.n_features].any())
             if target_hides or nothing:
-                return constant_solution(plan, units.target_center, NO_SCALE)
+                note = "no scale could be told from noise: the fit is a constant"
+                return constant_solution(plan, units.target_center, note)
             for fit in fits(session, units, detected):  # noqa: B007 (the last one counts)
                 pass
         except BEYOND_FLOATS:
-            fit = fit and fit.noted(BEYOND)
-        if fit is None:
-            return constant_solution(plan, units.target_center, BEYOND)
+            note = "released numbers overflowed: the fit is the last one before that"
+            if fit is None:
+                return constant_solution(plan, units.target_center, note)
+            fit = fit.noted(note)
         return solution(session, fit)
 
 

@@ -114,7 +114,7 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
 def _at_constant(session: FitSession, fit: Fit) -> Fit:
     """Start a likelihood at its best constant, and bound curvatures by what that tells."""
     link, sample = session.problem.link, session.shares.sample
-    largest = HEADROOM if link.log else 0.25
+    largest = HEADROOM if link.log else session.loss.curvature_bound()
     if not session.problem.intercept:
         return replace(fit, geometry=replace(fit.geometry, largest_curvature=largest))
     mean = mean_target(session, fit.geometry.units, session.stage("constant"))
@@ -122,7 +122,7 @@ def _at_constant(session: FitSession, fit: Fit) -> Fit:
         largest = HEADROOM * mean
     geometry = replace(fit.geometry, largest_curvature=largest)
     fit = replace(fit, geometry=geometry, weights=at_constant(fit.weights, mean, link))
-    told = min(mean, 1.0) if link.log else 4.0 * mean * (1.0 - mean)
+    told = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
     events = told * sample / SAMPLE_FOR_EVENTS
     if not sample or enough(session.problem, events, session.total_mu):
         return fit

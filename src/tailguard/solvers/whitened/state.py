@@ -101,6 +101,14 @@ class Geometry:
         """Features that the fit does not read, of whose coefficients nothing is known."""
         return np.asarray(~self.matrix[: self.units.center.size].any(axis=1))
 
+    @property
+    def feature_bounds(self) -> FloatArray | None:
+        """Bounds of each feature in the user's units, infinite where it is not read, if any."""
+        if self.bound >= LARGEST_FEATURE:
+            return None
+        half = np.where(self.left_out, math.inf, self.bound * self.units.scale)
+        return np.column_stack([self.units.center - half, self.units.center + half])
+
     def along_constant(self, whitened: FloatArray) -> FloatArray:
         """Return the part of whitened weights that is a constant score."""
         return np.asarray(self.constant @ (self.constant.T @ whitened))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.solvers.whitened.clipping import SIGNIFICANT
 
 __all__ = ["Score", "Secants", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
@@ -23,9 +24,6 @@ WIDEST_SPREAD = 0.24  # squared, of whitened noise: at 1 / 4 an inverse has no m
 # one was best on ten real tables of counts; it does nothing on twelve of outcomes.
 FLATTEST = 0.2
 SMALLEST_SHARE = 1e-9  # of the largest eigenvalue; below it directions are duplicates
-# Noise standard deviations by which a rise has to exceed what a step allows for: there are up to 64
-# rounds, and what looks like a rise by noise would slow all that follow.
-SIGNIFICANT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +111,7 @@ def variance_inflation(raised: FloatArray, level: float) -> FloatArray:
     >>> variance_inflation(1.0 / np.array([1.0, 9.0]), level=0.5).round(2)
     array([1.12, 1.01])
     """
-    spread = np.minimum(level**2 / 4.0 * raised.mean() * raised, WIDEST_SPREAD)
+    spread = np.minimum((level / 2.0) ** 2 * raised.mean() * raised, WIDEST_SPREAD)
     inverse = 1.0 / np.sqrt(1.0 - 4.0 * spread) - 1.0
     return np.where(spread > 1e-9, inverse / (2.0 * np.maximum(spread, 1e-9)), 1.0)
 

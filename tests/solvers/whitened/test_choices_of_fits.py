@@ -7,10 +7,10 @@ import tailguard as tg
 from tailguard.losses.registry import make_loss
 from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.allocation import REGIMES, shares_for
-from tailguard.solvers.whitened.fit_choice import KEPT
-from tailguard.solvers.whitened.schedule import FIT_CHOICE
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
+FIT_CHOICE = "choice of fit"
+KEPT = ("half of the fit was kept", "nothing but the constant was kept")
 N_ROWS = 2_000
 GUARANTEE = tg.GDP(0.2)
 
