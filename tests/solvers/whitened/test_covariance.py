@@ -13,12 +13,11 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
+from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.covariance import sampling_covariance
 from tailguard.solvers.whitened.debiasing import squared_bias
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.session import FitSession
-from tailguard.solvers.whitened.state import Clipping
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
@@ -85,7 +84,7 @@ def counting_fit(rate):
     slopes = np.random.default_rng(0).poisson(rate, 400_000) - rate
     counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
     seen = SlopeDistribution(None, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 1e-3))
-    clipping = Clipping(rows, seen, Clip(10.0, 1e3, rate, 0.0))
+    clipping = Clipping(rows, seen, 10.0, 1e3, rate)
     fit = replace(plain_fit(problem.loss, 3), clipping=clipping)
     return FitSession(plan, None, Shares()), fit
 

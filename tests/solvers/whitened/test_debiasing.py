@@ -14,10 +14,9 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened import debiasing
-from tailguard.solvers.whitened.clipping import Clip, SlopeDistribution
+from tailguard.solvers.whitened.clipping import Clipping, SlopeDistribution
 from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias, directions
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares, stages_for
-from tailguard.solvers.whitened.state import Clipping
 
 STD, VARIANCE = 0.1, 0.01
 N_ROWS = 40_000
@@ -129,8 +128,8 @@ def debiased(mu, length, seed=0, *, n_rows=N_ROWS, truth=RARE, start=START, mean
     seen = SlopeDistribution(
         problem.loss, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 5.0)
     )
-    levels = Clip(ROW_LIMIT, 1.0, seen.curvature(1.0), 1e-3)
-    fit = replace(fit, clipping=Clipping(fit.clipping.rows, seen, levels))
+    clipping = Clipping(fit.clipping.rows, seen, ROW_LIMIT, 1.0, seen.curvature(1.0))
+    fit = replace(fit, clipping=clipping)
 
     def spied(query, *more):
         if isinstance(query, SecondMoments):

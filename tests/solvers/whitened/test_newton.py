@@ -9,7 +9,6 @@ import tailguard as tg
 from support.fits import plain_fit
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.clipping import Clip
 from tailguard.solvers.whitened.newton import (
     CURVATURE_RANGE,
     LARGEST_PART,
@@ -103,8 +102,7 @@ def stepped(mu, *, n_before=10, sharing=(0,), way=-ACROSS):
     session, fit = ToldPurse(plan, way, shares), plain_fit(loss, 3, weights=WEIGHTS)
     query_std = 2.0 / (problem.n_rows * session.rounds([0])[0].mu)
     before = NewtonIterate(WEIGHTS, WEIGHTS, query_std, problem.n_rows)
-    clipping = replace(fit.clipping, levels=Clip(1.0, 1.0, 1.0, 0.1))
-    fit = replace(fit, clipping=clipping, iterates=(before,) * n_before)
+    fit = replace(fit, iterates=(before,) * n_before)
     for rounds in sharing:
         fit = step(session, fit, sharing=rounds)
     assert fit.iterates[-1].noise_std == pytest.approx(query_std, rel=1e-3) or any(sharing)

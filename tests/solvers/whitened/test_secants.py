@@ -10,7 +10,7 @@ from support.fits import plain_fit
 from tailguard.solvers.whitened.example import example_fit
 from tailguard.solvers.whitened.histograms import start_phase
 from tailguard.solvers.whitened.newton import step
-from tailguard.solvers.whitened.whitening import Score, Secants, Whitening
+from tailguard.solvers.whitened.whitening import Secants, Whitening
 
 RNG = np.random.default_rng(0)
 
@@ -20,7 +20,7 @@ def descend(curvature, *, noise_std, rounds=60, part=0.5):
     at, secants, distances = np.ones(3), Secants.none(3), []
     for _ in range(rounds):
         value = curvature @ at + noise_std * RNG.standard_normal(3)
-        secants = secants.after(Score(at, value, noise_std))
+        secants = secants.after(at, value, noise_std)
         at = at - part * secants.matrix @ value
         distances.append(float(np.linalg.norm(at)))
     return distances, secants
@@ -48,10 +48,10 @@ def test_steps_are_only_ever_shortened():
 
 
 def test_a_score_of_other_clip_levels_is_compared_with_none_before_it():
-    steep = Score(np.ones(3), 9.0 * np.ones(3), 1e-3)
-    learnt = Secants.none(3).after(steep).after(Score(-np.ones(3), -9.0 * np.ones(3), 1e-3))
+    at, steep = np.ones(3), 9.0 * np.ones(3)
+    learnt = Secants.none(3).after(at, steep, 1e-3).after(-at, -steep, 1e-3)
     assert learnt.matrix[0, 0] < 1.0
-    later = replace(learnt, last=None).after(replace(steep, at=np.zeros(3)))
+    later = replace(learnt, last=None).after(0.0 * at, steep, 1e-3)
     np.testing.assert_array_equal(later.matrix, learnt.matrix)
 
 
@@ -70,6 +70,6 @@ def test_a_phase_forgets_the_last_score_and_another_whitening_all_of_them():
 
 
 def test_a_score_that_did_not_move_teaches_nothing():
-    score = Score(np.ones(3), np.ones(3), 1e-3)
-    again = Secants.none(3).after(score).after(replace(score, value=-np.ones(3)))
+    at = np.ones(3)
+    again = Secants.none(3).after(at, at, 1e-3).after(at, -at, 1e-3)
     np.testing.assert_array_equal(again.matrix, np.eye(3))

@@ -26,7 +26,7 @@ __all__ = [
     "SMALLEST_SPREAD",
     "SURE",
     "SYMMETRIC_BIAS",
-    "Clip",
+    "Clipping",
     "RowNormDistribution",
     "SlopeDistribution",
     "choose_clip",
@@ -52,22 +52,6 @@ NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal int
 SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
 LEAST_RISE = 0.5  # of what bounded slopes rise about a fit that leaves such residuals
-
-
-@dataclass(frozen=True)
-class Clip:
-    """A row limit and a slope limit with what they imply.
-
-    Examples
-    --------
-    >>> Clip(3.0, 1.5, 0.9, 1e-3).slope_limit
-    1.5
-    """
-
-    row_limit: float
-    slope_limit: float
-    curvature: float
-    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +252,37 @@ class SlopeDistribution:
         return float(np.max(rise, where=np.abs(self.slopes()) <= limit, initial=0.0)) / (2.0 * step)
 
 
+@dataclass(frozen=True, eq=False)
+class Clipping:
+    """Row limit and slope limit, what they imply, and what histograms told of rows and slopes.
+
+    Attributes
+    ----------
+    curvature
+        Mean rise of the clipped score, a coordinate.
+    error
+        Estimated mean squared error of a step, a coordinate.
+
+    Examples
+    --------
+    >>> clipping = Clipping.unknown(slope_bound=0.5)
+    >>> clipping.rows.seen, clipping.slopes.seen, clipping.slope_limit
+    (False, False, 1.0)
+    """
+
+    rows: RowNormDistribution
+    slopes: SlopeDistribution
+    row_limit: float = 1.0
+    slope_limit: float = 1.0
+    curvature: float = 1.0
+    error: float = np.inf
+
+    @classmethod
+    def unknown(cls, slope_bound: float) -> "Clipping":
+        """Before any histogram."""
+        return cls(RowNormDistribution.of_ones(0.0), SlopeDistribution.bounded(slope_bound))
+
+
 def _bins_beyond(largest: float) -> FloatArray:
     """Return the sizes of bins of slopes, three an octave, beyond the last seen one."""
     return np.asarray(largest * 2.0 ** (np.arange(1, HIDDEN_BINS + 1) / 3.0))
@@ -304,7 +319,7 @@ def choose_clip(
     mu: float,
     shift: float = 0.0,
     unbiased: bool = False,
-) -> Clip:
+) -> Clipping:
     """Take the pair of limits with the least estimated error.
 
     ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
@@ -346,7 +361,7 @@ def choose_clip(
         error = np.where(allowed, error, np.inf)
         chosen = int(np.argmin(error))
         numbers = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
-        clips.append(Clip(*map(float, numbers)))
+        clips.append(Clipping(rows, slopes, *map(float, numbers)))
     best = min(clips, key=lambda clip: clip.error)
     if slopes.constant_value is None:
         return best

@@ -110,9 +110,8 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     units, seen = find_target(session, columns_of(problem))
     notes = ["no scale was expected to be seen: the budget went to the constant"]
     if not seen:
-        notes.append(
-            "no scale could be told from noise of the target: the constant is no better than a guess"
-        )
+        hidden = "no scale could be told from noise of the target"
+        notes.append(f"{hidden}: the constant is no better than a guess")
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
     mean = mean_target(session, units)

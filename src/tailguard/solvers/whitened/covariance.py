@@ -118,9 +118,9 @@ def sampling_covariance(session: FitSession, fit: Fit) -> FloatArray:
     >>> bool((np.diag(covariance) > 0.0).all())
     True
     """
-    geometry, slopes, levels = fit.geometry, fit.clipping.slopes, fit.clipping.levels
+    geometry, clipping, slopes = fit.geometry, fit.clipping, fit.clipping.slopes
     width, inflation = geometry.width, geometry.whitening.variance_inflation
-    covariance = _score_variance(session, fit) / (session.problem.n_rows * levels.curvature**2)
+    covariance = _score_variance(session, fit) / (session.problem.n_rows * clipping.curvature**2)
     covariance *= np.sqrt(np.outer(inflation, inflation))
     if fit.debiased is not None:
         # In the debiased directions the last correction is all that counts.
@@ -129,11 +129,11 @@ def sampling_covariance(session: FitSession, fit: Fit) -> FloatArray:
         covariance = outside @ covariance @ outside + fit.debiased @ fit.debiased.T
         if slopes.skewed and session.problem.link.residual:
             # What clipping may take in all other directions, none of which is preferred.
-            beside = SKEWED_LENGTH * slopes.lost(levels.slope_limit) / levels.curvature
+            beside = SKEWED_LENGTH * slopes.lost(clipping.slope_limit) / clipping.curvature
             covariance += beside**2 / width * np.eye(width)
     if slopes.is_bounded:
         # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
-        constant = geometry.constant * slopes.missed(levels.slope_limit) / levels.curvature
+        constant = geometry.constant * slopes.missed(clipping.slope_limit) / clipping.curvature
         covariance += constant @ constant.T
     return np.asarray(geometry.matrix @ covariance @ geometry.matrix.T)
 
@@ -145,8 +145,8 @@ def _score_variance(session: FitSession, fit: Fit) -> FloatArray:
     assumes that residuals do not depend on the row.
     """
     problem, stage, view = session.problem, session.stage("variance"), fit.geometry.view
-    rows, slopes, levels = fit.clipping.rows, fit.clipping.slopes, fit.clipping.levels
-    limit, height = levels.row_limit, levels.slope_limit
+    rows, slopes = fit.clipping.rows, fit.clipping.slopes
+    limit, height = fit.clipping.row_limit, fit.clipping.slope_limit
     plain = rows.variance(limit) / view.width
     if slopes.seen:
         plain *= slopes.variance(height) / rows.weight

@@ -70,7 +70,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     if not slopes.seen or not session.plans("debiasing"):
         return fit
     n_rows, basis = session.problem.n_rows, directions(fit)
-    stage, first = session.stage("debiasing"), fit.clipping.levels.slope_limit
+    stage, first = session.stage("debiasing"), fit.clipping.slope_limit
     top = top_level(slopes, ROW_LIMIT, basis.shape[1], n_rows, stage.mu)
     levels = levels_up_to(first, top, DEBIASING_LEVELS)
     view = geometry.view.through(geometry.matrix @ basis)
@@ -162,7 +162,7 @@ def _released_curvature(session: FitSession, fit: Fit, view: View, level: float)
     """Release the curvature in these directions; raise what noise leaves of it."""
     weights = replace(curvature_weighting(session, fit), slope_limit=level)
     problem, stage = session.problem, session.stage("debiasing curvature")
-    usual = fit.clipping.levels.curvature
+    usual = fit.clipping.curvature
     for cap in CAPS:
         query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
         noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * weights.bound

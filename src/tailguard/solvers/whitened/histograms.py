@@ -65,7 +65,7 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> started = start_phase(*example_fit(tg.losses.Logistic()), phase=0)
-    >>> started.clipping.levels.slope_limit
+    >>> started.clipping.slope_limit
     1.0
     """
     if session.problem.link.residual and not fit.clipping.rows.seen:
@@ -163,14 +163,14 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> fit = choose_clip_levels(*example_fit(tg.losses.Squared(), phase=0))
-    >>> 0.5 < fit.clipping.levels.slope_limit < 3.0
+    >>> 0.5 < fit.clipping.slope_limit < 3.0
     True
     """
     rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
     if session.problem.link.curved and slopes.seen:
         # A log link: what clipping takes from the mean is lost to the intercept first.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
-    levels = choose_clip(
+    clipping = choose_clip(
         rows,
         slopes,
         n_rows=session.n_rows(*session.rounds([fit.phase])),
@@ -178,7 +178,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
         shift=shift,
         unbiased=session.plans("debiasing"),
     )
-    return replace(fit, clipping=replace(fit.clipping, levels=levels))
+    return replace(fit, clipping=clipping)
 
 
 def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
@@ -191,7 +191,7 @@ def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
     >>> curvature_weighting(*example_fit(tg.losses.Logistic()))
     Weighting(kind='curvature', slope_limit=1.0, half_step=0.5, bound=0.25)
     """
-    limit = fit.clipping.levels.slope_limit
+    limit = fit.clipping.slope_limit
     if session.problem.link.curved:
         half_step, bound = HALF_STEP, fit.geometry.largest_curvature
         limit = max(limit, bound)
@@ -217,9 +217,9 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     """
     # The first round that reads all records clips higher than those before it.
     fit = choose_clip_levels(session, fit)
-    view, rows, highest = _curvature_view(session, fit), fit.clipping.rows, fit.clipping.levels
+    view, rows = _curvature_view(session, fit), fit.clipping.rows
     stage, weights = session.stage("curvature"), curvature_weighting(session, fit)
-    for limit in map(float, rows.limits[rows.limits <= highest.row_limit][::-1]):
+    for limit in map(float, rows.limits[rows.limits <= fit.clipping.row_limit][::-1]):
         query = SecondMoments(view, limit, ROW_CAP * limit, weights)
         n_rows, n_features = session.problem.n_rows, session.problem.n_features
         noise_std = query.noise_std(n_rows, n_features, stage.mu) * weights.bound

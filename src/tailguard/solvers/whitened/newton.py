@@ -18,7 +18,7 @@ from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.session import usable
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry, NewtonIterate
-from tailguard.solvers.whitened.whitening import Score, shrunk
+from tailguard.solvers.whitened.whitening import shrunk
 
 __all__ = ["averaged", "step"]
 
@@ -55,14 +55,15 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     stage = session.allowed(planned)
     if sharing:
         stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(sharing)))
-    geometry, levels = fit.geometry, fit.clipping.levels
-    query = ClippedScores(geometry.view, levels.row_limit, (levels.slope_limit,))
+    geometry, clipping = fit.geometry, fit.clipping
+    query = ClippedScores(geometry.view, clipping.row_limit, (clipping.slope_limit,))
     score = session.ask(query, fit.weights, stage)[0]
-    n_rows, curvature = session.n_rows(stage), max(levels.curvature, 1e-300)
+    n_rows, curvature = session.n_rows(stage), max(clipping.curvature, 1e-300)
     noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
     noise_std = float(noise[0]) / curvature
-    secants = fit.secants.after(Score(fit.whitened, score / curvature, noise_std))
-    newton = -secants.matrix @ (score / curvature)
+    score = score / curvature
+    secants = fit.secants.after(fit.whitened, score, noise_std)
+    newton = -secants.matrix @ score
     if session.problem.link.curved:  # Newton's map is only local there
         if not geometry.curvature_released:
             newton = scaled_along_fit(session.rising(geometry.loss), fit, newton)
@@ -91,7 +92,7 @@ def _stable_part(fit: Fit) -> float:
     A step twice as long as where the slope is zero swings back as far as it came. Slopes of squared
     residuals rise by one, at most three times the believed curvature.
     """
-    loss, slopes, limit = fit.geometry.loss, fit.clipping.slopes, fit.clipping.levels.slope_limit
+    loss, slopes, limit = fit.geometry.loss, fit.clipping.slopes, fit.clipping.slope_limit
     if loss.link.curved or np.isfinite(loss.curvature_bound()):
         return LARGEST_PART
     return STABLE_PART * slopes.curvature(limit) / max(slopes.steepest(limit), 1e-300)

@@ -154,6 +154,7 @@ class WhitenedNewton:
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
         columns = columns_of(plan.problem)
         units = Units.raw(columns.n_features, intercept=columns.intercept)
+        beyond = "released numbers overflowed: the fit is the last one before that"
         fit: Fit | None = None
         try:
             units, detected = find_units(session, columns)
@@ -165,10 +166,9 @@ class WhitenedNewton:
             for fit in fits(session, units, detected):  # noqa: B007 (the last one counts)
                 pass
         except BEYOND_FLOATS:
-            note = "released numbers overflowed: the fit is the last one before that"
-            if fit is None:
-                return constant_solution(plan, units.target_center, note)
-            fit = fit.noted(note)
+            fit = fit and fit.noted(beyond)
+        if fit is None:
+            return constant_solution(plan, units.target_center, beyond)
         return solution(session, fit)
 
 

@@ -18,10 +18,11 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.allocation import SAMPLE_FOR_EVENTS, enough
+from tailguard.solvers.whitened.clipping import Clipping
 from tailguard.solvers.whitened.constant import HEADROOM, at_constant, mean_target
 from tailguard.solvers.whitened.schedule import ROW_NORM_BINS
 from tailguard.solvers.whitened.session import FitSession
-from tailguard.solvers.whitened.state import Clipping, Fit, Geometry
+from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import Secants, first_fit, noise_level, whiten
 
 __all__ = ["start"]

@@ -18,10 +18,10 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
-from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
+from tailguard.solvers.whitened.clipping import Clipping
 from tailguard.solvers.whitened.whitening import Secants, Whitening
 
-__all__ = ["Clipping", "Fit", "Geometry", "NewtonIterate"]
+__all__ = ["Fit", "Geometry", "NewtonIterate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,28 +112,6 @@ class Geometry:
     def along_constant(self, whitened: FloatArray) -> FloatArray:
         """Return the part of whitened weights that is a constant score."""
         return np.asarray(self.constant @ (self.constant.T @ whitened))
-
-
-@dataclass(frozen=True, eq=False)
-class Clipping:
-    """What histograms told of rows and slopes, and the clip levels that follow.
-
-    Examples
-    --------
-    >>> clipping = Clipping.unknown(slope_bound=0.5)
-    >>> clipping.rows.seen, clipping.slopes.seen, clipping.levels.slope_limit
-    (False, False, 1.0)
-    """
-
-    rows: RowNormDistribution
-    slopes: SlopeDistribution
-    levels: Clip
-
-    @classmethod
-    def unknown(cls, slope_bound: float) -> "Clipping":
-        """Before any histogram: slopes count up to one, or their bound."""
-        slopes = SlopeDistribution.bounded(slope_bound)
-        return cls(RowNormDistribution.of_ones(0.0), slopes, Clip(1.0, 1.0, 1.0, math.inf))
 
 
 @dataclass(frozen=True, eq=False)

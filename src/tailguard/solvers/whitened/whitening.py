@@ -14,7 +14,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.solvers.whitened.clipping import SIGNIFICANT
 
-__all__ = ["Score", "Secants", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
+__all__ = ["Secants", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
 
 
 RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
@@ -167,23 +167,10 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
-    """A released score over the curvature, and where it was asked for, in whitened coordinates.
-
-    Examples
-    --------
-    >>> Score(at=np.ones(1), value=np.ones(1), noise_std=0.1).noise_std
-    0.1
-    """
-
-    at: FloatArray
-    value: FloatArray
-    noise_std: float
-
-
-@dataclass(frozen=True, eq=False)
 class Secants:
     """A symmetric matrix that shortens Newton steps, and the last score of the phase, if any.
+
+    Of the score that is where it was asked for, the score over the curvature, and its noise.
 
     Whitening makes the curvature one in all directions for rows cut at one length. Along columns
     whose few long rows were cut then, and are cut elsewhere now, it can be many times that, and
@@ -197,34 +184,34 @@ class Secants:
 
     Examples
     --------
-    >>> def score(at):  # three times as steep along the first direction
-    ...     return Score(at, np.array([3.0, 1.0]) * at, noise_std=1e-3)
-    >>> seen = Secants.none(2).after(score(np.array([1.0, 0.0])))
-    >>> seen = seen.after(score(np.array([-0.5, 0.0])))
-    >>> (-seen.matrix @ score(np.array([-0.5, 0.0])).value).round(3)
+    >>> steep, at, then = np.diag([3.0, 1.0]), np.array([1.0, 0.0]), np.array([-0.5, 0.0])
+    >>> seen = Secants.none(2).after(at, steep @ at, 1e-3).after(then, steep @ then, 1e-3)
+    >>> (-seen.matrix @ steep @ then).round(3)
     array([0.5, 0. ])
     """
 
     matrix: FloatArray
-    last: Score | None = None
+    last: tuple[FloatArray, FloatArray, float] | None = None
 
     @classmethod
     def none(cls, width: int) -> "Secants":
         """Take plain Newton steps."""
         return cls(np.eye(width))
 
-    def after(self, score: Score) -> "Secants":
+    def after(self, at: FloatArray, score: FloatArray, noise_std: float) -> "Secants":
         """Learn from one more score with the same clip levels."""
-        return Secants(self._shortened(self.last, score) if self.last else self.matrix, score)
+        matrix = self.matrix
+        if self.last:
+            before, earlier, noise = self.last
+            matrix = self._shortened(at - before, score - earlier, math.hypot(noise_std, noise))
+        return Secants(matrix, (at, score, noise_std))
 
-    def _shortened(self, last: Score, score: Score) -> FloatArray:
+    def _shortened(self, moved: FloatArray, rise: FloatArray, noise_std: float) -> FloatArray:
         """Shorten steps along the rise of the score, which points where it is steepest.
 
         If ``rise = J @ moved`` for a symmetric ``J``, the inverse of ``J`` is known along the rise
         exactly: ``rise @ inv(J) @ rise = rise @ moved``.
         """
-        moved, rise = score.at - last.at, score.value - last.value
-        noise_std = math.hypot(score.noise_std, last.noise_std)
         length, together = float(np.linalg.norm(moved)), float(rise @ moved)
         if not together - SIGNIFICANT * noise_std * length > self._steepest_along(moved):
             return self.matrix
