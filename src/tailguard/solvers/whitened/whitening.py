@@ -23,7 +23,6 @@ WIDEST_SPREAD = 0.24  # squared, of whitened noise: at 1 / 4 an inverse has no m
 # indicator, noise would move their scores far more than others. Of .01, .03, .1 and .2 the last
 # one was best on ten real tables of counts; it does nothing on twelve of outcomes.
 FLATTEST = 0.2
-SMALLEST_SHARE = 1e-9  # of the largest eigenvalue; below it directions are duplicates
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +86,9 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     mean = (total - values[above].sum()) / below
     noise_std = level / math.sqrt(2.0 * values.size * below)
     floor = min(max(mean + curved * noise_std, LEAST * level), RESOLVED * level)
-    floor = max(
-        floor, SMALLEST_SHARE * float(values.max()), curved * FLATTEST * total / values.size, 1e-12
-    )
+    if curved:
+        floor = max(floor, FLATTEST * total / values.size)
+    floor = max(floor, 1e-9 * float(values.max()), 1e-12)  # duplicates have a share of nothing
     raised = np.maximum(values, floor)
     effective_dim = float(np.clip((values / raised).sum(), 1.0, values.size))
     matrix = vectors / np.sqrt(raised)
