@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.solvers import whitened_newton
+from tailguard.solvers.whitened import solver
 
 N_ROWS, N_FEATURES, N_SEEDS = 3_000, 4, 6
 # Six fits of five directions: chi-square with 30 degrees passes three once in ten million times;
@@ -94,7 +94,7 @@ def test_moved_columns_predict_the_same_within_the_noise(name, move):
 @pytest.mark.parametrize("name", ["squared", "logistic"])
 @pytest.mark.parametrize("move", MOVES[:3])
 def test_a_default_that_looks_at_units_is_caught(name, move, monkeypatch):
-    honest = whitened_newton.find_units
+    honest = solver.find_units
 
     def mutant(session, problem, **more):
         """Take no scale for less than a thousandth, and no origin further than ten."""
@@ -103,5 +103,5 @@ def test_a_default_that_looks_at_units_is_caught(name, move, monkeypatch):
         return replace(units, scale=scale, center=np.clip(units.center, -10.0, 10.0)), seen
 
     unmoved(name)  # the mutant keeps to ordinary units
-    monkeypatch.setattr(whitened_newton, "find_units", mutant)
+    monkeypatch.setattr(solver, "find_units", mutant)
     assert excess(name, move) > 5.0 * MOST

@@ -11,8 +11,8 @@ import tailguard as tg
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import MemoryBooks
 from tailguard.solvers.whitened.constant import CONSTANT_ONLY
-from tailguard.solvers.whitened.outlook import WHOLE, constant_hides, planned_mu, scales_hide
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.outlook import constant_hides, planned_mu, scales_hide
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 LOW = {"epsilon": 0.1, "delta": 1e-7}
 MODELS = {
@@ -106,7 +106,7 @@ def test_between_both_a_fit_goes_on_and_warns():
     kinds = []
     for n_rows in (100, 900, 2000, 10_000):
         problem = Problem(loss, n_rows, 3, intercept=True)
-        hidden = scales_hide(problem, guarantee, bulk=WHOLE), scales_hide(problem, guarantee)
+        hidden = scales_hide(problem, guarantee, bulk=1.0), scales_hide(problem, guarantee)
         kinds.append((*hidden, constant_hides(problem, planned_mu(problem, guarantee))))
     assert kinds == [
         (True, True, True),

@@ -22,7 +22,7 @@ EXCEPTIONS = {
     "packages": {
         "tailguard.kernels": 30,
         "tailguard.solvers": 19,
-        "tailguard.solvers.whitened": 20,
+        "tailguard.solvers.whitened": 15,
     },
     "disguised_ladders": {
         *("tailguard.plans.budget", "tailguard.plans.problem"),

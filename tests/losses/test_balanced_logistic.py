@@ -11,8 +11,8 @@ from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalance
 from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.shares import BALANCED_BELOW, shares_for
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.allocation import BALANCED_BELOW, shares_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 EXTREME = np.array([0.0, -0.0, 5e-324, 1e-300, 1e-9, 36.0, 710.0, 746.0, 1e9, 1e308, np.inf])
 EXTREME = np.concatenate([EXTREME, -EXTREME])

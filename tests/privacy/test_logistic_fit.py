@@ -15,8 +15,8 @@ import pytest
 import tailguard as tg
 from support.transcripts import check_claim, check_noises, overhear
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 pytestmark = pytest.mark.usefixtures("any_query")
 

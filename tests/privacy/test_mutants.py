@@ -25,8 +25,8 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events.calibration import Sensitivity
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 EXAMPLES = {example.name: example for example in query_examples()}
 SQUARED = EXAMPLES["mean-clipped-gradient/squared"]

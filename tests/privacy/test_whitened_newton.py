@@ -23,9 +23,8 @@ from support.transcripts import OverheardGate, audit_fits, check_claim, check_no
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.stages import FIT_CHOICE
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 pytestmark = pytest.mark.usefixtures("any_query")
 
@@ -90,7 +89,7 @@ def test_all_releases_together_move_by_nearly_the_whole_budget_and_no_more():
 
 
 def test_the_choice_of_fit_is_asked_once_and_the_pair_moves_it_as_far_as_it_can():
-    stage = WhitenedNewton().plan(WITH_INTERCEPT, tg.GDP(CLAIMED_MU)).stage(FIT_CHOICE)
+    stage = WhitenedNewton().plan(WITH_INTERCEPT, tg.GDP(CLAIMED_MU)).stage("choice of fit")
     for seed in range(6):
         told = transcript(CLAIMED_MU, seed, neighbour=seed % 2 == 1, problem=WITH_INTERCEPT)
         moved = [

@@ -11,10 +11,10 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.solvers.session import SAMPLE, SAMPLED, BudgetSession
-from tailguard.solvers.whitened import shares as shares_file
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.stages import STEERING, stages_for
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened import allocation
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.schedule import STEERING, stages_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 LOSSES = {
     "squared": tg.losses.Squared(),
@@ -31,8 +31,7 @@ every_loss = pytest.mark.parametrize("name", LOSSES)
 @pytest.fixture
 def small_samples(monkeypatch):
     """Let a sample of few records do."""
-    monkeypatch.setattr(shares_file, "SAMPLED_FROM", 20_000)
-    monkeypatch.setattr(shares_file, "SMALLEST_SAMPLE", SAMPLE_ROWS)
+    monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", SAMPLE_ROWS)
 
 
 def data(name, constant=0.5):

@@ -9,11 +9,10 @@ import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.plans.problem import Problem
-from tailguard.solvers import whitened_newton
-from tailguard.solvers.whitened import diagnostics
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.stages import Shares
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened import histograms, solver
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.schedule import Shares
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 LOSSES = {
     "squared": tg.losses.Squared(),
@@ -40,12 +39,12 @@ def data(name, n_rows, seed=0):
 def run(name, X, y, guarantee, *, seed=0, intercept=True, exposure=None):
     loss = LOSSES[name]
     problem = Problem(loss, *X.shape, intercept, has_offset=exposure is not None)
-    solver = WhitenedNewton()
-    plan = solver.plan(problem, guarantee)
+    method = WhitenedNewton()
+    plan = method.plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=loss, exposure=exposure, random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with np.errstate(all="ignore"):
-        return solver.run(plan, gate), gate, plan
+        return method.run(plan, gate), gate, plan
 
 
 def overflowing(*_, **__):
@@ -53,18 +52,18 @@ def overflowing(*_, **__):
     return 1e300**2
 
 
-def unreadable(fit):
+def unreadable(session, fit):
     """A choice that leaves no whitening."""
-    fit.view = fit.view.through(fit.view.whitening * np.nan)
-    return True
+    whitening = fit.geometry.whitening
+    return fit.through(replace(whitening, matrix=whitening.matrix * np.nan))
 
 
 @pytest.mark.parametrize(
     ("file", "stage", "broken"),
     [
-        (whitened_newton, "step", overflowing),
-        (diagnostics, "choose_bound", unreadable),
-        (whitened_newton, "debias", overflowing),
+        (solver, "step", overflowing),
+        (histograms, "choose_bound", unreadable),
+        (solver, "debias", overflowing),
     ],
 )
 def test_what_goes_beyond_the_floats_leaves_the_fit_where_it_stands(
@@ -160,14 +159,14 @@ def test_a_plan_says_what_its_predicted_error_means(name):
     assert low < noise / scale / plan.settings["predicted_privacy_error"] < high
 
 
-@pytest.mark.parametrize("stage", ["find_units", "initialise"])
+@pytest.mark.parametrize("stage", ["find_units", "start"])
 @every_loss
 def test_nothing_before_the_rounds_can_end_in_an_error(name, stage, monkeypatch):
     def refused(*_, **__):
         raise tg.InputError("a share that no lattice carries")
 
     for broken in (overflowing, refused):
-        monkeypatch.setattr(whitened_newton, stage, broken)
+        monkeypatch.setattr(solver, stage, broken)
         solution, gate, plan = run(name, *data(name, 600), tg.GDP(1.0))
         assert (solution.coef == 0.0).all()
         assert np.isfinite(solution.intercept)
@@ -201,12 +200,12 @@ def test_billions_of_void_records_end_in_a_constant(name):
     assert any("constant" in note for note in solution.notes)
 
 
-@pytest.mark.parametrize("where", ["find_units", "initialise", "debias"])
+@pytest.mark.parametrize("where", ["find_units", "start", "debias"])
 def test_numbers_beyond_floats_end_in_the_last_fit_before_them(where, monkeypatch):
     def overflow(*_, **__):
         raise FloatingPointError
 
-    monkeypatch.setattr(f"tailguard.solvers.whitened_newton.{where}", overflow)
+    monkeypatch.setattr(f"tailguard.solvers.whitened.solver.{where}", overflow)
     X = np.random.default_rng(0).standard_normal((2_000, 2))
     model = tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0).fit(X, X[:, 0])
     assert any("overflowed" in note for note in model.notes_)
@@ -251,14 +250,14 @@ def test_rare_events_start_from_their_rate():
 
 @pytest.mark.parametrize("name", ["squared", "logistic"])
 def test_a_scale_that_was_only_noise_spoils_its_own_column_alone(name, monkeypatch):
-    honest = whitened_newton.find_units
+    honest = solver.find_units
 
     def mistaken(session, problem, **more):
         units, seen = honest(session, problem, **more)
         return replace(units, scale=units.scale * [1.0, 1.0, 1e-12]), seen
 
     X, y = data(name, 20_000)
-    monkeypatch.setattr(whitened_newton, "find_units", mistaken)
+    monkeypatch.setattr(solver, "find_units", mistaken)
     solution, _, _ = run(name, X, y, tg.GDP(1.0))
     monkeypatch.undo()
     honestly, _, _ = run(name, X[:, :2], y, tg.GDP(1.0))
@@ -281,8 +280,8 @@ def test_a_small_budget_moves_a_likelihood_as_far_as_its_noise_allows():
 
 @pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])
 def test_shares_that_cannot_start_a_likelihood_are_refused_by_the_plan(loss):
-    solver = WhitenedNewton(shares=Shares(constant=0.0))
+    method = WhitenedNewton(shares=Shares(constant=0.0))
     with pytest.raises(tg.InputError, match="constant > 0"):
-        solver.plan(Problem(loss, 1_000, 2, intercept=True), tg.GDP(1.0))
+        method.plan(Problem(loss, 1_000, 2, intercept=True), tg.GDP(1.0))
     without = Problem(loss, 1_000, 2)
-    assert "constant" not in [stage.name for stage in solver.plan(without, tg.GDP(1.0)).stages]
+    assert "constant" not in [stage.name for stage in method.plan(without, tg.GDP(1.0)).stages]

@@ -7,7 +7,7 @@ from tailguard.engine import Solver
 from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 __all__ = ["LinearRegression"]
 

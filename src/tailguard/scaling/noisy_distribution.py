@@ -76,16 +76,22 @@ class NoisyDistribution:
 
     @classmethod
     def of(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
-        """Keep the connected bulk around the most significant window, negative counts as zero."""
+        """Keep the bulk around the most significant window, and bins apart from it that stand out.
+
+        What is kept counts as zero where it is negative.
+        """
         low, high, significance = most_significant_window(counts, noise_std)
         low, high = _grown(counts, low, high, BIN_SIGNIFICANCE * noise_std)
-        kept = np.maximum(counts[low:high], 0.0)
-        total = float(kept.sum())
+        kept = counts > detection_threshold(1) * noise_std  # as codes of what is missing may lie
+        kept[low:high] = True
+        low, high = int(kept.argmax()), int(kept.size - kept[::-1].argmax())
+        masses = np.where(kept, np.maximum(counts, 0.0), 0.0)[low:high]
+        total = float(masses.sum())
         if total <= 0.0:
-            kept, total = np.ones(high - low), 0.0
+            masses, total = np.ones(high - low), 0.0
         inner = (np.arange(POINTS) + 0.5) / POINTS
         positions = (np.arange(low, high)[:, None] + inner).ravel()
-        mass = np.repeat(kept / kept.sum(), POINTS) / POINTS
+        mass = np.repeat(masses / masses.sum(), POINTS) / POINTS
         edges = bins.value(np.arange(low, high + 1.0))
         hidden = BIN_SIGNIFICANCE * noise_std / max(total, noise_std)
         return cls(bins.value(positions), mass, total, significance, edges, hidden)

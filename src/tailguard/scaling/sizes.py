@@ -26,6 +26,7 @@ from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution, detection_threshold
 
 __all__ = [
+    "NEAREST_BOUND",
     "SIZE_BINS",
     "SIZE_WINDOW",
     "fewest_records",
@@ -52,6 +53,7 @@ FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
 COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
 MOSTLY_ZERO = 0.5  # share of the records from which on few others are left to be seen
 INDICATOR_STD = 0.5  # the most that the standard deviation of zeros and ones can be
+NEAREST_BOUND = 4.0  # scales of a column within which a default fit reads it at least
 MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
 PAIRS_DETECTED = 0.12  # share of the records by which pairs of a typical column stand out
@@ -92,9 +94,8 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     """Take one size for all features that are mostly zero and were not detected.
 
     Too few records show any one of such indicators and rare amounts, but together they are seen: it
-    is the largest length of records, in all of them, that stands out of the noise. A feature that
-    is far smaller hardly counts. One that were far larger would always be read as its bound, and
-    its coefficient would say nothing.
+    is the middle length of records in all of them, and large enough that no length that stands out
+    of the noise lies beyond the nearest bound of features.
 
     Examples
     --------
@@ -117,7 +118,9 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     counts, noise_std = queries.session.histograms(query, None, queries.stage("shared size"))
     standing = np.flatnonzero(counts[1:] > detection_threshold(1) * noise_std)
     if standing.size:
-        found.scale[hidden] = INDICATOR_STD * SIZE_BINS.middle()[1 + standing[-1]]
+        middle = read_octaves(counts, noise_std).quantile(0.5)
+        largest = float(SIZE_BINS.middle()[1 + standing[-1]])
+        found.scale[hidden] = max(INDICATOR_STD * middle, largest / NEAREST_BOUND)
 
 
 def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnScales:

@@ -8,7 +8,7 @@ from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.localised import Localised
 from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 __all__ = [
     "DoublingAccelerated",

@@ -24,7 +24,7 @@ SOLVERS = {
     "dp-sgd": "tailguard.solvers.baselines.dp_sgd:DpSgd",
     "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",
     "localised": "tailguard.solvers.phased.localised:Localised",
-    "whitened-newton": "tailguard.solvers.whitened_newton:WhitenedNewton",
+    "whitened-newton": "tailguard.solvers.whitened.solver:WhitenedNewton",
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "permuted-accelerated": "tailguard.solvers.permuted_accelerated:PermutedAccelerated",
     "sample-and-aggregate": "tailguard.solvers.sample_and_aggregate:SampleAndAggregate",

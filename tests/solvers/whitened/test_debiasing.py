@@ -1,24 +1,22 @@
 """A correction: what is believed of it, and how far it goes along rows that are long and rare."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tailguard as tg
+from support.fits import plain_fit, reserved
 from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.queries.second_moments import SecondMoments
-from tailguard.queries.units import Units
-from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened import debiasing
-from tailguard.solvers.whitened.clipping import Clip, SlopeDistribution
-from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.whitened.clipping import Clipping, SlopeDistribution
+from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias, directions
+from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares, stages_for
 
 STD, VARIANCE = 0.1, 0.01
 N_ROWS = 40_000
@@ -123,16 +121,15 @@ def debiased(mu, length, seed=0, *, n_rows=N_ROWS, truth=RARE, start=START, mean
     )
     plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    view = View.plain(problem.loss, Units.raw(2, intercept=True))
-    session, constant = BudgetSession(plan, gate), np.eye(3)[2]
-    fit = Fit(session, problem, shares, view, start, constant, 3.0, np.ones(3))
+    session = reserved(plan, gate, shares)
+    fit = plain_fit(problem.loss, 2, weights=start, mean_row=np.eye(3)[2])
     slopes = X @ start[:2] + start[2] - y
     counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
-    fit.slopes = SlopeDistribution(
+    seen = SlopeDistribution(
         problem.loss, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 5.0)
     )
-    fit.clip = Clip(ROW_LIMIT, 1.0, fit.slopes.curvature(1.0), 1e-3)
+    clipping = Clipping(fit.clipping.rows, seen, ROW_LIMIT, 1.0, seen.curvature(1.0))
+    fit = replace(fit, clipping=clipping)
 
     def spied(query, *more):
         if isinstance(query, SecondMoments):
@@ -140,9 +137,8 @@ def debiased(mu, length, seed=0, *, n_rows=N_ROWS, truth=RARE, start=START, mean
         return honest(query, *more)
 
     honest, session.ask = session.ask, spied
-    basis = fit.debiasing_basis()
-    debias(fit)
-    return SimpleNamespace(fit=fit, basis=basis, caps=caps)
+    basis = directions(fit)
+    return SimpleNamespace(fit=debias(session, fit), basis=basis, caps=caps)
 
 
 @pytest.mark.parametrize(("mu", "length"), [(1.0, 5.0), (20.0, 5.0), (20.0, 10.0)])
@@ -165,7 +161,7 @@ def test_where_the_constant_alone_is_off_the_coefficients_stay(mu):
     start, errors = OTHER - np.array([0.0, 0.0, 0.3]), []
     for seed in range(9):
         done = debiased(mu, 5.0, seed, n_rows=4_000, truth=OTHER, start=start, mean=0.5)
-        assert done.fit.slopes.skewed
+        assert done.fit.clipping.slopes.skewed
         assert done.basis.shape == (3, 2)
         errors.append(np.abs(done.fit.weights - OTHER))
     _, other, constant = np.median(errors, axis=0)

@@ -5,21 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tailguard.solvers.whitened.clipping import Clip
-from tailguard.solvers.whitened.secants import Score, Secants
+import tailguard as tg
+from support.fits import plain_fit
+from tailguard.solvers.whitened.example import example_fit
+from tailguard.solvers.whitened.histograms import start_phase
+from tailguard.solvers.whitened.newton import step
+from tailguard.solvers.whitened.whitening import Secants, Whitening
 
-CLIP, WHITENING = Clip(1.0, 1.0, 1.0, 0.1), np.eye(3)
 RNG = np.random.default_rng(0)
 
 
 def descend(curvature, *, noise_std, rounds=60, part=0.5):
     """Take damped steps to zero on a quadratic; return the distances on the way."""
-    at, secants, distances = np.ones(3), None, []
+    at, secants, distances = np.ones(3), Secants.none(3), []
     for _ in range(rounds):
         value = curvature @ at + noise_std * RNG.standard_normal(3)
-        score = Score(WHITENING, CLIP, at, value, noise_std)
-        secants = Secants.of(score) if secants is None else secants.after(score)
-        at = at + part * secants.step()
+        secants = secants.after(at, value, noise_std)
+        at = at - part * secants.matrix @ value
         distances.append(float(np.linalg.norm(at)))
     return distances, secants
 
@@ -45,19 +47,29 @@ def test_steps_are_only_ever_shortened():
     assert secants.matrix[0, 0] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_another_whitening_starts_anew_and_another_clip_compares_with_itself_alone():
-    steep = Score(WHITENING, CLIP, np.ones(3), 9.0 * np.ones(3), 1e-3)
-    back = replace(steep, at=-np.ones(3), value=-9.0 * np.ones(3))
-    learnt = Secants.of(steep).after(back)
+def test_a_score_of_other_clip_levels_is_compared_with_none_before_it():
+    at, steep = np.ones(3), 9.0 * np.ones(3)
+    learnt = Secants.none(3).after(at, steep, 1e-3).after(-at, -steep, 1e-3)
     assert learnt.matrix[0, 0] < 1.0
-    moved = replace(steep, clip=replace(CLIP, slope_limit=2.0), at=np.zeros(3))
-    np.testing.assert_array_equal(learnt.after(moved).matrix, learnt.matrix)
-    np.testing.assert_array_equal(
-        learnt.after(replace(steep, whitening=2.0 * np.eye(3))).matrix, np.eye(3)
-    )
+    later = replace(learnt, last=None).after(0.0 * at, steep, 1e-3)
+    np.testing.assert_array_equal(later.matrix, learnt.matrix)
+
+
+def test_a_phase_forgets_the_last_score_and_another_whitening_all_of_them():
+    session, fit = example_fit(tg.losses.Squared(), phase=0)
+    fit = step(session, fit)
+    learnt = Secants(0.5 * np.eye(3), fit.secants.last)
+    assert learnt.last is not None
+    started = start_phase(session, replace(fit, secants=learnt), phase=1)
+    assert started.secants.last is None
+    np.testing.assert_array_equal(started.secants.matrix, learnt.matrix)
+    fit = replace(plain_fit(tg.losses.Squared(), 2), secants=learnt)
+    moved = fit.through(Whitening(2.0 * np.eye(3), 3.0, np.ones(3)))
+    assert moved.secants.last is None
+    np.testing.assert_array_equal(moved.secants.matrix, np.eye(3))
 
 
 def test_a_score_that_did_not_move_teaches_nothing():
-    score = Score(WHITENING, CLIP, np.ones(3), np.ones(3), 1e-3)
-    again = Secants.of(score).after(replace(score, value=-np.ones(3)))
+    at = np.ones(3)
+    again = Secants.none(3).after(at, at, 1e-3).after(at, -at, 1e-3)
     np.testing.assert_array_equal(again.matrix, np.eye(3))

@@ -21,10 +21,12 @@ from tailguard.solvers.limits import centre_fraction
 
 __all__ = [
     "NORMAL_SPREAD",
+    "SIGNIFICANT",
     "SKEWED_LENGTH",
     "SMALLEST_SPREAD",
+    "SURE",
     "SYMMETRIC_BIAS",
-    "Clip",
+    "Clipping",
     "RowNormDistribution",
     "SlopeDistribution",
     "choose_clip",
@@ -32,6 +34,9 @@ __all__ = [
 ]
 
 
+# Noise standard deviations by which a histogram's bulk, or a rise of scores along up to 64 steps,
+# has to stand out; and those of what would do harm if it were noise.
+SIGNIFICANT, SURE = 4.0, 6.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 # What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
 MISFIT = 0.5
@@ -41,28 +46,12 @@ SKEWED = 0.15  # net share of what clipping takes away from which residuals coun
 # size of its residual: along it clipping biases a fit of skewed residuals. Of 0, 0.15 and 0.3 the
 # first is worse on a training task with such rows (T08), the last one on real tables.
 SKEWED_LENGTH = 0.15
-BEYOND = 2.0 ** (np.arange(1, 13) / 3.0)  # levels beyond the last seen bin, in bins
+# Bins beyond the last seen one may hide records, less by a factor from one to the next.
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
 SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
 LEAST_RISE = 0.5  # of what bounded slopes rise about a fit that leaves such residuals
-
-
-@dataclass(frozen=True)
-class Clip:
-    """A row limit and a slope limit with what they imply.
-
-    Examples
-    --------
-    >>> Clip(3.0, 1.5, 0.9, 1e-3).slope_limit
-    1.5
-    """
-
-    row_limit: float
-    slope_limit: float
-    curvature: float
-    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +71,17 @@ class RowNormDistribution:
     width: float
     weight: float = 1.0  # mean curvature of a record, where the distribution is weighted
     cap: float = np.inf  # longer rows were cut at this when the curvature was released
+
+    @classmethod
+    def of_ones(cls, significance: float) -> "RowNormDistribution":
+        """Rows of length one, as those of a constant are."""
+        one = np.ones(1)
+        return cls(NoisyDistribution(one, one, 1.0, significance, np.array([0.0, 1.0])), 1.0)
+
+    @property
+    def seen(self) -> bool:
+        """Whether the lengths stand out of the noise."""
+        return self.distribution.significance > SIGNIFICANT
 
     def variance(self, limit: float) -> float:
         """Mean squared length of the cut rows."""
@@ -136,6 +136,11 @@ class SlopeDistribution:
         return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), constant_value=1.0)
 
     @property
+    def seen(self) -> bool:
+        """Whether a histogram told slopes that stand out of the noise, and not too small to use."""
+        return self.distribution.significance > SIGNIFICANT and self.limits.size > 0
+
+    @property
     def spread(self) -> float:
         """Half of the interquartile range of the points."""
         return (self.distribution.quantile(0.75) - self.distribution.quantile(0.25)) / 2.0
@@ -153,16 +158,17 @@ class SlopeDistribution:
             return self.constant_value
         return self.distribution.mean(np.clip(self.slopes(), -limit, limit) ** 2)
 
-    def size(self, limit: float) -> float:
-        """Mean size of the clipped slope."""
-        return self.distribution.mean(np.minimum(np.abs(self.slopes()), limit))
-
     def increment_variance(self, low: float, high: float) -> float:
         """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
         slopes = self.slopes()
         return self.distribution.mean(
             (np.clip(slopes, -high, high) - np.clip(slopes, -low, low)) ** 2
         )
+
+    def upper_variance(self, limit: float) -> float:
+        """Mean squared clipped slope, with what the noise of the histogram may hide."""
+        beyond, hidden = self._hidden(np.abs(self.slopes()), limit)
+        return self.variance(limit) + float(hidden @ beyond**2)
 
     def bias(self, limit: float) -> float:
         """Mean of what clipping takes away."""
@@ -184,10 +190,14 @@ class SlopeDistribution:
 
     def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
         """Mean of what sizes have beyond a limit, hidden ones included, none above the largest."""
-        steps = np.arange(1, HIDDEN_BINS + 1)
-        beyond = np.minimum(sizes.max() * 2.0 ** (steps / 3.0), largest)
-        hidden = self.distribution.hidden * HIDDEN_DECAY**steps @ np.maximum(beyond - limit, 0.0)
-        return self.distribution.mean(np.maximum(sizes - limit, 0.0)) + float(hidden)
+        beyond, hidden = self._hidden(sizes, largest)
+        seen = self.distribution.mean(np.maximum(sizes - limit, 0.0))
+        return seen + float(hidden @ np.maximum(beyond - limit, 0.0))
+
+    def _hidden(self, sizes: FloatArray, largest: float) -> tuple[FloatArray, FloatArray]:
+        """Sizes beyond the last seen one, none above the largest, and what may be hidden there."""
+        shares = self.distribution.hidden * HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
+        return np.minimum(_bins_beyond(sizes.max()), largest), np.asarray(shares)
 
     def curvature(self, limit: float) -> float:
         """Mean rise of the clipped slope with the residual.
@@ -242,6 +252,42 @@ class SlopeDistribution:
         return float(np.max(rise, where=np.abs(self.slopes()) <= limit, initial=0.0)) / (2.0 * step)
 
 
+@dataclass(frozen=True, eq=False)
+class Clipping:
+    """Row limit and slope limit, what they imply, and what histograms told of rows and slopes.
+
+    Attributes
+    ----------
+    curvature
+        Mean rise of the clipped score, a coordinate.
+    error
+        Estimated mean squared error of a step, a coordinate.
+
+    Examples
+    --------
+    >>> clipping = Clipping.unknown(slope_bound=0.5)
+    >>> clipping.rows.seen, clipping.slopes.seen, clipping.slope_limit
+    (False, False, 1.0)
+    """
+
+    rows: RowNormDistribution
+    slopes: SlopeDistribution
+    row_limit: float = 1.0
+    slope_limit: float = 1.0
+    curvature: float = 1.0
+    error: float = np.inf
+
+    @classmethod
+    def unknown(cls, slope_bound: float) -> "Clipping":
+        """Before any histogram."""
+        return cls(RowNormDistribution.of_ones(0.0), SlopeDistribution.bounded(slope_bound))
+
+
+def _bins_beyond(largest: float) -> FloatArray:
+    """Return the sizes of bins of slopes, three an octave, beyond the last seen one."""
+    return np.asarray(largest * 2.0 ** (np.arange(1, HIDDEN_BINS + 1) / 3.0))
+
+
 def top_level(
     slopes: SlopeDistribution, row_limit: float, width: int, n_rows: int, mu: float
 ) -> float:
@@ -257,7 +303,7 @@ def top_level(
     True
     """
     levels = np.unique(np.abs(slopes.slopes()))
-    levels = np.concatenate([levels[levels > 0.0], levels[-1] * BEYOND])
+    levels = np.concatenate([levels[levels > 0.0], _bins_beyond(levels[-1])])
     lost = np.array(
         [max(SYMMETRIC_BIAS * slopes.lost(level), abs(slopes.bias(level))) for level in levels]
     )
@@ -273,7 +319,7 @@ def choose_clip(
     mu: float,
     shift: float = 0.0,
     unbiased: bool = False,
-) -> Clip:
+) -> Clipping:
     """Take the pair of limits with the least estimated error.
 
     ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
@@ -315,7 +361,7 @@ def choose_clip(
         error = np.where(allowed, error, np.inf)
         chosen = int(np.argmin(error))
         numbers = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
-        clips.append(Clip(*map(float, numbers)))
+        clips.append(Clipping(rows, slopes, *map(float, numbers)))
     best = min(clips, key=lambda clip: clip.error)
     if slopes.constant_value is None:
         return best

@@ -1,4 +1,6 @@
-"""A fit of nothing but a constant, with the whole budget, where no scale is expected to be seen.
+"""The constant of a fit: where a likelihood starts, and what is fitted where nothing else is seen.
+
+Where no scale is expected to be seen the whole budget goes to it.
 
 Reference
 ---------
@@ -6,37 +8,61 @@ McCullagh and Nelder 1989, Section 2.2 (the constant fit of a generalised linear
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
+from tailguard.losses.link import Link
 from tailguard.plans.budget import usable_mu
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.units import Units
 from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
+from tailguard.solvers.limits import centre_fraction
 from tailguard.solvers.problem_columns import columns_of
-from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.initialise import best_constant
+from tailguard.solvers.whitened.clipping import SIGNIFICANT, RowNormDistribution
 from tailguard.solvers.whitened.outlook import (
     constant_hides,
     constant_stages,
     refusal,
     warning,
 )
-from tailguard.solvers.whitened.stages import Shares
+from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
+from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.whitening import Whitening
 
-__all__ = ["CONSTANT_ONLY", "constant_plan", "constant_solution", "fit_constant"]
+__all__ = [
+    "CONSTANT_ONLY",
+    "HEADROOM",
+    "at_constant",
+    "constant_plan",
+    "constant_solution",
+    "fit_constant",
+    "fit_constant_only",
+    "keep_constant_only",
+    "mean_target",
+]
 
 
 CONSTANT_ONLY = "fit_constant_only"
 """The plan's setting that says so."""
 
-UNSEEN = "no scale could be told from noise of the target: the constant is no better than a guess"
-PLANNED = "no scale was expected to be seen: the budget went to the constant"
+ZERO_MEAN_SCORE = -50.0  # a score at which every likelihood expects nothing
+# A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
+LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
+# Up to this many times the first mean curvatures of a log link are told apart; for that mean itself
+# slopes are, in units of the target.
+HEADROOM = 4.0
 
 
 def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
@@ -70,7 +96,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     --------
     >>> import tailguard as tg
     >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.solvers.whitened_newton import WhitenedNewton
+    >>> from tailguard.solvers.whitened.solver import WhitenedNewton
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.standard_normal((200, 3)), rng.normal(50.0, 1.0, 200)
     >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
@@ -80,17 +106,17 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     >>> bool(abs(fit_constant(plan, gate).intercept - 50.0) < 5.0)
     True
     """
-    session, problem = BudgetSession(plan, gate), plan.problem
+    session, problem = FitSession(plan, gate, Shares()), plan.problem
     units, seen = find_target(session, columns_of(problem))
-    notes = (PLANNED,) if seen else (PLANNED, UNSEEN)
+    notes = ["no scale was expected to be seen: the budget went to the constant"]
+    if not seen:
+        hidden = "no scale could be told from noise of the target"
+        notes.append(f"{hidden}: the constant is no better than a guess")
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
-    size = problem.size
-    view = View(problem.scored, units, np.eye(size)[:, -1:])
-    nothing = np.zeros(size)
-    fit = Fit(session, problem, Shares(), view, nothing, nothing.copy(), 1.0, np.ones(1))
-    best_constant(fit)
-    _, intercept = units.coefficients(fit.weights, problem.link)
+    mean = mean_target(session, units)
+    weights = at_constant(np.zeros(problem.size), mean, problem.link)
+    _, intercept = units.coefficients(weights, problem.link)
     return constant_solution(plan, intercept, *notes)
 
 
@@ -117,3 +143,108 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
         coef_std=unknown,
         notes=notes,
     )
+
+
+def keep_constant_only(fit: Fit) -> Fit:
+    """Leave all but the constant out, whose rows have length one; without one, see no rows.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = keep_constant_only(example_fit(tg.losses.Squared())[1])
+    >>> fit.clipping.rows.seen, fit.geometry.width, fit.weights
+    (True, 1, array([0., 0., 0.]))
+    """
+    height = fit.weights.size
+    fit = replace(fit, weights=np.zeros(height))
+    fit = fit.noted("row norms could not be told from noise: only a constant is fitted")
+    if not fit.geometry.units.intercept:
+        return fit
+    alone = fit.through(Whitening(np.eye(height)[:, -1:], 1.0, np.ones(1)))
+    clipping = replace(fit.clipping, rows=RowNormDistribution.of_ones(math.inf))
+    return replace(alone, clipping=clipping)
+
+
+def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
+    """Take nothing but a constant where no round came about.
+
+    A likelihood's is asked for once more, with all that is left; of other losses it is the target's
+    centre, or with all that is left a quantile.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> fit = fit_constant_only(*example_fit(tg.losses.Squared()))
+    >>> fit.weights, fit.notes
+    (array([0., 0., 0.]), ('residuals could not be told from noise: the fit is a constant',))
+    """
+    problem, units = session.problem, fit.geometry.units
+    if problem.link.residual:
+        fit = replace(fit, weights=np.zeros(fit.weights.size))
+        fit = fit.noted("residuals could not be told from noise: the fit is a constant")
+        level = centre_fraction(session.loss)
+        return _at_quantile(session, fit, level) if level != 0.5 and problem.intercept else fit
+    if not problem.intercept:
+        return fit
+    weights = at_constant(fit.weights, mean_target(session, units), problem.link)
+    return replace(fit, weights=weights).noted(
+        "row norms could not be told from noise: the fit is a constant, released once more"
+    )
+
+
+def _at_quantile(session: FitSession, fit: Fit, level: float) -> Fit:
+    """Ask residuals of the target's centre for its quantile, with all that is left."""
+    query = WhitenedHistogram(fit.geometry.view, "residual", SLOPE_BINS)
+    counts, noise_std = session.histograms(query, fit.weights, session.rest())
+    distribution = NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
+    if not distribution.significance > SIGNIFICANT:
+        return fit
+    quantile = -distribution.quantile(1.0 - level)
+    return replace(fit, weights=np.append(fit.weights[:-1], quantile))
+
+
+def at_constant(weights: FloatArray, mean: float, link: Link) -> FloatArray:
+    """Return weights whose constant is the score of a mean target.
+
+    Examples
+    --------
+    >>> at_constant(np.zeros(2), 0.5, Link.LOGIT), at_constant(np.zeros(2), 1.0, Link.LOG)
+    (array([0., 0.]), array([0., 0.]))
+    """
+    return np.append(weights[:-1], math.log(mean if link.log else mean / (1.0 - mean)))
+
+
+def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -> float:
+    """Ask for the mean target of a likelihood, with offsets in parts of the mean exposure.
+
+    At the stage, where steps follow, or with all that is left. The mean is taken to be at least so
+    many of its noise standard deviations as then makes sense.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> session, fit = example_fit(tg.losses.Logistic())
+    >>> 0.3 < mean_target(session, fit.geometry.units) < 0.7
+    True
+    """
+    problem, log = session.problem, session.problem.link.log
+    exposed = log and problem.has_offset
+    least = LEAST_FIRST_MEAN if stage else LEAST_LAST_MEAN
+    if stage is None:
+        rest = session.rest(1 + exposed)
+        stage = replace(session.stage("constant"), mu=rest.mu)
+    size = problem.n_features + 1
+    last = np.eye(size)[:, -1:]
+    units = replace(units, intercept=True)
+    view = View(session.loss, units, last, bound=session.shares.bound)
+    query = ClippedScores(view, 1.0, (HEADROOM if log else 1.0,))
+    noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
+    mean = -float(session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0])
+    if not log:
+        noise = min(noise, 0.5)
+        return min(max(mean, noise), 1.0 - noise)
+    exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
+    return max(mean, noise, 1e-12) / max(exposure, 0.1)

@@ -8,17 +8,17 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
-from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.initialise import initialise
-from tailguard.solvers.whitened.stages import Shares
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
+from tailguard.solvers.whitened.schedule import Shares
+from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.whitened.start import start
+from tailguard.solvers.whitened.state import Fit
 
 __all__ = ["example_fit", "example_run"]
 
 
-def example_run(loss: Loss) -> tuple[BudgetSession, Problem, Shares]:
+def example_run(loss: Loss) -> tuple[FitSession, Problem, Shares]:
     """Plan a fit of 4000 records of two columns and reserve its budget.
 
     The target is skewed: ``x_0 - x_1 / 2``, an exponential and a constant. Labels say whether that
@@ -41,23 +41,22 @@ def example_run(loss: Loss) -> tuple[BudgetSession, Problem, Shares]:
     plan = solver.plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    return BudgetSession(plan, gate), problem, solver.shares_of(problem, guarantee)
+    shares = solver.shares_of(problem, guarantee)
+    return FitSession(plan, gate, shares), problem, shares
 
 
-def example_fit(loss: Loss, *, phase: int | None = None) -> Fit:
+def example_fit(loss: Loss, *, phase: int | None = None) -> tuple[FitSession, Fit]:
     """Return the example's fit as it begins, or with the clip levels of a first phase chosen.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> fit.weights.shape, fit.clip is not None
+    >>> _, fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> fit.weights.shape, fit.clipping.rows.seen
     ((3,), True)
     """
-    session, problem, shares = example_run(loss)
-    units, detected = find_units(session, columns_of(problem))
-    fit = initialise(session, problem, shares, units, detected)
-    if phase is not None:
-        release_row_norms(fit)
-        start_phase(fit, phase)
-    return fit
+    session, _, _ = example_run(loss)
+    fit = start(session, *find_units(session, columns_of(session.problem)))
+    if phase is None:
+        return session, fit
+    return session, start_phase(session, release_row_norms(session, fit), phase) or fit

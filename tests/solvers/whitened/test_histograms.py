@@ -1,25 +1,21 @@
 """Where residuals are large is told right, and reaches the choice of clip levels."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tailguard as tg
+from support.fits import plain_fit, reserved
 from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.queries.units import Units
-from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers import whitened_newton
-from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened import diagnostics, initialise
-from tailguard.solvers.whitened.clipping import SlopeDistribution
-from tailguard.solvers.whitened.fit import Fit, NewtonIterate
-from tailguard.solvers.whitened.stages import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened import histograms, solver, start
+from tailguard.solvers.whitened.clipping import SIGNIFICANT, SlopeDistribution
+from tailguard.solvers.whitened.schedule import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.whitened.state import NewtonIterate
 
 N_ROWS = 40_000
 
@@ -48,17 +44,17 @@ def fit_spied(noise, *, name, n_rows, mu):
     """Fits as they are when a function of the module returns."""
     gate, plan = gate_over(noise, n_rows, mu, constant=3.0)
     fits = []
-    honest = getattr(diagnostics, name)
+    honest = getattr(histograms, name)
 
-    def spied(fit):
-        answer = honest(fit)
-        distribution, center = fit.slopes.distribution.quantile(0.5), fit.slopes.center
-        numbers = fit.rounds_mu(), distribution, center, fit.mu_factor
+    def spied(session, fit):
+        fit = honest(session, fit)
+        slopes, mu = fit.clipping.slopes, session.rounds_mu(fit.phase)
+        numbers = mu, slopes.distribution.quantile(0.5), slopes.center, session.mu_factor
         fits.append((fit.phase, *numbers))
-        return answer
+        return fit
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diagnostics, name, spied)
+        patch.setattr(histograms, name, spied)
         WhitenedNewton().run(plan, gate)
     return fits, plan
 
@@ -87,7 +83,7 @@ def test_later_looks_know_their_middle():
 
 @pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
 def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
-    told, honest = [], diagnostics.whiten
+    told, honest = [], histograms.whiten
 
     def spied(moments, level, *, curved):
         told.append(curved)
@@ -100,7 +96,7 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     plan = WhitenedNewton().plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    for module in (diagnostics, initialise):
+    for module in (histograms, start):
         monkeypatch.setattr(module, "whiten", spied)
     WhitenedNewton().run(plan, gate)
     logistic = isinstance(loss, tg.losses.Logistic)
@@ -115,7 +111,7 @@ def counts_of(values, noise, rng):
 
 
 def coarse_law(counts, noise):
-    return diagnostics._coarse_distribution(SimpleNamespace(n_rows=2_000), counts, noise * 2_000)
+    return histograms._coarse_distribution(counts, 2_000, noise * 2_000)
 
 
 @pytest.mark.parametrize(("center", "std"), [(0.0, 1.0), (2.0, 0.3), (-5.0, 0.3), (-20.0, 1.0)])
@@ -129,10 +125,7 @@ def test_residuals_are_read_as_a_bell_where_noise_hides_their_law(center, std, n
         laws.append(coarse_law(counts_of(values, noise, rng), noise))
     middles = [distribution.quantile(0.5) for distribution in laws]
     spreads = [SlopeDistribution(None, distribution).spread for distribution in laws]
-    assert (
-        np.mean([distribution.significance > diagnostics.SIGNIFICANT for distribution in laws])
-        > 0.9
-    )
+    assert np.mean([distribution.significance > SIGNIFICANT for distribution in laws]) > 0.9
     assert abs(np.median(middles) - center) < 0.5 * std
     assert 0.75 < np.median(spreads) / (0.6745 * std) < 1.7
 
@@ -145,7 +138,7 @@ def test_noise_is_no_bell_far_away(noise):
         distribution = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
         far = (
             max(abs(distribution.quantile(0.5)), SlopeDistribution(None, distribution).spread)
-            > 2.0 * diagnostics.LIKELY
+            > 2.0 * histograms.LIKELY
         )
         assert distribution.significance == 0.0 or not far
 
@@ -155,18 +148,18 @@ def test_a_bell_has_to_hold_most_records():
     noise, rng = 0.026, np.random.default_rng(0)
     nothing = [coarse_law(noise * 2_000 * rng.standard_normal(180), noise) for _ in range(100)]
     assert np.mean([distribution.significance == 0.0 for distribution in nothing]) > 0.9
-    assert max(distribution.significance for distribution in nothing) < diagnostics.SIGNIFICANT
+    assert max(distribution.significance for distribution in nothing) < SIGNIFICANT
 
 
 def test_less_noise_leaves_residuals_their_own_law():
     rng = np.random.default_rng(0)
     counts = counts_of(rng.lognormal(size=2_000), 0.0, rng)
-    plain = NoisyDistribution.of(counts, SLOPE_BINS, diagnostics.COARSE * 2_000)
-    distribution = coarse_law(counts, diagnostics.COARSE)
+    plain = NoisyDistribution.of(counts, SLOPE_BINS, histograms.COARSE * 2_000)
+    distribution = coarse_law(counts, histograms.COARSE)
     np.testing.assert_array_equal(distribution.points, plain.points)
     np.testing.assert_array_equal(distribution.mass, plain.mass)
     assert distribution.significance == plain.significance
-    assert coarse_law(counts, 1.01 * diagnostics.COARSE).points.size != plain.points.size
+    assert coarse_law(counts, 1.01 * histograms.COARSE).points.size != plain.points.size
 
 
 def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
@@ -175,10 +168,8 @@ def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0)
     problem = Problem(loss, *X.shape, intercept, has_offset=exposed)
     plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    view, size = View.plain(loss, Units.raw(X.shape[1], intercept=intercept)), problem.size
-    zeros, ones = np.zeros(size), np.ones(size)
-    return Fit(BudgetSession(plan, gate), problem, shares, view, zeros, zeros, float(size), ones)
+    fit = plain_fit(loss, X.shape[1], intercept=intercept)
+    return reserved(plan, gate, shares), fit
 
 
 def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0):
@@ -186,38 +177,42 @@ def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((2_000, 2)), center + rng.standard_normal(2_000)
     shares = Shares(diagnostic_phases=diagnostic_phases)
-    fit = fit_over(X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu)
-    assert diagnostics.release_residuals(fit)
-    return fit
+    session, fit = fit_over(
+        X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu
+    )
+    fit = histograms.release_residuals(session, fit)
+    assert fit.clipping.slopes.seen
+    return session, fit
 
 
 @pytest.mark.parametrize("center", [4.0, -6.0])
 @pytest.mark.parametrize("mu", [0.06, 20.0])
 def test_one_look_starts_a_fit_amid_residuals_that_are_clearly_elsewhere(center, mu):
     """Through a bell or not."""
-    fit = looked_at_slopes(center, mu=mu)
+    _, fit = looked_at_slopes(center, mu=mu)
     assert fit.weights[-1] == pytest.approx(center, abs=0.6)
     assert (fit.weights[:-1] == 0.0).all()
-    assert fit.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
-    assert fit.slopes.center == 0.0
+    assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.clipping.slopes.center == 0.0
 
 
 def test_one_look_leaves_a_fit_where_residuals_are_about_it():
-    fit = looked_at_slopes(0.4)
+    _, fit = looked_at_slopes(0.4)
     assert (fit.weights == 0.0).all()
-    assert fit.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
-    assert fit.slopes.center == 0.0
+    assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.clipping.slopes.center == 0.0
 
 
 def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise():
-    fit = looked_at_slopes(4.0, diagnostic_phases=(0, 2))
+    session, fit = looked_at_slopes(4.0, diagnostic_phases=(0, 2))
     assert fit.constant_moved
-    fit.iterates.append(None)
-    clear, spread = fit.slopes, fit.slopes.spread
-    fit.weights = fit.weights + np.array([2.0, 0.0, 0.0])  # farther from the truth
-    assert diagnostics.release_residuals(fit)
-    assert fit.slopes is clear
-    fit.slopes = replace(
+    clear, spread = fit.clipping.slopes, fit.clipping.slopes.spread
+    arrived = NewtonIterate(fit.weights, fit.weights, 0.1, 2_000)
+    farther = fit.weights + np.array([2.0, 0.0, 0.0])
+    fit = replace(fit, iterates=(arrived,), weights=farther)
+    fit = histograms.release_residuals(session, fit)
+    assert fit.clipping.slopes is clear
+    wide = replace(
         clear,
         distribution=replace(
             clear.distribution,
@@ -225,33 +220,35 @@ def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise
             edges=3.0 * clear.distribution.edges,
         ),
     )
-    fit.weights = np.array([0.0, 0.0, 3.0])
-    fit.session._spent = 0.0
-    assert diagnostics.release_residuals(fit)
-    assert fit.slopes.spread == pytest.approx(spread, rel=0.3)
-    assert fit.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    fit = replace(
+        fit, clipping=replace(fit.clipping, slopes=wide), weights=np.array([0.0, 0.0, 3.0])
+    )
+    session._spent = 0.0
+    fit = histograms.release_residuals(session, fit)
+    assert fit.clipping.slopes.spread == pytest.approx(spread, rel=0.3)
+    assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
     assert fit.weights[-1] == 3.0  # later looks move no fit
 
 
 def test_only_few_looks_move_a_fit_and_only_one_with_a_constant():
-    several = looked_at_slopes(5.0, diagnostic_phases=(0, 2, 3))
+    _, several = looked_at_slopes(5.0, diagnostic_phases=(0, 2, 3))
     assert (several.weights == 0.0).all()
-    assert several.slopes.center == pytest.approx(-5.0, abs=0.5)
-    without = looked_at_slopes(5.0, intercept=False)
+    assert several.clipping.slopes.center == pytest.approx(-5.0, abs=0.5)
+    _, without = looked_at_slopes(5.0, intercept=False)
     assert (without.weights == 0.0).all()
-    assert without.slopes.distribution.quantile(0.5) == pytest.approx(-5.0, abs=0.5)
+    assert without.clipping.slopes.distribution.quantile(0.5) == pytest.approx(-5.0, abs=0.5)
 
 
 def errors_off(scales, monkeypatch):
     """Mean squared errors, in variances of the target, where its place is that many scales off."""
-    honest, errors = whitened_newton.find_units, []
+    honest, errors = solver.find_units, []
 
     def off(session, problem, **more):
         units, known = honest(session, problem, **more)
         wrong = units.target_center - scales * units.target_scale
         return replace(units, target_center=wrong), known
 
-    monkeypatch.setattr(whitened_newton, "find_units", off)
+    monkeypatch.setattr(solver, "find_units", off)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((2_000, 3))
@@ -300,13 +297,14 @@ def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
     rng = np.random.default_rng(0)
     X, exposure = rng.standard_normal((4_000, 2)), np.ones(4_000) if exposed else None
     y = rng.poisson(0.3, len(X)).astype(float)
-    fit = fit_over(X, y, loss=tg.losses.Poisson(), intercept=intercept, exposure=exposure)
-    fit.weights = np.append(np.zeros(fit.view.height - 1), np.log(0.3))
-    fit.largest_curvature = 4.0 * 0.3
-    if arrived:
-        fit.iterates = [NewtonIterate(fit.weights, fit.weights, 0.1, len(X))]
-    assert diagnostics.release_row_norms(fit)
-    return fit.rows
+    session, fit = fit_over(X, y, loss=tg.losses.Poisson(), intercept=intercept, exposure=exposure)
+    weights = np.append(np.zeros(fit.weights.size - 1), np.log(0.3))
+    iterates = (NewtonIterate(weights, weights, 0.1, len(X)),) * arrived
+    geometry = replace(fit.geometry, largest_curvature=4.0 * 0.3)
+    fit = replace(fit, geometry=geometry, weights=weights, iterates=iterates)
+    rows = histograms.release_row_norms(session, fit).clipping.rows
+    assert rows.seen
+    return rows
 
 
 def test_the_curvature_of_a_row_at_a_constant_is_its_exponential():

@@ -18,8 +18,8 @@ from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLE, SAMPLED
 
 __all__ = [
+    "AFTER_ROUNDS",
     "DEBIASING_LEVELS",
-    "DEBIASING_STAGES",
     "ROW_NORM_BINS",
     "SLOPE_BINS",
     "Shares",
@@ -41,12 +41,7 @@ on.
 """
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
-
-BALANCED = ", slopes bounded by one half"
-DEBIASING_STAGES = ("debiasing", "debiasing curvature")
-OTHER_BOUNDS = 2  # of features, with which the fit is compared halfway
-FIT_CHOICE, OTHER_FITS = "choice of fit", 2  # half of the fit, and the constant
-DEBIASING_DIRECTIONS = 2  # the constant and the fitted score
+AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
 
@@ -153,7 +148,8 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     weights = _weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        purpose = "clipped scores, for a Newton step each" + BALANCED * shares.balanced
+        purpose = "clipped scores, for a Newton step each"
+        purpose += ", slopes bounded by one half" * shares.balanced
         name = f"rounds of phase {phase + 1}"
         stage = Stage(name, purpose, mu, times, problem.size, takes_rest=True, phase=phase)
         stages.append(stage)
@@ -200,7 +196,8 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     )
     for name, purpose, share, times, size in _middle(problem, shares):
         if share > 0.0 and times > 0:
-            mu, corrects = total_mu * math.sqrt(share / times), name in DEBIASING_STAGES
+            corrects = name in {"debiasing", "debiasing curvature"}
+            mu = total_mu * math.sqrt(share / times)
             stages.append(Stage(name, purpose, mu, times, size, takes_rest=corrects))
     return stages
 
@@ -212,7 +209,7 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     n_releases = len(shares.diagnostic_phases)
     curved = problem.link.curved
     lengths = n_releases if curved else 1
-    levels = DEBIASING_LEVELS + 1
+    directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score
     exposed = problem.has_offset and problem.link.log
     # With a sample the last histogram reads all records.
     last = 1 if shares.sample else n_releases
@@ -231,12 +228,12 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
         ("curvature", "curvature of the loss", shares.curvature,
          len(shares.curvature_phases), square),
         ("choice of bounds", "within which bounds features are read from here on",
-         shares.bound_choice, 1, OTHER_BOUNDS),
+         shares.bound_choice, 1, 2),
         ("debiasing", "bias that clipping leaves in the mean and the fitted score",
-         0.8 * shares.debiasing, 1, DEBIASING_DIRECTIONS * levels),
+         0.8 * shares.debiasing, 1, directions * levels),
         ("debiasing curvature", "curvature of the loss in these directions",
-         0.2 * shares.debiasing, 1, DEBIASING_DIRECTIONS * (DEBIASING_DIRECTIONS + 1) // 2),
-        (FIT_CHOICE, "whether the fit, half of it or its constant is kept",
-         shares.fit_choice * problem.intercept, 1, OTHER_FITS),
+         0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
+        ("choice of fit", "whether the fit, half of it or its constant is kept",
+         shares.fit_choice * problem.intercept, 1, 2),
         ("variance", "the sampling variance of the coefficients", shares.variance, 1, square),
     ]  # fmt: skip

@@ -1,23 +1,16 @@
-"""The state of a fit: where the average of the rounds stands."""
+"""Where the average of the rounds stands."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.plans.problem import Problem
-from tailguard.queries.units import Units
-from tailguard.queries.view import View
-from tailguard.solvers.whitened.fit import BURN_IN, Fit, NewtonIterate
-from tailguard.solvers.whitened.stages import Shares
+from support.fits import plain_fit
+from tailguard.solvers.whitened.newton import BURN_IN, averaged
+from tailguard.solvers.whitened.state import NewtonIterate
 
 OPTIMUM = np.array([0.8, -0.6, 0.5])
-
-
-def fit_of(width=3, *, intercept=False):
-    problem = Problem(tg.losses.Squared(), 1_000, width - intercept, intercept)
-    view = View.plain(tg.losses.Squared(), Units.raw(width - intercept, intercept=intercept))
-    zeros, ones = np.zeros(width), np.ones(width)
-    return Fit(None, problem, Shares(), view, zeros, zeros, float(width), ones)
 
 
 def rounds(count, noise_std, *, kept=(1.0, 1.0, 1.0), part=0.5, seed=0):
@@ -31,10 +24,8 @@ def rounds(count, noise_std, *, kept=(1.0, 1.0, 1.0), part=0.5, seed=0):
 
 
 def settled(iterates):
-    fit = fit_of()
-    fit.iterates = iterates
-    fit.average_iterates()
-    return fit
+    fit = plain_fit(tg.losses.Squared(), 3, intercept=False)
+    return averaged(replace(fit, iterates=tuple(iterates)))
 
 
 @pytest.mark.parametrize("short", [0.3, 0.5, 1.0])
@@ -86,8 +77,7 @@ def test_rounds_of_a_sample_count_until_one_has_read_all_records():
 
 
 def test_noise_far_above_the_signal_leaves_the_constant():
-    fit = fit_of(4, intercept=True)
+    fit = plain_fit(tg.losses.Squared(), 3)
     start, end = np.array([0.0, 0.0, 0.0, 0.5]), np.array([0.3, -0.2, 0.1, 0.9])
-    fit.iterates = [NewtonIterate(start, end, 1.0, 1_000)]
-    fit.average_iterates()
+    fit = averaged(replace(fit, iterates=(NewtonIterate(start, end, 1.0, 1_000),)))
     np.testing.assert_allclose(fit.weights, start, atol=1e-15)

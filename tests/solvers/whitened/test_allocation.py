@@ -1,23 +1,23 @@
 """What is planned at which budget, from public numbers alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tailguard as tg
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.shares import (
+from tailguard.solvers.whitened.allocation import (
     DEBIASING_FACTOR,
-    FEWER_HISTOGRAMS_BELOW,
     LARGEST_DEBIASING,
     LEAST_RETRY,
-    ONE_HISTOGRAM_BELOW,
-    SQUARED,
-    WHITENING_ONLY_BELOW,
-    WHITENING_ONLY_BELOW_OF_LIKELIHOOD,
+    REGIMES,
     shares_for,
 )
-from tailguard.solvers.whitened.stages import stages_for
+from tailguard.solvers.whitened.schedule import stages_for
 
+PLANNED = REGIMES["conditional mean"].shares["debiasing"]
+FEW, FEWER = (REGIMES[name].below["one"] for name in ("few records", "fewer records"))
 LOSSES = {
     "squared": tg.losses.Squared(),
     "huber": tg.losses.Huber(1.345),
@@ -56,9 +56,8 @@ def test_stages_spend_exactly_the_budget_and_rounds_a_sixth_of_it(
 @every_loss
 def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     bends = name in ("logistic", "poisson")
-    border = (WHITENING_ONLY_BELOW_OF_LIKELIHOOD if bends else WHITENING_ONLY_BELOW) * (
-        N_FEATURES + 2
-    ) ** 1.5
+    regime = REGIMES["whitening only" + " of a likelihood" * bends]
+    border = regime.below["height**1.5"] * (N_FEATURES + 2) ** 1.5
     shares, faint = plan(name, 0.99 * border)
     dropped = {"curvature", "debiasing", "debiasing curvature", "variance"}
     assert not dropped & faint.keys()
@@ -102,23 +101,23 @@ def corrected(n_features, budget=1e5, *, loss=LOSSES["squared"], n_rows=10_000, 
 @pytest.mark.parametrize("n_rows", [10_000, 1_000_000])
 def test_correcting_gets_a_share_over_the_number_of_columns(n_features, n_rows):
     share, _ = corrected(n_features, n_rows=n_rows)
-    assert share == pytest.approx(max(DEBIASING_FACTOR / (n_features + 1), SQUARED.debiasing))
+    assert share == pytest.approx(max(DEBIASING_FACTOR / (n_features + 1), PLANNED))
 
 
 @pytest.mark.parametrize("budget", [1e3, 1e4, 1e6])
 def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
     shares, left = np.transpose([corrected(n_features, budget) for n_features in range(1, 16)])
     assert (np.diff(shares) <= 0.0).all()
-    assert shares[0] > 1.5 * SQUARED.debiasing
+    assert shares[0] > 1.5 * PLANNED
     assert shares[0] <= LARGEST_DEBIASING
-    assert (shares >= SQUARED.debiasing).all()
+    assert (shares >= PLANNED).all()
     assert (left > 0.25).all()
 
 
 def test_correcting_few_columns_gets_more_from_a_budget_on():
-    budgets = (part * FEWER_HISTOGRAMS_BELOW for part in (0.999, 1.001, 2.0))
+    budgets = (part * FEW for part in (0.999, 1.001, 2.0))
     below, above, far_above = (corrected(3, budget)[0] for budget in budgets)
-    assert below == SQUARED.debiasing < above
+    assert below == PLANNED < above
     assert far_above > 1.1 * below
 
 
@@ -127,24 +126,22 @@ def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies
     for loss in (LOSSES["huber"], tg.losses.Quantile(0.8)):
         assert corrected(3, loss=loss)[0] == 0.0
     few, many = (corrected(n_features, loss=LOSSES["poisson"])[0] for n_features in (3, 100))
-    assert 0.0 < few == many < SQUARED.debiasing
+    assert 0.0 < few == many < PLANNED
 
 
 def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share():
     budgets = (
-        0.99 * ONE_HISTOGRAM_BELOW,
-        1.01 * ONE_HISTOGRAM_BELOW,
-        0.99 * FEWER_HISTOGRAMS_BELOW,
-        1.01 * FEWER_HISTOGRAMS_BELOW,
+        0.99 * FEWER,
+        1.01 * FEWER,
+        0.99 * FEW,
+        1.01 * FEW,
     )
     found = [plan("squared", budget, n_features=2)[0] for budget in budgets]
     assert [shares.diagnostic_phases for shares in found] == [(0,)] + 2 * [(0, 2)] + [(0, 2, 3)]
     assert all(shares.variance == 0.0 for shares in found)
     each = [shares.slopes / len(shares.diagnostic_phases) for shares in found]
     assert each[0] > each[1] == each[-2] > 3.0 * each[-1]
-    assert plan("squared", 0.99 * FEWER_HISTOGRAMS_BELOW, n_features=N_FEATURES)[
-        0
-    ].diagnostic_phases == (0,)
+    assert plan("squared", 0.99 * FEW, n_features=N_FEATURES)[0].diagnostic_phases == (0,)
     bounded = [plan("huber", budget, n_features=2)[0].diagnostic_phases for budget in budgets]
     assert bounded == 3 * [(0,)] + [(0, 1, 2, 3)]
 
@@ -169,3 +166,20 @@ def test_more_rounds_are_taken_where_noise_hides_directions_but_not_of_likelihoo
             problem = Problem(loss, 10_000, 49, intercept=True)
             found = shares_for(problem, mu=reached * problem.size / problem.n_rows)
             assert sum(found.rounds) == rounds
+
+
+def problems():
+    """Problems of every kind of loss, with budgets of every size."""
+    for loss in [*LOSSES.values(), tg.losses.Quantile(0.8), tg.losses.LpLoss(4.0)]:
+        for n_rows in (300, 10_000, 3_000_000):
+            for n_features in (2, 40):
+                for budget in (20.0, 120.0, 300.0, 450.0, 2e3, 2e4, 2e6):
+                    yield Problem(loss, n_rows, n_features, intercept=True), budget / n_rows
+
+
+def test_every_regime_holds_somewhere_and_changes_something(monkeypatch):
+    plans = [(problem, mu, shares_for(problem, mu)) for problem, mu in problems()]
+    for name, regime in [*REGIMES.items()]:
+        with monkeypatch.context() as patch:
+            patch.setitem(REGIMES, name, replace(regime, losses="none"))
+            assert any(shares_for(problem, mu) != shares for problem, mu, shares in plans), name

@@ -11,9 +11,11 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-est
 Gaussian composition).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tailguard.array_types import BoolArray
 from tailguard.checks import check_choice, require
 from tailguard.gate import Gate
 from tailguard.plans.budget import usable_mu
@@ -25,29 +27,34 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
-from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
+from tailguard.solvers.session import BEYOND_FLOATS
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.choices import choose_fit
 from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
     constant_solution,
     fit_constant,
+    fit_constant_only,
+    keep_constant_only,
 )
+from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
-from tailguard.solvers.whitened.diagnostics import release_row_norms, start_phase
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.fit_choice import choose_fit
-from tailguard.solvers.whitened.initialise import fit_constant_only, initialise, keep_constant_only
-from tailguard.solvers.whitened.outlook import WHOLE, scales_hide, warning
-from tailguard.solvers.whitened.prediction import assumptions, meaning, predicted
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.solution import solution
-from tailguard.solvers.whitened.stages import Shares, stages_for
-from tailguard.solvers.whitened.stepping import step
+from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
+from tailguard.solvers.whitened.newton import averaged, step
+from tailguard.solvers.whitened.outlook import (
+    assumptions,
+    meaning,
+    predicted,
+    scales_hide,
+    warning,
+)
+from tailguard.solvers.whitened.schedule import Shares, stages_for
+from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.start import start
+from tailguard.solvers.whitened.state import Fit
 
-__all__ = ["WhitenedNewton"]
-
-NO_SCALE = "no scale could be told from noise: the fit is a constant"
-BEYOND = "released numbers overflowed: the fit is the last one before that"
+__all__ = ["WhitenedNewton", "fits"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class WhitenedNewton:
             "own; use solver='noisy-gradient-descent'.",
         )
         chosen = self.shares is None
-        if chosen and scales_hide(problem, guarantee, bulk=WHOLE):
+        if chosen and scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
         logistic = not problem.link.scaled
@@ -144,36 +151,56 @@ class WhitenedNewton:
         """Carry the plan out on gate answers."""
         if CONSTANT_ONLY in plan.settings:
             return fit_constant(plan, gate)
-        problem, session = plan.problem, BudgetSession(plan, gate)
-        shares = self.shares_of(problem, plan.guarantee)
-        units, fit = Units.raw(problem.n_features, intercept=problem.intercept), None
+        session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
+        columns = columns_of(plan.problem)
+        units = Units.raw(columns.n_features, intercept=columns.intercept)
+        beyond = "released numbers overflowed: the fit is the last one before that"
+        fit: Fit | None = None
         try:
-            units, detected = find_units(session, columns_of(problem))
-            hopeless = problem.link.residual and not detected[problem.n_features]
-            if hopeless or not (problem.intercept or detected[: problem.n_features].any()):
-                return constant_solution(plan, units.target_center, NO_SCALE)
-            fit = initialise(session, problem, shares, units, detected)
-            if not _take_rounds(fit):
-                fit_constant_only(fit)
-            else:
-                debias(fit)
-                choose_fit(fit)
+            units, detected = find_units(session, columns)
+            target_hides = columns.residual and not detected[columns.n_features]
+            nothing = not (columns.intercept or detected[: columns.n_features].any())
+            if target_hides or nothing:
+                note = "no scale could be told from noise: the fit is a constant"
+                return constant_solution(plan, units.target_center, note)
+            for fit in fits(session, units, detected):  # noqa: B007 (the last one counts)
+                pass
         except BEYOND_FLOATS:
-            if fit is None:
-                return constant_solution(plan, units.target_center, BEYOND)
-            fit.notes.append(BEYOND)
-        return solution(fit, plan)
+            fit = fit and fit.noted(beyond)
+        if fit is None:
+            return constant_solution(plan, units.target_center, beyond)
+        return solution(session, fit)
 
 
-def _take_rounds(fit: Fit) -> bool:
-    """Take the planned rounds; stop early only where released histograms show nothing."""
-    if not fit.link.curved and not release_row_norms(fit) and not keep_constant_only(fit):
-        return False
-    last = len(fit.shares.rounds) - 1
-    for phase, count in enumerate(fit.shares.rounds):
-        if not start_phase(fit, phase):
-            return False
+def fits(session: FitSession, units: Units, detected: BoolArray) -> Iterator[Fit]:
+    """Yield the fit after each part of the method: whatever stops it, the last one counts.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_run
+    >>> session, _, _ = example_run(tg.losses.Squared())
+    >>> steps = list(fits(session, *find_units(session, columns_of(session.problem))))
+    >>> [len(fit.iterates) for fit in steps[:4]], len(steps[-1].iterates)
+    ([0, 0, 0, 1], 64)
+    """
+    fit = start(session, units, detected)
+    yield fit
+    if session.problem.link.residual:
+        fit = release_row_norms(session, fit)
+        if not fit.clipping.rows.seen:
+            fit = keep_constant_only(fit)
+        yield fit
+    last = len(session.shares.rounds) - 1
+    for phase, count in enumerate(session.shares.rounds):
+        started = start_phase(session, fit, phase)
+        if started is None:
+            yield fit_constant_only(session, fit)
+            return
+        yield (fit := started)
         for number in range(count):  # those of the last phase share what skipped stages left
-            step(fit, sharing=count - number if phase == last else 0)
-    fit.average_iterates()
-    return True
+            fit = step(session, fit, sharing=count - number if phase == last else 0)
+            yield fit
+    yield (fit := averaged(fit))
+    yield (fit := debias(session, fit))
+    yield choose_fit(session, fit)

@@ -5,8 +5,8 @@ import pytest
 
 import tailguard as tg
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.shares import shares_for
-from tailguard.solvers.whitened.stages import (
+from tailguard.solvers.whitened.allocation import shares_for
+from tailguard.solvers.whitened.schedule import (
     EARLY_ROUNDS_SHARE,
     Shares,
     stages_before,

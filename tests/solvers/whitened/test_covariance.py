@@ -1,26 +1,23 @@
 """Standard errors: the bias that clipping leaves is counted, where there is any."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
 import tailguard as tg
+from support.fits import plain_fit
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
-from tailguard.queries.units import Units
-from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.clipping import Clip, RowNormDistribution, SlopeDistribution
-from tailguard.solvers.whitened.fit import Fit
-from tailguard.solvers.whitened.stages import SLOPE_BINS, Shares
-from tailguard.solvers.whitened.variance import (
-    clipped_variance,
-    sampling_covariance,
-    squared_bias,
-)
+from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
+from tailguard.solvers.whitened.covariance import sampling_covariance
+from tailguard.solvers.whitened.debiasing import squared_bias
+from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
+from tailguard.solvers.whitened.session import FitSession
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
@@ -73,8 +70,8 @@ def test_what_was_measured_above_a_level_replaces_what_was_expected():
 def test_the_tail_that_noise_hides_adds_to_the_variance():
     slopes = skewed()
     for level in (1.0, 4.0, 20.0):
-        assert slopes.variance(level) < clipped_variance(slopes, level) <= level**2
-    assert clipped_variance(slopes, 20.0) < 1.5 * slopes.variance(20.0)
+        assert slopes.variance(level) < slopes.upper_variance(level) <= level**2
+    assert slopes.upper_variance(20.0) < 1.5 * slopes.variance(20.0)
 
 
 def counting_fit(rate):
@@ -82,24 +79,20 @@ def counting_fit(rate):
     problem = Problem(tg.losses.Poisson(), N_ROWS, 3, intercept=True)
     stages = (Stage("variance", "", 1e-6, 1, 10),)
     plan = Plan("example", problem, tg.GDP(1e-6), stages)
-    view = View.plain(problem.loss, Units.raw(3, intercept=True))
-    zeros, ones = np.zeros(4), np.ones(4)
-    fit = Fit(BudgetSession(plan, None), problem, Shares(), view, zeros, zeros, 4.0, ones)
-    rows = NoisyDistribution.of(np.array([0.0, N_ROWS, 0.0]), Bins("linear", 1.9, 10.0, 3), 1.0)
-    fit.rows = RowNormDistribution(rows, 4.0, weight=rate)
+    told = NoisyDistribution.of(np.array([0.0, N_ROWS, 0.0]), Bins("linear", 1.9, 10.0, 3), 1.0)
+    rows = RowNormDistribution(told, 4.0, weight=rate)
     slopes = np.random.default_rng(0).poisson(rate, 400_000) - rate
     counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
-    fit.slopes = SlopeDistribution(
-        None, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 1e-3)
-    )
-    fit.clip = Clip(10.0, 1e3, rate, 0.0)
-    return fit
+    seen = SlopeDistribution(None, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 1e-3))
+    clipping = Clipping(rows, seen, 10.0, 1e3, rate)
+    fit = replace(plain_fit(problem.loss, 3), clipping=clipping)
+    return FitSession(plan, None, Shares()), fit
 
 
 @pytest.mark.parametrize("rate", [0.05, 1.0, 20.0])
 def test_counts_tell_a_log_rate_as_well_as_their_number_allows(rate):
     """The variance is one over the number of events, in every direction."""
-    variance = N_ROWS * rate * sampling_covariance(counting_fit(rate))
+    variance = N_ROWS * rate * sampling_covariance(*counting_fit(rate))
     np.testing.assert_allclose(variance, np.eye(4), atol=0.2)  # what bins blur
 
 

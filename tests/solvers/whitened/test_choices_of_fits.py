@@ -6,11 +6,11 @@ import pytest
 import tailguard as tg
 from tailguard.losses.registry import make_loss
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.fit_choice import KEPT
-from tailguard.solvers.whitened.shares import FEW_BELOW, FIT_CHOICE_SHARE, shares_for
-from tailguard.solvers.whitened.stages import FIT_CHOICE
-from tailguard.solvers.whitened_newton import WhitenedNewton
+from tailguard.solvers.whitened.allocation import REGIMES, shares_for
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
+FIT_CHOICE = "choice of fit"
+KEPT = ("half of the fit was kept", "nothing but the constant was kept")
 N_ROWS = 2_000
 GUARANTEE = tg.GDP(0.2)
 
@@ -64,14 +64,15 @@ def test_a_fit_that_shrank_to_its_constant_has_no_coefficients():
 
 @pytest.mark.parametrize("name", ["squared", "huber", "logistic", "poisson"])
 def test_few_records_choose_and_have_no_intervals_and_many_do_not(name):
+    regime = REGIMES["choice of fit"]
     for part, few in ((0.99, True), (1.01, False)):
         problem = Problem(make_loss(name), 10_000, 2, intercept=True)
-        mu = part * FEW_BELOW / problem.n_rows
+        mu = part * regime.below["one"] / problem.n_rows
         plan = WhitenedNewton().plan(problem, tg.GDP(mu))
         names = {stage.name for stage in plan.stages}
         assert (FIT_CHOICE in names) == few
         assert ("variance" in names) != few
-        assert (shares_for(problem, mu).fit_choice == FIT_CHOICE_SHARE) == few
+        assert (shares_for(problem, mu).fit_choice == regime.shares["fit_choice"]) == few
 
 
 def test_without_an_intercept_there_is_no_constant_to_choose():

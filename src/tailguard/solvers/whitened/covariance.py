@@ -1,0 +1,161 @@
+"""Standard errors that cover sampling and privacy noise, and the solution in the user's units.
+
+The variance of the clipped score is released as second moments weighted by squared slopes. With the
+curvature ``c`` of the clipped score, the coefficients vary by ``V / (n c**2)`` through sampling and
+by the known variance of the noise on top.
+
+Where residuals are skewed, what clipping may still take away is an error too. Along which rows
+residuals are large tells where, and how far histograms reach how much; it enters as a second
+moment, which widens intervals by at least what a bias of that size asks for: with ``b`` the bias
+and ``v`` the variance, a normal interval of variance ``v + b**2`` covers more often than one of
+variance ``v`` without bias.
+
+Reference
+---------
+Huber 1967 (sandwich variance); Avella-Medina, Bradshaw and Loh 2023, Section 5 (intervals from a
+noised sandwich); Armstrong and Kolesar 2020 (intervals that count the bias).
+"""
+
+import math
+from contextlib import suppress
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.plans.solution import Solution
+from tailguard.queries.second_moments import SecondMoments, Weighting
+from tailguard.solvers.session import BEYOND_FLOATS
+from tailguard.solvers.whitened.clipping import SKEWED_LENGTH
+from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.whitening import noise_level
+
+__all__ = ["covariances", "noise_covariance", "sampling_covariance", "solution"]
+
+
+def solution(session: FitSession, fit: Fit) -> Solution:
+    """Map weights, their noise and their variance back to the user's units.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> solution(*example_fit(tg.losses.Squared(), phase=0)).coef.shape
+    (2,)
+    """
+    geometry, problem = fit.geometry, session.problem
+    units, own = geometry.units, problem.intercept
+    coef, intercept = units.coefficients(fit.weights, problem.link)
+    gain = units.gain(problem.link)
+    jacobian = np.diag(gain / units.scale)
+    if own:
+        below = np.append(-gain * units.center / units.scale, gain)
+        jacobian = np.vstack([np.column_stack([jacobian, np.zeros(coef.size)]), below])
+    noise, whole = (jacobian @ matrix @ jacobian.T for matrix in covariances(session, fit))
+    noise_std, std = (np.sqrt(np.diag(matrix)) for matrix in (noise, whole))
+    std[: coef.size][geometry.left_out] = math.nan
+    return Solution(
+        # Units near the limits of floats can carry a coefficient beyond them.
+        coef=np.nan_to_num(coef),
+        intercept=float(np.nan_to_num(intercept)),
+        plan=session.plan,
+        coef_noise_std=noise_std[: coef.size],
+        intercept_noise_std=float(noise_std[-1]) if own else 0.0,
+        trace=np.array([a.weights for a in fit.iterates]).reshape(-1, problem.size),
+        coef_std=std[: coef.size],
+        intercept_std=float(std[-1]) if own else 0.0,
+        notes=fit.notes,
+        feature_bounds=geometry.feature_bounds,
+    )
+
+
+def covariances(session: FitSession, fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """Covariance of standardised weights by the noise alone, and in all; NaN where unknown.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> from tailguard.solvers.whitened.newton import averaged, step
+    >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> noise, whole = covariances(session, averaged(step(session, fit)))
+    >>> bool((np.diag(whole) > np.diag(noise)).all())
+    True
+    """
+    noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
+    if fit.iterates:
+        with suppress(*BEYOND_FLOATS):
+            noise = noise_covariance(fit)
+            # A budget too small for the release is too small for intervals as well: whitening and
+            # curvature are not known well enough (training family: T13, T39, T99, T103).
+            if session.plans("variance"):
+                whole = noise + sampling_covariance(session, fit)
+    return noise, whole
+
+
+def noise_covariance(fit: Fit) -> FloatArray:
+    """Covariance of the privacy noise in standardised weights.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> noise_covariance(example_fit(tg.losses.Squared())[1]).shape
+    (3, 3)
+    """
+    matrix, inflation = fit.geometry.matrix, fit.geometry.whitening.variance_inflation
+    return np.asarray(fit.noise_std**2 * (matrix * inflation) @ matrix.T)
+
+
+def sampling_covariance(session: FitSession, fit: Fit) -> FloatArray:
+    """Covariance through sampling in standardised weights, from the released score variance.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> covariance = sampling_covariance(*example_fit(tg.losses.Squared(), phase=0))
+    >>> bool((np.diag(covariance) > 0.0).all())
+    True
+    """
+    geometry, clipping, slopes = fit.geometry, fit.clipping, fit.clipping.slopes
+    width, inflation = geometry.width, geometry.whitening.variance_inflation
+    covariance = _score_variance(session, fit) / (session.problem.n_rows * clipping.curvature**2)
+    covariance *= np.sqrt(np.outer(inflation, inflation))
+    if fit.debiased is not None:
+        # In the debiased directions the last correction is all that counts.
+        basis = fit.debiased / np.linalg.norm(fit.debiased, axis=0)
+        outside = np.eye(width) - basis @ basis.T
+        covariance = outside @ covariance @ outside + fit.debiased @ fit.debiased.T
+        if slopes.skewed and session.problem.link.residual:
+            # What clipping may take in all other directions, none of which is preferred.
+            beside = SKEWED_LENGTH * slopes.lost(clipping.slope_limit) / clipping.curvature
+            covariance += beside**2 / width * np.eye(width)
+    if slopes.is_bounded:
+        # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
+        constant = geometry.constant * slopes.missed(clipping.slope_limit) / clipping.curvature
+        covariance += constant @ constant.T
+    return np.asarray(geometry.matrix @ covariance @ geometry.matrix.T)
+
+
+def _score_variance(session: FitSession, fit: Fit) -> FloatArray:
+    """Release the variance of the clipped score along whitened directions.
+
+    Where its noise exceeds what the histograms told before, the histograms' word is taken, which
+    assumes that residuals do not depend on the row.
+    """
+    problem, stage, view = session.problem, session.stage("variance"), fit.geometry.view
+    rows, slopes = fit.clipping.rows, fit.clipping.slopes
+    limit, height = fit.clipping.row_limit, fit.clipping.slope_limit
+    plain = rows.variance(limit) / view.width
+    if slopes.seen:
+        plain *= slopes.variance(height) / rows.weight
+    weighting = Weighting(kind="squared-slope", slope_limit=height)
+    query = SecondMoments(view, limit, limit, weighting)
+    noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * height**2
+    if noise_level(noise, view.width) > plain:
+        return plain * np.eye(view.width)
+    released = session.ask(query, fit.weights, stage) * height**2
+    values, vectors = np.linalg.eigh(released)
+    least = max(noise, 0.1 * plain)
+    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)

@@ -1,0 +1,186 @@
+"""The state of a run: how records are read, what is clipped, and where the rounds arrived.
+
+Everything here was released or is public, so whatever is done with it costs nothing more. No
+record changes: a part of the method takes a fit and returns the next one.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1 (post-processing).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.losses.base import Loss
+from tailguard.queries.units import Units
+from tailguard.queries.view import LARGEST_FEATURE, View
+from tailguard.solvers.whitened.clipping import Clipping
+from tailguard.solvers.whitened.whitening import Secants, Whitening
+
+__all__ = ["Fit", "Geometry", "NewtonIterate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """How records are read, and what is known of the whitened rows.
+
+    Attributes
+    ----------
+    loss
+        The loss whose slopes are taken.
+    units, bound
+        Centre and scale of every column; within how many scales features are read.
+    whitening
+        From standardised coordinates to whitened ones.
+    mean_row
+        The standardised mean row as the second moments told it.
+    shift
+        Squared length of the mean whitened row where no intercept takes it up.
+    largest_curvature
+        Bound at which a record's curvature is cut where curvature varies.
+    cap
+        Length at which rows were cut when curvature was released; infinite before that.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> units, exact = Units.raw(1, intercept=True), Whitening(np.eye(2), 2.0, np.ones(2))
+    >>> geometry = Geometry(tg.losses.Squared(), units, exact, mean_row=np.array([0.5, 1.0]))
+    >>> geometry.constant[:, 0], geometry.curvature_released
+    (array([0., 1.]), False)
+    """
+
+    loss: Loss
+    units: Units
+    whitening: Whitening
+    mean_row: FloatArray
+    bound: float = LARGEST_FEATURE
+    shift: float = 0.0
+    largest_curvature: float = 1.0
+    cap: float = math.inf
+
+    @cached_property
+    def view(self) -> View:
+        """The view through which queries read records."""
+        return View(self.loss, self.units, self.matrix, bound=self.bound)
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The map from standardised coordinates to whitened ones."""
+        return self.whitening.matrix
+
+    @property
+    def width(self) -> int:
+        """The number of whitened coordinates."""
+        return self.view.width
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """The map from standardised weights to whitened ones."""
+        return np.asarray(np.linalg.pinv(self.matrix))
+
+    @cached_property
+    def constant(self) -> FloatArray:
+        """The whitened direction of a constant score as a column; zero without intercept."""
+        if not self.units.intercept:
+            return np.zeros((self.width, 1))
+        direction = self.inverse[:, -1]
+        return np.asarray(direction[:, None] / max(float(np.linalg.norm(direction)), 1e-300))
+
+    @property
+    def curvature_released(self) -> bool:
+        """Whether the curvature of the loss was released, and whitens."""
+        return self.cap < math.inf
+
+    @property
+    def left_out(self) -> BoolArray:
+        """Features that the fit does not read, of whose coefficients nothing is known."""
+        return np.asarray(~self.matrix[: self.units.center.size].any(axis=1))
+
+    @property
+    def feature_bounds(self) -> FloatArray | None:
+        """Bounds of each feature in the user's units, infinite where it is not read, if any."""
+        if self.bound >= LARGEST_FEATURE:
+            return None
+        half = np.where(self.left_out, math.inf, self.bound * self.units.scale)
+        return np.column_stack([self.units.center - half, self.units.center + half])
+
+    def along_constant(self, whitened: FloatArray) -> FloatArray:
+        """Return the part of whitened weights that is a constant score."""
+        return np.asarray(self.constant @ (self.constant.T @ whitened))
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonIterate:
+    """Where a Newton step started and arrived, in standardised weights, and the noise it carries.
+
+    ``n_rows`` says how many records were read for it.
+
+    Examples
+    --------
+    >>> NewtonIterate(np.zeros(2), np.ones(2), 0.1, 1000).noise_std
+    0.1
+    """
+
+    start: FloatArray
+    weights: FloatArray
+    noise_std: float
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fit under way.
+
+    Attributes
+    ----------
+    secants
+        What the rounds so far told of the rise of scores along their steps.
+    weights, noise_std
+        The weights of the standardised coordinates; privacy noise of the whitened ones.
+    phase
+        Of the rounds: which one is under way.
+    iterates
+        Where the rounds arrived so far.
+    constant_moved
+        Whether the constant was read off residuals before the rounds.
+    debiased
+        The debiased directions as columns, each as long as its standard error, if there are any.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> _, fit = example_fit(tg.losses.Squared())
+    >>> fit.noted("seen").notes, fit.notes
+    (('seen',), ())
+    """
+
+    geometry: Geometry
+    clipping: Clipping
+    secants: Secants
+    weights: FloatArray
+    noise_std: float = math.nan
+    phase: int = 0
+    iterates: tuple[NewtonIterate, ...] = ()
+    constant_moved: bool = False
+    debiased: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+    def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":
+        """Return the fit with another whitening; ``cap`` where curvature told it."""
+        geometry = replace(self.geometry, whitening=whitening, cap=cap)
+        return replace(self, geometry=geometry, secants=Secants.none(geometry.width))
+
+    @property
+    def whitened(self) -> FloatArray:
+        """The weights of the whitened coordinates."""
+        return np.asarray(self.geometry.inverse @ self.weights)
+
+    def noted(self, note: str) -> "Fit":
+        """Return the fit with one note more."""
+        return replace(self, notes=(*self.notes, note))

@@ -1,0 +1,29 @@
+"""Fits of the default method as a test wants them, and the session that they ask."""
+
+import numpy as np
+
+from tailguard.queries.units import Units
+from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.state import Clipping, Fit, Geometry
+from tailguard.solvers.whitened.whitening import Secants, Whitening
+
+
+def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, **geometry):
+    """A fit that knows nothing yet, in raw units."""
+    size = n_features + intercept
+    nothing = np.zeros(size)
+    seen = Geometry(
+        loss,
+        Units.raw(n_features, intercept=intercept),
+        Whitening(np.eye(size), float(size), np.ones(size)),
+        mean_row=nothing if mean_row is None else mean_row,
+        **geometry,
+    )
+    clipping = Clipping.unknown(loss.slope_bound())
+    return Fit(seen, clipping, Secants.none(size), nothing if weights is None else weights)
+
+
+def reserved(plan, gate, shares):
+    """A session of a plan that the gate has reserved."""
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return FitSession(plan, gate, shares)
