@@ -52,12 +52,6 @@ FARTHER, NEARER = {Link.IDENTITY: 1.0, Link.LOGIT: 3.0, Link.LOG: 2.0}, -1.0
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
 
 
-# But what is chosen should lose least in the mean: cuts of bounds rise as far as this share of such
-# a loss is more than the noise. On 41 real tables the mean was better at epsilon 10, and none was
-# worse by more than noise makes it.
-CHOICE_NOISE = 0.05
-
-
 def feature_bound(problem: Problem, *, few: bool = False) -> float:
     """Return the number of scales for the loss; ``LARGEST_FEATURE`` where there is no bound.
 
@@ -97,12 +91,9 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
         limit, _ = told
     _, *others = BOUNDS[loss.link]
     views = (view, *(replace(view, bound=bound) for bound in others))
-    stage = session.stage("choice of bounds")
-    query = LossDifferences(loss, views, limit)
-    noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu)
-    rise = max(CHOICE_NOISE * limit / noise_std, 1.0)
-    query, noise_std = replace(query, limit=rise * limit), rise * noise_std
+    query, stage = LossDifferences(loss, views, limit), session.stage("choice of bounds")
     differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
+    noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu)
     margins = np.where(np.array(others) > view.bound, FARTHER[loss.link], NEARER)
     differences = differences + margins * noise_std
     best = int(np.argmin(differences))
