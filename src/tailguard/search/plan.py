@@ -28,7 +28,7 @@ __all__ = ["SearchPlan", "SearchTask", "plan_search"]
 
 # Shares of mu squared of a try: of its score, and, beside the search, of the units of scores
 # (benchmarks below; see ``docs/search.md``).
-SCORE_SHARE, UNITS_SHARE = 0.2, 0.1
+SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
 
 # Rounds of counting the numbers that are released and planning with what they leave.
 ROUNDS = 3

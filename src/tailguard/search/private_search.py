@@ -209,9 +209,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         """Return the loss by which models are compared."""
         if self.scoring is None:
             return model._loss()
-        loss: Any = check_known(self.scoring)
+        check_known(self.scoring)
         own = model._loss().link
-        if getattr(loss, "link", None) is not own:
+        if getattr(self.scoring, "link", None) is not own:
             raise InputError(
                 f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "
                 f"do (link {own.value!r}); got {shown(self.scoring)}."

@@ -16,7 +16,7 @@ __all__ = ["LARGEST_MEAN", "LAWS", "Selected"]
 LAWS = ("geometric", "logarithmic", "poisson")
 """How the number of tries may be drawn; each law is that of a number of at least 1."""
 
-LARGEST_MEAN = 1e4
+LARGEST_MEAN = 1e3
 """More tries than anyone runs; sums over the laws stay short up to here."""
 
 
