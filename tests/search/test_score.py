@@ -29,9 +29,7 @@ EVERY = pytest.mark.parametrize("name", TARGETS)
 
 def solution_of(coef, intercept, bounds=None):
     nothing = np.full(2, np.nan)
-    return Solution(
-        coef, intercept, None, nothing, np.nan, np.zeros((0, 3)), feature_bounds=bounds
-    )
+    return Solution(coef, intercept, None, nothing, np.nan, np.zeros((0, 3)), feature_bounds=bounds)
 
 
 def score_in_units(name):

@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
 from tailguard.design.matrix import design_matrix
-from tailguard.engine import Solved, Solver, run
+from tailguard.engine import Solved, Solver, Task, run
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
-from tailguard.estimators.task import Task
 from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from tailguard.array_types import FloatArray
+from tailguard.engine import Task
 from tailguard.estimators.base import PrivateRegression
-from tailguard.estimators.task import Task
 from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson

@@ -26,8 +26,8 @@ from tailguard.solvers.registry import plan_for
 
 __all__ = ["SearchPlan", "SearchTask", "plan_search"]
 
-# Shares of mu squared of a try: of its score, and, beside the search, of the units of scores
-# (benchmarks below; see ``docs/search.md``).
+# Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;
+# measured in ``docs/search.md``.
 SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
 
 # Rounds of counting the numbers that are released and planning with what they leave.
@@ -77,7 +77,7 @@ class SearchPlan:
     >>> tasks = [SearchTask("auto", problem, {})]
     >>> plan = plan_search(tasks, problem, tg.ApproxDP(1.0, 1e-6), NumberOfTries(10.0))
     >>> round(plan.selection.mu, 3)
-    0.152
+    0.154
     """
 
     guarantee: Guarantee

@@ -1,8 +1,8 @@
 """Counted search: which settings of a model suit the records, and the model, for one budget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown, warn_before_spending
-from tailguard.engine import Solved
+from tailguard.engine import Solved, Task
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.task import Task
 from tailguard.estimators.unpaid import fits_with
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
@@ -30,15 +29,20 @@ from tailguard.selection import SelectionGate
 
 __all__ = ["PrivateSearch"]
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 # The search states these once, for all tries.
 PRIVACY = ("epsilon", "delta", "guarantee", "ledger", "random_state")
 # How a table is read does not depend on the try.
 READING = ("schema", "missing", "classes", "extrapolate")
 
 
-def _has(method: str) -> Any:
-    """Return a check whether the estimator has a method."""
-    return lambda search: hasattr(search.estimator, method)
+def _if_estimator_has(method: str) -> Callable[[Method], Method]:
+    """Show a method of the search only where the estimator has it, too."""
+    shown_if: Callable[[Method], Method] = available_if(
+        lambda search: hasattr(search.estimator, method)
+    )
+    return shown_if
 
 
 @dataclass(eq=False, repr=False)
@@ -100,7 +104,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=5000, seed=0)
     >>> search = tg.PrivateSearch(
-    ...     tg.LinearRegression(), {"target": ["mean", "robust"]}, n_tries=3, epsilon=2.0, delta=1e-6
+    ...     tg.LinearRegression(), {"target": ["mean", "robust"]},
+    ...     n_tries=3, epsilon=2.0, delta=1e-6,
     ... )
     >>> search = search.fit(claims.features, claims.target)
     >>> search.best_params_["target"] in ("mean", "robust")
@@ -221,27 +226,27 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any, **more: Any) -> NDArray[Any]:
         """Predict with the best estimator."""
         check_is_fitted(self)
-        predicted: NDArray[Any] = self.best_estimator_.predict(X, **more)  # type: ignore[attr-defined]
+        predicted: NDArray[Any] = self.best_estimator_.predict(X, **more)
         return predicted
 
-    @available_if(_has("predict_proba"))
+    @_if_estimator_has("predict_proba")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, by the best estimator."""
         check_is_fitted(self)
-        chances: FloatArray = self.best_estimator_.predict_proba(X)  # type: ignore[attr-defined]
+        chances: FloatArray = self.best_estimator_.predict_proba(X)
         return chances
 
-    @available_if(_has("decision_function"))
+    @_if_estimator_has("decision_function")
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of each row, by the best estimator."""
         check_is_fitted(self)
-        score: FloatArray = self.best_estimator_.decision_function(X)  # type: ignore[attr-defined]
+        score: FloatArray = self.best_estimator_.decision_function(X)
         return score
 
     def score(self, X: Any, y: Any) -> float:
         """Score the best estimator; not private: it reads ``y`` without noise."""
         check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y))  # type: ignore[attr-defined]
+        return float(self.best_estimator_.score(X, y))
 
     def explain(self) -> str:
         """Say what was planned, and which candidate was chosen."""

@@ -48,7 +48,9 @@ def profile_epsilon(event, delta):
 
 def package_epsilon(mu, mean, shape, delta, orders=None):
     accountant = RdpAccountant(orders)
-    accountant.compose(dp_event.RepeatAndSelectDpEvent(dp_event.GaussianDpEvent(1 / mu), mean, shape))
+    accountant.compose(
+        dp_event.RepeatAndSelectDpEvent(dp_event.GaussianDpEvent(1 / mu), mean, shape)
+    )
     return accountant.get_epsilon(delta)
 
 

@@ -139,14 +139,14 @@ def _rho_of(leaf: Event) -> Fraction:
 
 
 def _longest(flat_events: FlatEvents) -> float:
-    """Return the largest loss of a leaf known by its profile, which may be far beyond the usual ones."""
+    """Return the largest loss of a leaf known by its profile, maybe far beyond the usual."""
     ends = [profile_of(leaf).end for leaf in flat_events.leaves if type(leaf) in KNOWN_BY_PROFILE]
     inner = [_longest(part) for parts in flat_events.blocks.values() for part in parts.values()]
     return max((*ends, *inner), default=0.0)
 
 
 def _largest_loss(leaf: Event) -> float:
-    """Return the largest loss of a leaf; of one known by its profile, five standard deviations at most."""
+    """Return the largest loss of a leaf, by its profile alone five standard deviations at most."""
     end = profile_of(leaf).end
     return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in KNOWN_BY_PROFILE else end
 

@@ -33,7 +33,7 @@ class RenyiAccountant(AdditiveAccountant):
     --------
     >>> accountant = RenyiAccountant().compose(Selected(mu=0.2367, mean_tries=10.0))
     >>> round(accountant.epsilon(delta=1e-6), 3)
-    2.151
+    2.15
     """
 
     prices: ClassVar[Prices] = {
@@ -46,8 +46,9 @@ class RenyiAccountant(AdditiveAccountant):
 
         def beyond(leaf: Event) -> Fraction:
             """Return what a selection costs beyond one try."""
-            selected = isinstance(leaf, Selected)
-            return Fraction(excess_divergence(leaf, excess)) if selected else Fraction(0)
+            if isinstance(leaf, Selected):
+                return Fraction(excess_divergence(leaf, excess))
+            return Fraction(0)
 
         return (1.0 + excess) * ceiling(self.total) + ceiling(self.flat_events.add_up(beyond))
 

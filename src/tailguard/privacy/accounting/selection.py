@@ -40,7 +40,7 @@ class SelectionAccountant(AdditiveAccountant):
     >>> one = SelectionAccountant().compose(Gaussian(mu=0.2367))
     >>> best_of_ten = SelectionAccountant().compose(Selected(mu=0.2367, mean_tries=10.0))
     >>> round(one.epsilon(delta=1e-6), 3), round(best_of_ten.epsilon(delta=1e-6), 3)
-    (1.0, 1.542)
+    (1.0, 1.541)
     """
 
     prices: ClassVar[Prices] = {
@@ -80,5 +80,6 @@ def _shift_of(leaf: Event) -> Fraction:
 
 
 def _log_mean_of(leaf: Event) -> Fraction:
-    selected = isinstance(leaf, Selected)
-    return Fraction(math.log(tries_of(leaf).mean_bound)) if selected else Fraction(0)
+    if isinstance(leaf, Selected):
+        return Fraction(math.log(tries_of(leaf).mean_bound))
+    return Fraction(0)

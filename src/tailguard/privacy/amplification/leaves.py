@@ -1,4 +1,4 @@
-"""The events that amplification and selection add, made known to every accountant that works with profiles.
+"""What amplification and selection add, made known to every accountant that works with profiles.
 
 Reference
 ---------

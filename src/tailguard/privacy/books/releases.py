@@ -21,7 +21,7 @@ EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
     "gaussian": lambda r: Gaussian(_noise_ratio(r)),
     "laplace": lambda r: Laplace(_noise_ratio(r) * math.sqrt(2.0)),
     "sampled-gaussian": lambda r: Sampled(_noise_ratio(r), _sample_rate(r)),
-    "selected-gaussian": lambda r: _selection(r),
+    "selected-gaussian": lambda r: _selected(r, _noise_ratio(r)),
     "peeled-gaussian": lambda r: _peeling_cost(r, _noise_ratio(r)),
     "peeled-laplace": lambda r: _peeling_cost(r, _noise_ratio(r) * math.sqrt(2.0)),
     "arsinh-normal": lambda r: arsinh_event(r.parameters),
@@ -75,8 +75,8 @@ class Release:
         ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
         secret partition, whose pass :mod:`tailguard.privacy.books.composed_releases` prices as a
         whole. For a sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
-        For a selection, the ``law`` of the number of tries and its mean, ``mean_tries``; sensitivity
-        over noise is what everything in one try amounts to.
+        For a selection, the ``law`` of the number of tries and its mean, ``mean_tries``; then
+        sensitivity over noise is what everything in one try amounts to.
     stage
         What it was for: the name of a stage of the plan, or nothing.
 
@@ -169,10 +169,10 @@ def _sample_rate(release: Release) -> float:
     return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
 
 
-def _selection(release: Release) -> Event:
+def _selected(release: Release, ratio: float) -> Event:
     """Return what the best of many tries costs."""
     mean_tries = check_positive("mean_tries", release.parameters.get("mean_tries"))
-    return Selected(_noise_ratio(release), mean_tries, str(release.parameters.get("law")))
+    return Selected(ratio, mean_tries, str(release.parameters.get("law")))
 
 
 def _peeling_cost(release: Release, ratio: float) -> Event:

@@ -33,7 +33,7 @@ def mu_of_a_try(guarantee: ApproxDP, tries: NumberOfTries, beside: float = 0.0) 
     --------
     >>> one_fit = ApproxDP(1.0, 1e-6).gaussian_mu()
     >>> round(mu_of_a_try(ApproxDP(1.0, 1e-6), NumberOfTries(10.0)) / one_fit, 3)
-    0.655
+    0.661
     """
 
     @cache

@@ -17,6 +17,7 @@ from tailguard.privacy.roots import crossing, up
 
 __all__ = ["NumberOfTries"]
 
+# Papernot and Steinke 2022, Section 3: shapes of negative binomial laws, and their limit.
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 # How likely a number may be larger than ``limit``: less than the distance of one sampled coordinate
