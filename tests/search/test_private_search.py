@@ -90,13 +90,12 @@ def test_a_seed_repeats_a_simulation_and_another_does_not(fitted):
 
 
 def test_the_right_candidate_is_found_where_budget_abounds():
-    chosen = [
-        search(n_tries=20, epsilon=15.0, random_state=seed).fit(X, Y).best_params_["n_nonzero"]
-        for seed in range(5)
+    found = [
+        search(n_tries=9, law="poisson", epsilon=15.0, random_state=seed).fit(X, Y)
+        for seed in range(3)
     ]
-    assert chosen.count(1) <= 1  # one column cannot do what two do
-    scores = [search(epsilon=15.0, random_state=seed).fit(X, Y).best_score_ for seed in range(3)]
-    assert max(scores) < 0.0  # better than a constant
+    assert all(each.best_params_["n_nonzero"] > 1 for each in found)  # one cannot do what two do
+    assert max(each.best_score_ for each in found) < 0.0  # better than a constant
 
 
 def test_nothing_tells_of_other_tries():
@@ -113,7 +112,7 @@ def test_nothing_tells_of_other_tries():
     # What is kept of a model does not grow with the tries that were made for it.
     sizes = [
         len(pickle.dumps(search(n_tries=n, random_state=3, law="poisson").fit(X, Y)))
-        for n in (1, 30)
+        for n in (1, 9)
     ]
     assert abs(sizes[0] - sizes[1]) < 0.05 * sizes[0]
 
