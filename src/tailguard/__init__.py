@@ -35,6 +35,7 @@ from tailguard.planning import plan
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.schema.schema import Schema
+from tailguard.search import PrivateSearch
 from tailguard.solvers.minimize import minimize
 from tailguard.version import __version__
 
@@ -54,6 +55,7 @@ __all__ = [
     "MeanResult",
     "Moment",
     "PoissonRegression",
+    "PrivateSearch",
     "PureDP",
     "QuantileRegression",
     "QueryError",

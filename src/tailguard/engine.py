@@ -1,4 +1,4 @@
-"""One run, start to end: a plan is reserved, carried out on a gate's answers, and certified.
+"""One run of a task: a plan is reserved, carried out on a gate's answers, and certified.
 
 Reference
 ---------
@@ -8,7 +8,7 @@ run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,10 +18,14 @@ from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
+from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, weak_promise
+from tailguard.sources.given import Given
 
-__all__ = ["Solved", "Solver", "run"]
+__all__ = ["Solved", "Solver", "Task", "run"]
+
+AnyGate = TypeVar("AnyGate", bound=Gate)
 
 
 class Solver(Protocol):
@@ -40,6 +44,46 @@ class Solver(Protocol):
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A table, the two labels of its target if these are labels, and the problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> task = tg.LinearRegression()._task(np.zeros((5, 2)), np.zeros(5))
+    >>> task.problem.size
+    3
+    """
+
+    table: Given
+    labels: tuple[Any, Any] | None
+    problem: Problem
+
+    def gate(
+        self,
+        kind: type[AnyGate],
+        *,
+        guarantee: Guarantee,
+        ledger: AnyLedger | None,
+        random_state: int | None,
+    ) -> AnyGate:
+        """Wrap the records."""
+        return kind.over(
+            self.table.records,
+            self.table.y,
+            guarantee=guarantee,
+            exposure=self.table.exposure,
+            loss=self.problem.loss,
+            classes=self.labels,
+            missing=self.table.missing,
+            schema=self.table.schema,
+            ledger=ledger,
+            random_state=random_state,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ depend on answers; ``privacy/books/books.py`` has the proof).
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class Gate:
         schema: Schema | None = None,
         ledger: AnyLedger | None = None,
         random_state: int | None = None,
-    ) -> "Gate":
+    ) -> Self:
         """Wrap whatever the user brought: arrays, or pandas, polars and pyarrow tables.
 
         A table in batches is read by its ``schema``, which names its target, exposure and constants

@@ -17,11 +17,12 @@ LEVELS = {
     **{"baselines": 11, "reproduce": 12},
     **{"schema": 2, "design": 3, "sources": 4},
     **{"__main__": 14, "plans": 5, "engine": 7, "papers": 9},
+    **{"selection": 8, "search": 12},
 }
 LEANS_ONLY_ON = {"datasets": {"array_types", "checks"}}
 BEHIND_THE_WALL = {
     *("plans", "engine", "scaling", "solvers", "papers", "planning", "means", "estimators"),
-    "reproduce",
+    *("reproduce", "search"),
 }
 PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")

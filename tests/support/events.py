@@ -15,6 +15,7 @@ from tailguard.privacy.events import (
     Pure,
     Repeated,
     Sampled,
+    Selected,
     Shuffled,
     ShuffledPure,
     ZeroConcentrated,
@@ -24,6 +25,7 @@ from tailguard.privacy.events import (
 AMPLIFIED = [
     *(Sampled(0.5, 0.1), Sampled(1.0, 0.01), Sampled(0.5, 0.1, "poisson")),
     *(Shuffled(0.3, 50), Shuffled(0.2, 1000), ShuffledPure(0.5, 50), ShuffledPure(0.2, 1)),
+    *(Selected(0.3, 10.0), Selected(0.1, 3.0, "logarithmic"), Selected(0.2, 5.0, "poisson")),
 ]
 SIZES = st.floats(0.01, 1.0)
 LEAVES = st.one_of(

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
 from tailguard.design.matrix import design_matrix
-from tailguard.engine import Solver, run
+from tailguard.engine import Solved, Solver, Task, run
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
@@ -112,6 +112,8 @@ class PrivateLinearModel(BaseEstimator):
     ledger: AnyLedger | None = None
     random_state: int | None = None
 
+    takes_exposure: ClassVar[bool] = False
+
     def __init_subclass__(cls, **options: Any) -> None:
         """Complete the subclass's docstring."""
         super().__init_subclass__(**options)
@@ -154,8 +156,22 @@ class PrivateLinearModel(BaseEstimator):
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
+        task = self._task(X, y, target=target, columns=columns, exposure=exposure)
+        solver, plan = plan_for(self._solver(), task.problem, guarantee)
+        gate = task.gate(
+            Gate, guarantee=guarantee, ledger=self.ledger, random_state=self.random_state
+        )
+        self._keep_columns(X, task.table.schema)
+        if self.ledger is None and self.random_state is None:
+            self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
+        self._keep(run(solver, plan, gate, assumptions=self._assumptions()))
+        return self
+
+    def _task(
+        self, X: Any, y: Any, *, target: Any = None, columns: Any = None, exposure: Any = None
+    ) -> Task:
+        """Read from the head of a table, and from the parameters, what is to be fitted."""
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
-        loss = self._loss()
         table = given(
             X,
             y,
@@ -166,32 +182,22 @@ class PrivateLinearModel(BaseEstimator):
             exposure=exposure,
             classes=getattr(self, "classes", None),
         )
-        labels = self._checked_labels(table)
-        problem = Problem(
-            loss,
+        problem = self._problem(table, has_offset=exposure is not None)
+        return Task(table, self._checked_labels(table), problem)
+
+    def _problem(self, table: Given, *, has_offset: bool) -> Problem:
+        """Return the public facts of a fit."""
+        return Problem(
+            self._loss(),
             table.n_rows,
             table.n_features,
             intercept=check_boolean("fit_intercept", self.fit_intercept),
             constraint=self._constraint(),
-            has_offset=exposure is not None,
+            has_offset=has_offset,
         )
-        solver, plan = plan_for(self._solver(), problem, guarantee)
-        gate = Gate.over(
-            table.records,
-            table.y,
-            guarantee=guarantee,
-            exposure=table.exposure,
-            loss=loss,
-            classes=labels,
-            missing=table.missing,
-            schema=table.schema,
-            ledger=self.ledger,
-            random_state=self.random_state,
-        )
-        self._keep_columns(X, table.schema)
-        if self.ledger is None and self.random_state is None:
-            self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
-        solved = run(solver, plan, gate, assumptions=self._assumptions())
+
+    def _keep(self, solved: Solved) -> None:
+        """Store what was found."""
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
         self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
@@ -202,7 +208,6 @@ class PrivateLinearModel(BaseEstimator):
         self.coef_std_ = solved.solution.coef_std
         self.intercept_std_ = solved.solution.intercept_std
         self.notes_: tuple[str, ...] = solved.notes
-        return self
 
     def _checked_labels(self, table: Given) -> tuple[Any, Any] | None:
         """Return the two labels of the targets, if they are labels, refusing targets by type."""
@@ -354,5 +359,5 @@ def _check_target(model: BaseEstimator, y: Any) -> None:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected.",
             DataConversionWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

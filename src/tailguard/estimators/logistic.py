@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
+from tailguard.engine import Solved
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
@@ -107,9 +108,11 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
             One of the two labels per row: a typed column, or with ``classes`` any sequence. None
             takes the column of X that ``target`` or the schema names.
         """
-        self._fit(X, y, target=target, columns=columns)
+        return self._fit(X, y, target=target, columns=columns)
+
+    def _keep(self, solved: Solved) -> None:
+        super()._keep(solved)
         self.classes_ = np.array(self._declared())
-        return self
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of each row: the log-odds of the second class."""

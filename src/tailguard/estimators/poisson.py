@@ -1,12 +1,13 @@
 """Poisson regression of counts, with exposure."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from tailguard.array_types import FloatArray
+from tailguard.engine import Task
 from tailguard.estimators.base import PrivateRegression
 from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
@@ -51,6 +52,8 @@ class PoissonRegression(PrivateRegression):
     True
     """
 
+    takes_exposure: ClassVar[bool] = True
+
     def _loss(self) -> Loss:
         return Poisson()
 
@@ -73,10 +76,15 @@ class PoissonRegression(PrivateRegression):
             How long each record was observed, one positive number per row, or the name of a column;
             None takes the column of X that the schema declares, if it does.
         """
+        return self._fit(X, y, target=target, columns=columns, exposure=exposure)
+
+    def _task(
+        self, X: Any, y: Any, *, target: Any = None, columns: Any = None, exposure: Any = None
+    ) -> Task:
         schema = self._given_schema()
         if exposure is None and schema is not None:
             exposure = schema.exposure
-        return self._fit(X, y, target=target, columns=columns, exposure=exposure)
+        return super()._task(X, y, target=target, columns=columns, exposure=exposure)
 
     def predict(self, X: Any, *, exposure: Any = None) -> FloatArray:
         """Predict the mean count at exposure 1, or at the given exposures."""

@@ -1,11 +1,11 @@
 """Warnings of what nobody pays for: fits that no ledger adds up, and scores without noise."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from tailguard.checks import warn_before_spending
-from tailguard.plans.plan import Plan
 from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.guarantees import Guarantee
 
 __all__ = ["fits_with", "warn_of_score"]
 
@@ -15,7 +15,17 @@ SCORE = (
 )
 
 
-def fits_with(plan: Plan, earlier: tuple[Event, ...]) -> tuple[Event, ...]:
+class _Planned(Protocol):
+    """What a fit or a search was planned to cost."""
+
+    @property
+    def event(self) -> Event: ...
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+
+def fits_with(plan: _Planned, earlier: tuple[Event, ...]) -> tuple[Event, ...]:
     """Return what an object was fitted with so far, and at the second fit warn of what both cost.
 
     That follows from plans alone. Whether the records were the same nobody knows here.

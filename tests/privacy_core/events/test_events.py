@@ -44,6 +44,10 @@ OLD_BOOKS = [
         "ShuffledPure(epsilon=0.5, n_units=9)",
     ),
     (
+        {"kind": "selected", "mu": 0.5, "mean_tries": 9.0, "law": "geometric"},
+        "Selected(mu=0.5, mean_tries=9.0, law='geometric')",
+    ),
+    (
         {"kind": "repeated", "event": {"kind": "gaussian", "mu": 0.5}, "times": 3},
         "Repeated(event=Gaussian(mu=0.5), times=3)",
     ),

@@ -21,7 +21,9 @@ from tailguard.privacy.ranges import check_cost
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
 __all__ = [
+    "delta_of_renyi",
     "delta_of_zcdp",
+    "epsilon_of_renyi",
     "epsilon_of_zcdp",
     "mu_of_bounded_range",
     "mu_of_pure",
@@ -49,14 +51,32 @@ def epsilon_of_zcdp(rho: float, delta: float) -> float:
     >>> round(epsilon_of_zcdp(rho=0.5, delta=1e-6), 8)
     5.22153444
     """
-    rho, log_delta = check_cost("rho", rho), math.log(check_open_unit("delta", delta))
+    rho, delta = check_cost("rho", rho), check_open_unit("delta", delta)
     if rho == 0.0 or math.isinf(rho):
         return rho
+    return epsilon_of_renyi(lambda excess: (1.0 + excess) * rho, delta)
+
+
+def epsilon_of_renyi(divergence: Callable[[float], float], delta: float) -> float:
+    """Smallest epsilon that the best known conversion gives at given Renyi divergences.
+
+    ``divergence(excess)`` is a bound on that of the order ``1 + excess``.
+
+    *Guarantee.* Valid for every mechanism with these divergences.
+
+    *Reference.* Canonne, Kamath and Steinke 2020, Proposition 12.
+
+    Examples
+    --------
+    >>> round(epsilon_of_renyi(lambda excess: (1.0 + excess) / 2.0, delta=1e-6), 8)
+    5.22153444
+    """
+    log_delta = math.log(check_open_unit("delta", delta))
 
     def bound(log_excess: float) -> float:
         """Return the bound of the order 1 + exp(log_excess)."""
         excess = math.exp(log_excess)
-        spent = (1.0 + excess) * rho
+        spent = divergence(excess)
         return spent - math.log1p(1.0 / excess) - (log_delta + math.log1p(excess)) / excess
 
     return up(max(0.0, _minimum(bound)))
@@ -79,12 +99,28 @@ def delta_of_zcdp(rho: float, epsilon: float) -> float:
         return 0.0
     if math.isinf(rho):
         return 1.0
+    return delta_of_renyi(lambda excess: (1.0 + excess) * rho, epsilon)
+
+
+def delta_of_renyi(divergence: Callable[[float], float], epsilon: float) -> float:
+    """Smallest delta that the best known conversion gives at given Renyi divergences.
+
+    *Guarantee.* Valid for every mechanism with these divergences.
+
+    *Reference.* Canonne, Kamath and Steinke 2020, Proposition 12.
+
+    Examples
+    --------
+    >>> round(delta_of_renyi(lambda excess: (1.0 + excess) / 2.0, epsilon=5.22153444), 9)
+    1e-06
+    """
+    epsilon = check_cost("epsilon", epsilon)
 
     def log_bound(log_excess: float) -> float:
         """Return the bound of the order 1 + exp(log_excess)."""
         excess = math.exp(log_excess)
-        divergence = excess * ((1.0 + excess) * rho - epsilon)
-        return divergence - (1.0 + excess) * math.log1p(1.0 / excess) - log_excess
+        exponent = excess * (divergence(excess) - epsilon)
+        return exponent - (1.0 + excess) * math.log1p(1.0 / excess) - log_excess
 
     lowest = min(0.0, _minimum(log_bound))
     return min(1.0, math.exp(lowest + ROUNDING * (1.0 + abs(lowest))))

@@ -28,7 +28,7 @@ from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.base import FlatAccountant
 from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
-from tailguard.privacy.amplification.leaves import AMPLIFIED
+from tailguard.privacy.amplification.leaves import KNOWN_BY_PROFILE
 from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
 from tailguard.privacy.events.flat_events import FlatEvents
 from tailguard.privacy.ranges import check_cost, check_failure
@@ -97,7 +97,7 @@ class PldAccountant(FlatAccountant):
 
     @cached_property
     def _end(self) -> float:
-        """A loss that is hardly ever exceeded, by the simple zCDP bound and by amplified leaves."""
+        """A loss that is hardly ever exceeded, by the simple zCDP bound and by profiles."""
         return max(self._rho + 2.0 * math.sqrt(46.0 * self._rho), _longest(self.flat_events))
 
     @cached_property
@@ -123,12 +123,12 @@ class PldAccountant(FlatAccountant):
 
 @lru_cache(maxsize=256)
 def _rho_of(leaf: Event) -> Fraction:
-    """Return the leaf's rho; for an amplified one, half its Renyi divergence of order two.
+    """Return the leaf's rho; for one known by its profile, half its Renyi divergence of order two.
 
     It sets the width of cells and the reach of the convolution, and enters no bound. The square is
     an integral over the profile: of delta(e) (exp(e) + exp(-2 e)), twice.
     """
-    if type(leaf) not in AMPLIFIED:
+    if type(leaf) not in KNOWN_BY_PROFILE:
         return ZcdpAccountant.prices[type(leaf)](leaf)
     profile = profile_of(leaf)
     if profile.end > LARGEST_LOSS:
@@ -139,16 +139,16 @@ def _rho_of(leaf: Event) -> Fraction:
 
 
 def _longest(flat_events: FlatEvents) -> float:
-    """Return the largest loss of an amplified leaf, which may be far beyond the usual ones."""
-    ends = [profile_of(leaf).end for leaf in flat_events.leaves if type(leaf) in AMPLIFIED]
+    """Return the largest loss of a leaf known by its profile, maybe far beyond the usual."""
+    ends = [profile_of(leaf).end for leaf in flat_events.leaves if type(leaf) in KNOWN_BY_PROFILE]
     inner = [_longest(part) for parts in flat_events.blocks.values() for part in parts.values()]
     return max((*ends, *inner), default=0.0)
 
 
 def _largest_loss(leaf: Event) -> float:
-    """Return the largest loss of a leaf; of an amplified one, five standard deviations at most."""
+    """Return the largest loss of a leaf, by its profile alone five standard deviations at most."""
     end = profile_of(leaf).end
-    return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in AMPLIFIED else end
+    return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in KNOWN_BY_PROFILE else end
 
 
 def _smallest_loss(flat_events: FlatEvents) -> float:

@@ -34,7 +34,7 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
 )
 
-__all__ = ["Profile", "convexified", "loss_distribution", "profile_of"]
+__all__ = ["Profile", "convexified", "loss_distribution", "mirrored_hull", "profile_of"]
 
 
 # What a profile may leave beyond its end; it is charged as an infinite loss.
@@ -192,6 +192,23 @@ def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
         corners.append(i)
     x = np.exp(e - e[-1])
     return np.asarray(np.interp(x, x[corners], delta[corners]), dtype=np.float64)
+
+
+def mirrored_hull(e: FloatArray, delta: FloatArray) -> FloatArray:
+    """Return the convex hull of a bound for both orders of every pair, read at negative e, too.
+
+    At ``-e`` such a bound is ``1 - exp(-e) + exp(-e) delta(e)``, and a profile is convex through
+    zero. So a bound that is low far out is low everywhere.
+
+    Examples
+    --------
+    >>> mirrored_hull(np.log([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.0])).round(3)
+    array([0.5 , 0.25, 0.  ])
+    """
+    beyond = e > 0.0
+    mirrored = -np.expm1(-e[beyond]) + np.exp(-e[beyond]) * delta[beyond]
+    whole = np.concatenate([-e[beyond][::-1], e])
+    return convexified(whole, np.concatenate([mirrored[::-1], delta]))[np.count_nonzero(beyond) :]
 
 
 def _turns_up(e: FloatArray, delta: FloatArray, i: int, j: int, k: int) -> bool:

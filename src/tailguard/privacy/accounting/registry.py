@@ -10,6 +10,8 @@ ACCOUNTANTS = {
     "gdp": "tailguard.privacy.accounting.gdp:GdpAccountant",
     "zcdp": "tailguard.privacy.accounting.zcdp:ZcdpAccountant",
     "pure": "tailguard.privacy.accounting.pure:PureAccountant",
+    "selection": "tailguard.privacy.accounting.selection:SelectionAccountant",
+    "renyi": "tailguard.privacy.accounting.renyi:RenyiAccountant",
     "pld": "tailguard.privacy.accounting.pld:PldAccountant",
 }
 

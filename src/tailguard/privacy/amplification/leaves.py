@@ -1,8 +1,9 @@
-"""The events that amplification adds, made known to every accountant that works with profiles.
+"""What amplification and selection add, made known to every accountant that works with profiles.
 
 Reference
 ---------
-Balle, Barthe and Gaboardi 2018 (samples); Feldman, McMillan and Talwar 2021 (shuffles).
+Balle, Barthe and Gaboardi 2018 (samples); Feldman, McMillan and Talwar 2021 (shuffles);
+Papernot and Steinke 2022 (selection).
 """
 
 from functools import lru_cache
@@ -10,11 +11,12 @@ from functools import lru_cache
 from tailguard.privacy.accounting.profiles import Profile, profile_of
 from tailguard.privacy.amplification.sampled import fixed_size_profile, poisson_profile
 from tailguard.privacy.amplification.shuffled import shuffled_profile, shuffled_pure_profile
-from tailguard.privacy.events import Event, Sampled, Shuffled, ShuffledPure
+from tailguard.privacy.events import Event, Sampled, Selected, Shuffled, ShuffledPure
+from tailguard.privacy.selection.costs import selected_profile
 
-__all__ = ["AMPLIFIED"]
+__all__ = ["KNOWN_BY_PROFILE"]
 
-AMPLIFIED: frozenset[type[Event]] = frozenset({Sampled, Shuffled, ShuffledPure})
+KNOWN_BY_PROFILE: frozenset[type[Event]] = frozenset({Sampled, Selected, Shuffled, ShuffledPure})
 
 SCHEMES = {"fixed-size": fixed_size_profile, "poisson": poisson_profile}
 
@@ -32,6 +34,11 @@ def _(event: Shuffled) -> Profile:
 @profile_of.register
 def _(event: ShuffledPure) -> Profile:
     return shuffled_pure_profile(event.epsilon, event.n_units)
+
+
+@profile_of.register
+def _(event: Selected) -> Profile:
+    return selected_profile(event)
 
 
 # An accountant asks for the same profile several times, and this one takes a tenth of a second.

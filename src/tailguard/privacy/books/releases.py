@@ -8,7 +8,7 @@ from typing import Any
 
 from tailguard.checks import check_choice, check_integer, check_positive
 from tailguard.privacy.books.read_scope import ReadScope, read_scope
-from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated, Sampled
+from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated, Sampled, Selected
 from tailguard.privacy.events.arsinh import ARSINH_BASIS, arsinh_event
 from tailguard.privacy.events.peeling import peeling_event
 from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_event
@@ -21,6 +21,7 @@ EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
     "gaussian": lambda r: Gaussian(_noise_ratio(r)),
     "laplace": lambda r: Laplace(_noise_ratio(r) * math.sqrt(2.0)),
     "sampled-gaussian": lambda r: Sampled(_noise_ratio(r), _sample_rate(r)),
+    "selected-gaussian": lambda r: _selected(r, _noise_ratio(r)),
     "peeled-gaussian": lambda r: _peeling_cost(r, _noise_ratio(r)),
     "peeled-laplace": lambda r: _peeling_cost(r, _noise_ratio(r) * math.sqrt(2.0)),
     "arsinh-normal": lambda r: arsinh_event(r.parameters),
@@ -28,11 +29,17 @@ EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
 }
 NORM_OF = {
     **{"gaussian": "l2", "laplace": "l1", "sampled-gaussian": "l2"},
+    "selected-gaussian": "l2",
     **{"peeled-gaussian": "linf", "peeled-laplace": "linf"},
     **{"arsinh-normal": "linf", "smooth-gaussian": "l2"},
 }
 # These scale their noise by the records, so that sensitivity and noise have no public numbers.
 SMOOTH = ("arsinh-normal", "smooth-gaussian")
+
+SELECTED = (
+    "{name}: sensitivity over noise is that of everything in one try, model and score; of other "
+    "tries nothing was released, nor how many there were, but how long the search took may tell"
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,8 @@ class Release:
         The query that made it.
     mechanism
         ``"gaussian"``, ``"laplace"``, ``"sampled-gaussian"`` on a fresh secret sample of the
-        records, a form of peeling, or noise on a smooth scale: ``"arsinh-normal"`` or
-        ``"smooth-gaussian"``.
+        records, ``"selected-gaussian"`` for the best of a secret number of tries, a form of
+        peeling, or noise on a smooth scale: ``"arsinh-normal"`` or ``"smooth-gaussian"``.
     norm
         The norm of the sensitivity: ``"l2"`` for Gaussian, ``"l1"`` for Laplace noise, ``"linf"``
         entry by entry, for peeling and arsinh-normal noise.
@@ -68,6 +75,8 @@ class Release:
         ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
         secret partition, whose pass :mod:`tailguard.privacy.books.composed_releases` prices as a
         whole. For a sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
+        For a selection, the ``law`` of the number of tries and its mean, ``mean_tries``; then
+        sensitivity over noise is what everything in one try amounts to.
     stage
         What it was for: the name of a stage of the plan, or nothing.
 
@@ -121,6 +130,8 @@ class Release:
 
     def remark(self) -> str | None:
         """Say what a reader must know beyond the numbers, if anything."""
+        if self.mechanism == "selected-gaussian":
+            return SELECTED.format(name=self.name)
         if self.mechanism not in SMOOTH:
             return None
         numbers = {name: self.parameters.get(name) for name in ("smoothness", "shift")}
@@ -156,6 +167,12 @@ def _sample_rate(release: Release) -> float:
     of_rows = check_integer("of_rows", release.parameters.get("of_rows"), minimum=1)
     sample_rows = release.parameters.get("sample_rows")
     return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
+
+
+def _selected(release: Release, ratio: float) -> Event:
+    """Return what the best of many tries costs."""
+    mean_tries = check_positive("mean_tries", release.parameters.get("mean_tries"))
+    return Selected(ratio, mean_tries, str(release.parameters.get("law")))
 
 
 def _peeling_cost(release: Release, ratio: float) -> Event:

@@ -28,6 +28,7 @@ from tailguard.privacy.events import (
     Laplace,
     Pure,
     Sampled,
+    Selected,
     Shuffled,
     event_from_dict,
 )
@@ -59,6 +60,10 @@ OVER_SECRET_BLOCKS = (
 OVER_SAMPLES = (
     "a release on a fresh secret sample of fixed size counts as sampling without replacement "
     "(Balle, Barthe and Gaboardi 2018)"
+)
+OVER_TRIES = (
+    "the best of a secret, random number of tries counts as that number's law allows (Papernot and "
+    "Steinke 2022)"
 )
 BOUNDED_AS_GAUSSIAN = (
     "a choice of bounded range counts as the Gaussian release that covers its worst pair (Dong, "
@@ -270,7 +275,7 @@ class Certificate:
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
         kinds, accountant = flatten(self.planned).kinds, self.total.accountant
-        counted = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES}
+        counted = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES, Selected: OVER_TRIES}
         if accountant == "gdp" and not kinds <= {Gaussian}:
             accountant = "gdp bound"
             pure = dict.fromkeys((Laplace, Pure, Approximate), PURE_AS_GAUSSIAN)

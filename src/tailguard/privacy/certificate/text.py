@@ -32,6 +32,10 @@ COMPOSITION = {
     "pure": "basic composition: the pure epsilons add up (Dwork and Lei 2009, Theorem 16)",
     "pld": "privacy loss distributions, discretised from above (Zhu, Dong and Wang 2022, Theorem "
     "10; Doroshenko et al. 2022)",
+    "selection": "privacy profiles of the best of many tries (Koskela, Redberg and Wang 2024); "
+    "beside it the squares of mu add up (Dong, Roth and Su 2022, Corollary 3.3)",
+    "renyi": "Renyi differential privacy: divergences of one order add up (Mironov 2017, "
+    "Proposition 1), converted by Canonne, Kamath and Steinke 2020, Proposition 12",
     "none": "no accountant proves a finite epsilon",
 }
 
@@ -223,6 +227,9 @@ def _how(release: Mapping[str, Any]) -> str:
     if release["mechanism"] == "sampled-gaussian":
         drawn = release["parameters"]
         details.append(f"{drawn['sample_rows']} of {drawn['of_rows']} records, drawn afresh")
+    if release["mechanism"] == "selected-gaussian":
+        drawn = release["parameters"]
+        details.append(f"{drawn['mean_tries']:g} tries expected, {drawn['law']}")
     return f"({', '.join(details)})"
 
 

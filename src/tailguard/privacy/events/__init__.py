@@ -19,6 +19,7 @@ from tailguard.privacy.events.events import (
     check_event,
     event_from_dict,
 )
+from tailguard.privacy.events.selected import Selected
 
 __all__ = [
     "Approximate",
@@ -32,6 +33,7 @@ __all__ = [
     "Pure",
     "Repeated",
     "Sampled",
+    "Selected",
     "Shuffled",
     "ShuffledPure",
     "Unbounded",

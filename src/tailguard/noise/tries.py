@@ -1,0 +1,59 @@
+"""How many tries a search makes, and which candidate each of them takes.
+
+The number is found by adding up chances, in decimal arithmetic of 120 digits, until they pass a
+uniform number of 384 binary digits. The chances are off by less than ``2**-300`` together, and a
+number beyond the law's limit, whose chance is below ``1e-26``, is cut to it.
+
+Reference
+---------
+Devroye 1986, Section III.2 (inversion by sequential search).
+"""
+
+from decimal import Decimal
+
+from tailguard.noise.exact_normal import precisely
+from tailguard.noise.partition import random_sample
+from tailguard.noise.sources import Source
+from tailguard.privacy.selection.tries import NumberOfTries
+
+__all__ = ["draw_number_of_tries", "draw_place"]
+
+WORDS = 6  # 384 binary digits
+
+
+def draw_number_of_tries(tries: NumberOfTries, source: Source) -> int:
+    """Draw a number of tries, between 1 and the law's limit.
+
+    Guarantee
+    ---------
+    Within 1e-26 of the law, in total variation, if the source's words are independent and uniform.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import SimulationSource
+    >>> source = SimulationSource(0)
+    >>> [draw_number_of_tries(NumberOfTries(10.0), source) for _ in range(5)]
+    [10, 9, 19, 4, 10]
+    """
+    words = source.words(WORDS)
+    with precisely():
+        uniform = Decimal(int.from_bytes(words.astype(">u8").tobytes())) / 2 ** (64 * WORDS)
+        number, chance = 1, tries.first_chance()
+        passed = chance
+        while uniform >= passed and number < tries.limit:
+            chance *= tries.chance_ratio(number)
+            passed += chance
+            number += 1
+    return number
+
+
+def draw_place(n_places: int, source: Source) -> int:
+    """Draw a place below ``n_places``, uniformly.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import CryptographicSource
+    >>> draw_place(1, CryptographicSource())
+    0
+    """
+    return int(random_sample(n_places, 1, source)[0])

@@ -1,0 +1,206 @@
+"""What a search will do, in public numbers: how private a try is, and how often it is made.
+
+Reference
+---------
+Papernot and Steinke 2022 (what the best of many tries costs).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.checks import InputError, four_digits, shown
+from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
+from tailguard.privacy.accounting.smallest import smallest_epsilon
+from tailguard.privacy.events import Composed, Event, Gaussian, Selected
+from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee
+from tailguard.privacy.selection.budget import mu_of_a_try
+from tailguard.privacy.selection.tries import NumberOfTries
+from tailguard.search.score import score_units_plan
+from tailguard.selection import Candidate, selection_coordinates
+from tailguard.solvers.registry import plan_for
+
+__all__ = ["SearchPlan", "SearchTask", "plan_search"]
+
+# Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;
+# measured in ``docs/search.md``.
+SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
+
+# Rounds of counting the numbers that are released and planning with what they leave.
+ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """What one candidate asks for: its solver, its problem and its parameters.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3)
+    >>> SearchTask("auto", problem, {"target": "robust"}).parameters
+    {'target': 'robust'}
+    """
+
+    solver: Any
+    problem: Problem
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPlan:
+    """Everything that a search will do, worked out before any record is read.
+
+    Attributes
+    ----------
+    guarantee
+        The promise of the whole search.
+    tries
+        The law of the number of tries.
+    candidates
+        What a try may run.
+    units
+        The plan of the release that comes before all tries.
+    selection
+        What the search itself costs.
+    stage
+        What the score of a try costs it.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
+    >>> tasks = [SearchTask("auto", problem, {})]
+    >>> plan = plan_search(tasks, problem, tg.ApproxDP(1.0, 1e-6), NumberOfTries(10.0))
+    >>> round(plan.selection.mu, 3)
+    0.154
+    """
+
+    guarantee: Guarantee
+    tries: NumberOfTries
+    candidates: tuple[Candidate, ...]
+    units: Plan
+    selection: Selected
+    stage: Stage
+
+    @property
+    def event(self) -> Event:
+        """The whole search as a privacy event."""
+        return Composed((self.units.event, self.selection))
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers are noised, at most."""
+        return self.units.coordinates + selection_coordinates(self.candidates, self.selection)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user is warned of before anything is spent."""
+        never = self.tries.never(1.0 / len(self.candidates))
+        few = f"a candidate is never tried with a chance of {never:.0%}: take more n_tries"
+        own = dict.fromkeys(each for c in self.candidates for each in c.plan.warnings)
+        return (*((few,) if never > 0.5 else ()), *own)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the accuracy of the candidates rests on."""
+        return tuple(dict.fromkeys(each for c in self.candidates for each in c.plan.assumptions))
+
+    def explain(self) -> str:
+        """Say in plain words what the budget is spent on.
+
+        Examples
+        --------
+        >>> import tailguard as tg
+        >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
+        >>> tasks = [SearchTask("auto", problem, {})]
+        >>> plan = plan_search(tasks, problem, tg.ApproxDP(1.0, 1e-6), NumberOfTries(10.0))
+        >>> print(plan.explain().splitlines()[1])
+          10 tries of 1 candidates are expected; their number is secret (geometric, at least 1)
+        """
+        mu, count = self.selection.mu, len(self.candidates)
+        never = self.tries.never(1.0 / count)
+        assert self.guarantee.delta is not None
+        alone = smallest_epsilon(Gaussian(mu), self.guarantee.delta).epsilon
+        lines = [
+            f"private search: {self.guarantee.describe()}",
+            f"  {self.tries.mean:g} tries of {count} candidates are expected; their number is "
+            f"secret ({self.tries.law}, at least 1)",
+            f"  a given candidate is never tried with a chance of {never:.0%}",
+            f"  a try is worth mu = {mu:.4g}, released alone epsilon = {alone:.4g}: "
+            f"{1.0 - SCORE_SHARE:.0%} for the fit, {SCORE_SHARE:.0%} for its score",
+            f"  beside them units of scores are released at mu = {self.units.total_mu:.4g}",
+        ]
+        lines += [f"  warning: {warning}" for warning in self.warnings]
+        lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
+        return "\n".join(lines)
+
+
+def plan_search(
+    tasks: Sequence[SearchTask], problem: Problem, guarantee: Guarantee, tries: NumberOfTries
+) -> SearchPlan:
+    """Solve for the budget of a try and let every candidate plan with it.
+
+    ``problem`` is that of the loss which scores tries.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
+    >>> tasks = [SearchTask("auto", problem, {})]
+    >>> plan_search(tasks, problem, tg.GDP(1.0), NumberOfTries(10.0))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tailguard.checks.InputError: guarantee must be ApproxDP for a search: ...
+    """
+    if not isinstance(guarantee, ApproxDP):
+        raise InputError(
+            "guarantee must be ApproxDP for a search: what the best of many tries costs is no "
+            f"mu, rho or pure epsilon; got {shown(guarantee)}."
+        )
+    left = guarantee
+    for _ in range(ROUNDS):
+        mu = mu_of_a_try(left, tries, math.sqrt(UNITS_SHARE)) * (1.0 - BUDGET_MARGIN)
+        plan = _plan_at(mu, tasks, problem, guarantee, tries)
+        usable = usable_guarantee(guarantee, plan.coordinates)
+        assert isinstance(usable, ApproxDP)
+        if usable.epsilon >= left.epsilon and usable.delta >= left.delta and left != guarantee:
+            break
+        left = usable
+    return plan
+
+
+def _plan_at(
+    mu: float,
+    tasks: Sequence[SearchTask],
+    problem: Problem,
+    guarantee: ApproxDP,
+    tries: NumberOfTries,
+) -> SearchPlan:
+    """Lay everything out for tries at ``mu``."""
+    fit = GDP(mu * math.sqrt(1.0 - SCORE_SHARE))
+    score_mu = mu * math.sqrt(SCORE_SHARE) * (1.0 - BUDGET_MARGIN)
+    return SearchPlan(
+        guarantee=guarantee,
+        tries=tries,
+        candidates=tuple(_planned(task, fit) for task in tasks),
+        units=score_units_plan(problem, mu * math.sqrt(UNITS_SHARE)),
+        selection=Selected(mu, tries.mean, tries.law),
+        stage=Stage("score", "the mean loss less that of a constant", score_mu, 1, 1),
+    )
+
+
+def _planned(task: SearchTask, guarantee: GDP) -> Candidate:
+    """Plan a candidate, naming it in what is refused."""
+    try:
+        return Candidate(*plan_for(task.solver, task.problem, guarantee))
+    except InputError as error:
+        told = ", ".join(f"{name}={four_digits(v)}" for name, v in task.parameters.items())
+        raise InputError(
+            f"candidate {{{told}}} must be a fit that can be planned at mu = {guarantee.mu:.4g}: "
+            f"{error}"
+        ) from None

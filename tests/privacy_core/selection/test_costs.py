@@ -1,0 +1,242 @@
+"""What the best of many tries costs: two derivations, a package, and exact mechanisms."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.selection import best_of, cells, hockey_stick, renyi
+from tailguard.privacy.accounting.cover import covering_mu
+from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
+from tailguard.privacy.accounting.pld import PldAccountant
+from tailguard.privacy.accounting.renyi import RenyiAccountant
+from tailguard.privacy.accounting.selection import SelectionAccountant
+from tailguard.privacy.accounting.smallest import smallest_epsilon
+from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import total_cost
+from tailguard.privacy.events import Composed, Gaussian, Repeated, Selected
+from tailguard.privacy.events.selected import LAWS
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+from tailguard.privacy.selection.budget import mu_of_a_try
+from tailguard.privacy.selection.costs import (
+    density_log_ratio,
+    excess_divergence,
+    selected_profile,
+    tries_of,
+)
+from tailguard.privacy.selection.tries import NumberOfTries
+
+SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
+GRID = list(itertools.product((0.05, 0.3, 1.0), (2.0, 10.0, 100.0), (1e-9, 1e-6, 1e-3)))
+ORDERS = (1.01, 1.5, 2.0, 8.0, 64.0)
+LEVELS = np.linspace(0.0, 5.0, 26)
+every_law = pytest.mark.parametrize("law", LAWS)
+
+
+def renyi_epsilon(event, delta):
+    return RenyiAccountant().compose(event).epsilon(delta)
+
+
+def profile_epsilon(event, delta):
+    return SelectionAccountant().compose(event).epsilon(delta)
+
+
+def package_epsilon(mu, mean, shape, delta, orders=None):
+    accountant = RdpAccountant(orders)
+    accountant.compose(
+        dp_event.RepeatAndSelectDpEvent(dp_event.GaussianDpEvent(1 / mu), mean, shape)
+    )
+    return accountant.get_epsilon(delta)
+
+
+@pytest.mark.parametrize("law", SHAPES)
+def test_the_theorem_agrees_with_the_package_over_a_grid(law):
+    """The package tries some orders, ours is the best of all; else both say the same."""
+    close = []
+    for mu, mean, delta in GRID:
+        ours = renyi_epsilon(Selected(mu, mean, law), delta)
+        theirs = package_epsilon(mu, mean, SHAPES[law], delta)
+        assert ours <= theirs * (1 + 1e-9)
+        close.append(ours / theirs)
+    assert np.median(close) > 0.97
+    fine = list(1.0 + np.exp(np.linspace(-1.0, 6.0, 400)))
+    for mu, mean, delta in GRID[::5]:
+        ours = renyi_epsilon(Selected(mu, mean, law), delta)
+        theirs = package_epsilon(mu, mean, SHAPES[law], delta, fine)
+        assert ours == pytest.approx(theirs, rel=2e-2)
+
+
+def test_the_poisson_theorem_agrees_with_the_package():
+    """Theirs may make no try; given at least one, the mean takes the place of the rate."""
+    for mu, mean, delta in GRID[::4]:
+        rate = NumberOfTries(mean, "poisson").parameter
+        theirs = package_epsilon(mu, rate, math.inf, delta)
+        ours = renyi_epsilon(Selected(mu, mean, "poisson"), delta)
+        assert ours <= theirs + 20.0 * math.log(mean / rate) + 1e-9
+        assert ours >= 0.6 * theirs  # whose failures come from divergences, not from the profile
+
+
+def test_the_divergence_follows_the_statement():
+    """Theorem 2 at ten geometric tries, with numbers worked out by hand."""
+    mu, mean, order = 0.5, 10.0, 3.0
+    rho = mu**2 / 2
+    inner = math.sqrt(math.log(10.0) / rho)
+    by_hand = 2.0 * ((1.0 - 1.0 / inner) * inner * rho + math.log(10.0) / inner)
+    by_hand += math.log(mean) / (order - 1.0)
+    assert excess_divergence(Selected(mu, mean), order - 1.0) == pytest.approx(by_hand, rel=1e-9)
+
+
+def test_the_profile_derivation_is_the_tighter_one_for_negative_binomial_tries():
+    for law, (mu, mean, delta) in itertools.product(SHAPES, GRID):
+        event = Selected(mu, mean, law)
+        assert profile_epsilon(event, delta) < renyi_epsilon(event, delta)
+        assert smallest_epsilon(event, delta).epsilon <= profile_epsilon(event, delta)
+
+
+def test_the_smallest_bound_is_certified_whichever_derivation_gives_it():
+    poisson = Selected(0.2367, 10.0, "poisson")
+    assert renyi_epsilon(poisson, 1e-6) < profile_epsilon(poisson, 1e-6)
+    found = total_cost(poisson, 1e-6)
+    assert found.epsilon <= renyi_epsilon(poisson, 1e-6)
+    assert found.accountant in ("renyi", "pld")
+    assert total_cost(Selected(0.2367, 10.0), 1e-6).accountant == "selection"
+
+
+@every_law
+def test_one_try_costs_what_one_fit_costs(law):
+    for mu, delta in itertools.product((0.05, 0.5, 2.0), (1e-9, 1e-6, 1e-3)):
+        one = epsilon_of(mu, delta)
+        assert profile_epsilon(Selected(mu, 1.0, law), delta) == pytest.approx(one, rel=1e-9)
+        assert smallest_epsilon(Selected(mu, 1.0, law), delta).epsilon == pytest.approx(one)
+        nearly = profile_epsilon(Selected(mu, 1.0 + 1e-9, law), delta)
+        assert one <= nearly <= one * (1 + 1e-3)
+
+
+def test_ten_expected_tries_cost_less_than_three_times_one_fit():
+    for epsilon, delta in itertools.product((0.1, 1.0, 4.0), (1e-8, 1e-6, 1e-5)):
+        mu = ApproxDP(epsilon, delta).gaussian_mu()
+        for law, most in (("geometric", 1.9), ("logarithmic", 1.7), ("poisson", 2.6)):
+            total = smallest_epsilon(Selected(mu, 10.0, law), delta).epsilon
+            assert epsilon < total < most * epsilon
+
+
+@every_law
+def test_cost_grows_with_tries_and_with_mu(law):
+    by_mean = [profile_epsilon(Selected(0.3, mean, law), 1e-6) for mean in (1, 1.1, 2, 10, 100)]
+    by_mu = [profile_epsilon(Selected(mu, 10.0, law), 1e-6) for mu in (0.01, 0.1, 1.0)]
+    assert by_mean == sorted(set(by_mean))
+    assert by_mu == sorted(set(by_mu))
+
+
+MECHANISMS = st.tuples(
+    st.lists(st.floats(-4.0, 6.0), min_size=1, max_size=12),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([(0.1, 3.0), (0.3, 40.0), (1.0, 10.0), (2.0, 1.5)]),
+)
+
+
+def pair_of(law, mechanism):
+    """An event, and exact chances of the best try of a mechanism that keeps one try's claim."""
+    cuts, seed, (mu, mean) = mechanism
+    one, other = cells(mu, np.array(cuts))
+    order = np.random.default_rng(seed).permutation(len(one))
+    if seed % 3:
+        order = np.arange(len(one))[:: 1 if seed % 3 == 1 else -1]
+    event = Selected(mu, mean, law)
+    return event, *(best_of(tries_of(event), chances[order]) for chances in (one, other))
+
+
+@every_law
+@settings(max_examples=150)
+@given(mechanism=MECHANISMS)
+def test_no_mechanism_of_few_outcomes_costs_more(law, mechanism):
+    event, first, second = pair_of(law, mechanism)
+    bound = selected_profile(event).delta(LEVELS)
+    exact = [hockey_stick(first, second, level) for level in LEVELS]
+    assert (np.array(exact) <= bound + 1e-12).all()
+    for order in ORDERS:
+        most = order * event.mu**2 / 2 + excess_divergence(event, order - 1.0)
+        assert renyi(first, second, order) <= most + 1e-9
+
+
+@pytest.mark.parametrize("law", SHAPES)
+def test_some_mechanism_costs_nearly_as_much_and_far_more_than_one_try(law):
+    """So neither the bound is idle, nor could the cost of one try stand for it."""
+    event, e, rng = Selected(1.0, 10.0, law), 4.0, np.random.default_rng(0)
+    attained = 0.0
+    for _ in range(300):
+        pair = cells(1.0, rng.normal(0.5, 1.5, rng.integers(2, 60)))
+        order = rng.permutation(len(pair[0]))
+        best = [best_of(tries_of(event), chances[order]) for chances in pair]
+        attained = max(attained, hockey_stick(*best, e))
+    bound = float(selected_profile(event).delta(np.linspace(0.0, e, 50))[-1])
+    assert attained < bound < 25.0 * attained
+    assert attained > 100.0 * delta_of(1.0, e)
+
+
+@every_law
+def test_a_profile_falls_from_at_most_one(law):
+    profile = selected_profile(Selected(0.5, 20.0, law))
+    delta = profile.delta(np.linspace(0.0, profile.end, 2_000))
+    assert 1.0 >= delta[0] > delta[-1]
+    assert (np.diff(delta) <= 1e-15).all()
+    assert delta[-1] <= 1e-19
+
+
+@every_law
+def test_accountants_agree_on_a_search_beside_gaussian_releases(law):
+    event = Composed((Repeated(Gaussian(0.05), 4), Selected(0.3, 10.0, law)))
+    closed, cells_ = (kind().compose(event) for kind in (SelectionAccountant, PldAccountant))
+    assert 0.8 * closed.epsilon(1e-6) < cells_.epsilon(1e-6) <= closed.epsilon(1e-6) * (1 + 1e-3)
+    if law != "poisson":
+        assert closed.epsilon(1e-6) == pytest.approx(cells_.epsilon(1e-6), rel=1e-3)
+    assert closed.epsilon(1e-6) > profile_epsilon(Selected(0.3, 10.0, law), 1e-6)
+
+
+def test_a_ledger_prices_a_search_at_a_gaussian_release_not_far_above_it():
+    for epsilon, mean in itertools.product((0.5, 2.0), (3.0, 10.0)):
+        guarantee = ApproxDP(epsilon, 1e-6)
+        mu = mu_of_a_try(guarantee, NumberOfTries(mean))
+        cover, missed = covering_mu(Selected(mu, mean))
+        assert guarantee.gaussian_mu() < cover < 2.1 * guarantee.gaussian_mu()
+        assert missed < 1e-9
+
+
+def test_two_searches_cost_more_than_one_and_less_than_twice():
+    event = Selected(0.2, 10.0)
+    once, twice = (smallest_epsilon(Repeated(event, k), 1e-6).epsilon for k in (1, 2))
+    assert once < twice < 2.0 * once
+
+
+@every_law
+@pytest.mark.parametrize("beside", [0.0, 0.3])
+def test_the_budget_of_a_try_is_the_largest_that_keeps_the_promise(law, beside):
+    guarantee, tries = ApproxDP(1.0, 1e-6), NumberOfTries(10.0, law)
+    mu = mu_of_a_try(guarantee, tries, beside)
+
+    def event(mu):
+        released = (Gaussian(mu * beside),) if beside else ()
+        return Composed((Selected(mu, 10.0, law), *released))
+
+    assert satisfies(event(mu), guarantee)
+    assert not satisfies(event(mu * 1.001), guarantee)
+
+
+def test_a_search_keeps_no_promise_in_another_currency():
+    event = Selected(0.01, 2.0)
+    assert not any(satisfies(event, promise) for promise in (GDP(9.0), ZCDP(9.0), PureDP(9.0)))
+
+
+def test_the_log_ratio_solves_its_equation():
+    event = Selected(0.4, 8.0)
+    a = density_log_ratio(event) / 2.0
+    assert math.expm1(a) / 7.0 == pytest.approx(delta_of(0.4, a), rel=1e-8)
+    rate = tries_of(Selected(0.4, 8.0, "poisson")).parameter
+    assert density_log_ratio(Selected(0.4, 8.0, "poisson")) == pytest.approx(
+        rate * delta_of(0.4, 0.0)
+    )
