@@ -7,7 +7,7 @@ of 1e-6 and with power against noise 1.3 times too small.
 import numpy as np
 
 import tailguard as tg
-from support.statistics import gdp_audit
+from support.audits import gdp_audit
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
 N_ROWS = 16
