@@ -27,9 +27,9 @@ FALSE_ALARM = 1e-3
 POWER = 0.95
 """Chance with which a row sees noise of 0.8 times what it should be; below it says so."""
 
-PLANNED_POWER, FEWER = 0.96, 4
-"""What runs are planned for, and how many times fewer see a sensitivity that is half of the true
-one: planned for that alone, a claim of mu = 2.5 needs 120 a side."""
+PLANNED_POWER, FEWER = 0.998, 6
+"""What runs are planned for, so that forty rows together hardly ever miss a mutant; and how many
+times fewer see a sensitivity that is half of the true one (at mu = 2.5, 120 a side of 1400)."""
 
 
 @dataclass(frozen=True)
