@@ -10,6 +10,8 @@ Examples
 """
 
 from tailguard import baselines, datasets, losses, papers, sets, solvers
+from tailguard.audit.black_box import audit
+from tailguard.audit.cases import AuditResult
 from tailguard.checks import (
     BudgetError,
     BudgetWarning,
@@ -43,6 +45,7 @@ __all__ = [
     "GDP",
     "ZCDP",
     "ApproxDP",
+    "AuditResult",
     "BudgetError",
     "BudgetWarning",
     "Certificate",
@@ -65,6 +68,7 @@ __all__ = [
     "SparseLogisticRegression",
     "TailguardError",
     "__version__",
+    "audit",
     "baselines",
     "datasets",
     "losses",

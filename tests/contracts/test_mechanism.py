@@ -12,8 +12,8 @@ from support.statistics import (
     gaussian_scale_test,
     laplace_scale_power,
     laplace_scale_test,
-    smallest_sample,
 )
+from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
 from tailguard.noise.registry import MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source

@@ -13,8 +13,8 @@ from support.statistics import (
     goodness_of_fit,
     laplace_scale_power,
     laplace_scale_test,
-    smallest_sample,
 )
+from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source

@@ -221,3 +221,12 @@ def test_what_fails_inside_the_lock_writes_nothing(ledger):
         ledger._store.append("claims", lambda _: Draft("reserved", "first", {}))
     assert ledger.lines() == before
     ledger.charge(Gaussian(0.1), key="after")
+
+
+def test_a_file_whose_layout_is_no_text_is_one_sentence(path, ledger):
+    content = path.read_bytes()
+    place = content.index(b"CREATE TABLE") + 8
+    path.write_bytes(content[:place] + b"\x80" + content[place + 1 :])
+    for act in (ledger.lines, lambda: ledger.charge(Gaussian(0.1), key="more")):
+        with pytest.raises(BudgetError, match="must be a file that SQLite can use"):
+            act()

@@ -5,12 +5,8 @@ import numpy as np
 import pytest
 
 from support.sources import QuietSource, ScriptedSource
-from support.statistics import (
-    gaussian_scale_power,
-    gaussian_scale_test,
-    goodness_of_fit,
-    smallest_sample,
-)
+from support.statistics import gaussian_scale_power, gaussian_scale_test, goodness_of_fit
+from tailguard.audit.bounds import smallest_sample
 from tailguard.noise.discrete_gaussian import (
     WIDENING,
     coordinate_distance,

@@ -5,12 +5,8 @@ import numpy as np
 import pytest
 
 from support.sources import QuietSource, ScriptedSource
-from support.statistics import (
-    goodness_of_fit,
-    laplace_scale_power,
-    laplace_scale_test,
-    smallest_sample,
-)
+from support.statistics import goodness_of_fit, laplace_scale_power, laplace_scale_test
+from tailguard.audit.bounds import smallest_sample
 from tailguard.noise import discrete_laplace as module
 from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
 from tailguard.noise.sources import SimulationSource

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from support.statistics import gdp_audit
+from support.audits import gdp_audit
 from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.mechanisms import GaussianMechanism, LaplaceMechanism
 from tailguard.noise.sources import SimulationSource

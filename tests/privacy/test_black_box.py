@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.statistics import gdp_audit
+from support.audits import gdp_audit
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
 N_ROWS = 16

@@ -14,13 +14,13 @@ from privacy.mutants.fixed_partition import FixedPartition
 from support.audits import (
     POWER,
     event_audit,
+    gdp_audit,
     hidden_rates,
     hidden_ratio,
     runs_for_event,
     runs_for_mu,
 )
 from support.stages import once
-from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.zhao2024.parameters import printed_amplified_rho

@@ -14,23 +14,17 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.audits import POWER, event_audit, runs_for_event, runs_for_mu
+from support.audits import POWER, event_audit, gdp_audit, runs_for_event, runs_for_mu
 from support.examples import query_examples
 from support.query_example import N_FEATURES, Example
-from support.sources import QuietSource
 from support.stages import once, pure
-from support.statistics import gdp_audit
-from support.transcripts import Heard
-from tailguard.gate import Gate
-from tailguard.noise.sources import SimulationSource
+from tailguard.audit.gates import AttackedGate
 from tailguard.privacy.events import Repeated
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
-
-pytestmark = pytest.mark.usefixtures("any_query")
 
 N_ROWS, FALSE_ALARM = 40, 1e-6
 CLAIMED = 2.0  # in mu, or in epsilon of each number
@@ -63,40 +57,29 @@ def test_every_registered_query_is_audited():
     assert audited | {*COORDINATE_WISE, *OF_THEIR_OWN} == set(QUERIES)
 
 
-class Raw(Heard):
-    """A query whose noised numbers leave as they are: the most that any attacker can see."""
-
-    def finish(self, noised, n_rows):
-        return noised
-
-
-def released(query, state, rows, n_runs, source, **share):
-    """What so many releases show, one a row."""
+def released(query, state, rows, n_runs, seed, **share):
+    """What so many releases show, one a row, as they leave."""
     stage = once(share["mu"]) if "mu" in share else pure(share["epsilon"])
-    gate = Gate(rows, guarantee=Unprotected(tg.GDP(1.0)), source=source)
-    gate._partitions._shuffled = rows  # worst pairs are for groups that are known
+    gate = AttackedGate.of(rows, guarantee=Unprotected(tg.GDP(1.0)), seed=seed)
     gate.reserve(Repeated(stage.asked, n_runs), coordinates=10**7)
-    return np.array([gate.ask(Raw(query), state, stage) for _ in range(n_runs)])
+    for _ in range(n_runs):
+        gate.ask(query, state, stage)
+    return np.array(gate.heard)
 
 
-def rows_with(example, record):
-    """The background of the example with one record set."""
-    data = example.background(N_ROWS)
-    data[4] = record
-    return make_rows(
-        data[:, :N_FEATURES].copy(),
-        data[:, N_FEATURES].copy(),
-        exposure=data[:, -1].copy() if example.exposed else None,
-        loss=example.loss,
-    )
+def exact(query, state, rows, calibration):
+    """The answer without noise."""
+    with np.errstate(all="ignore"):
+        return query.answer(rows, state, calibration) * calibration.grid
 
 
 def mu_audit(example, mu, factor):
     """Audit releases at ``mu``; power is that against ``factor`` times the claim."""
     query, state = example.query, example.state
-    pair = [rows_with(example, record) for record in (example.old, example.new)]
-    low, high = (released(query, state, rows, 1, QuietSource(), mu=mu)[0] for rows in pair)
-    std, gap = query.calibrate(N_ROWS, N_FEATURES, mu).noise_std, np.linalg.norm(high - low)
+    pair = [example.rows(record, N_ROWS) for record in (example.old, example.new)]
+    public = query.calibrate(N_ROWS, N_FEATURES, mu)
+    low, high = (exact(query, state, rows, public) for rows in pair)
+    std, gap = public.noise_std, np.linalg.norm(high - low)
     attained = float(gap / std / mu)
     assert 0.9 <= attained <= 1.0
     true_mu = factor * attained * CLAIMED
@@ -104,9 +87,7 @@ def mu_audit(example, mu, factor):
     claim["threshold"] = true_mu / 2.0
     n_runs = runs_for_mu(**claim)
     scores = [
-        (released(query, state, rows, n_runs, SimulationSource(seed), mu=mu) - low)
-        @ (high - low)
-        / (gap * std)
+        (released(query, state, rows, n_runs, seed, mu=mu) - low) @ (high - low) / (gap * std)
         for seed, rows in enumerate(pair)
     ]
     return gdp_audit(*scores, **claim)
@@ -157,17 +138,15 @@ def pure_audit(example, epsilon, factor):
     """Audit releases at ``epsilon`` a number; power is that against ``factor`` times the claim."""
     query, state, share = example.query, example.state, {"epsilon": epsilon * N_COLUMNS}
     pair = [columns_with(example, record[0]) for record in (example.old, example.new)]
-    low, high = (released(query, state, rows, 1, QuietSource(), **share) for rows in pair)
     calibration = query.calibrate_pure(N_ROWS, N_COLUMNS, share["epsilon"])
+    low, high = (exact(query, state, rows, calibration) for rows in pair)
     moved = np.abs(high - low) / (calibration.grid * calibration.lattice_scale)
     assert 0.99 * epsilon <= moved.min() <= moved.max() <= epsilon
     rates = 0.5 * np.exp(-factor * CLAIMED * moved.min() / epsilon), 0.5
     claim = {"epsilon": CLAIMED, "delta": 0.0, "rates": rates, "false_alarm": FALSE_ALARM}
     n_asks = -(-runs_for_event(**claim) // N_COLUMNS)
     beyond = [
-        (released(query, state, rows, n_asks, SimulationSource(seed), **share) - high)
-        * np.sign(high - low)
-        > 0.0
+        (released(query, state, rows, n_asks, seed, **share) - high) * np.sign(high - low) > 0.0
         for seed, rows in enumerate(pair)
     ]
     counts = int(beyond[0].sum()), int((~beyond[1]).sum())

@@ -13,11 +13,10 @@ import pytest
 from scipy.stats import norm
 
 import tailguard as tg
-from privacy.mutants.understated import Understated
-from support.audits import POWER, event_audit
+from support.audits import POWER, event_audit, mu_lower_bound
 from support.problems import example_of
 from support.spy import gate_over
-from support.statistics import mu_lower_bound
+from tailguard.audit.gates import Understated
 from tailguard.plans.problem import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate

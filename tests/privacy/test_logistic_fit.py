@@ -18,8 +18,6 @@ from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.allocation import shares_for
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
-pytestmark = pytest.mark.usefixtures("any_query")
-
 N_ROWS = 200
 CLAIMED_MU = 1.5
 ATTAINED = 0.8

@@ -19,20 +19,20 @@ import tailguard as tg
 from support.audits import (
     POWER,
     event_audit,
+    gdp_audit,
     hidden_rates,
     hidden_ratio,
     runs_for_event,
     runs_for_mu,
 )
-from support.statistics import gaussian_scale_test, gdp_audit, laplace_scale_test
-from support.transcripts import Heard, OverheardGate
+from support.statistics import gaussian_scale_test, laplace_scale_test
+from tailguard.audit.gates import AttackedGate
+from tailguard.audit.overheard import Heard, OverheardGate
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.rows.arrays import make_rows
-
-pytestmark = pytest.mark.usefixtures("any_query")
 
 FALSE_ALARM, TOO_MUCH = 1e-6, 1.3
 N_ROWS, CLAIMED = 200, 2.5
@@ -80,10 +80,11 @@ def pair_of(n_features):
 
 def transcript(heard, method, n_features, mu, seed, *, neighbour):
     """All that one mean tells about the pair."""
-    pair, anything = pair_of(n_features), SimpleNamespace(loss=None)
+    pair = pair_of(n_features)
 
     def overheard(guarantee, seed):
-        return OverheardGate.of(anything, pair, guarantee, neighbour=neighbour, seed=seed)
+        facts = {"guarantee": guarantee, "neighbour": neighbour, "seed": seed}
+        return OverheardGate.between(pair, **facts)
 
     X, _ = pair[neighbour]
     return heard(overheard, X, seed, guarantee=tg.GDP(mu), method=method).transcript
@@ -130,18 +131,17 @@ def test_a_whole_mean_shows_no_more_than_mu(method, factor, heard):
     assert verdict.power >= POWER
 
 
-class LaplaceHeard(Gate):
+class LaplaceHeard(AttackedGate):
     """Notes how far the pair moves every release, in noise scales, and the noise on all numbers."""
 
-    def ask(self, query, state, stage):
+    def _noised(self, query, state, public, read):
         told = Heard(query)
-        answer = super().ask(told, state, stage)
-        public = query.calibrate_pure(self.n_rows, self.n_features, stage.mu)
+        noised = super()._noised(told, state, public, read)
         with np.errstate(all="ignore"):
             other = query.answer(self.there, state, public)
         self.moved.append(float(np.abs(other - told.clean).sum()) / public.lattice_scale)
-        self.noises.extend((told.raw / public.grid - told.clean) / public.lattice_scale)
-        return answer
+        self.noises.extend((noised - told.clean) / public.lattice_scale)
+        return noised
 
 
 @pytest.mark.parametrize("method", ["auto", "clamped", "truncated", "soft"])
@@ -149,8 +149,7 @@ def test_with_pure_privacy_every_release_moves_as_was_booked_too(method, heard):
     here, there = (make_rows(X) for X, _ in pair_of(1))
 
     def overheard(guarantee, seed):
-        gate = LaplaceHeard(here, guarantee=guarantee, source=SimulationSource(seed))
-        gate._partitions._shuffled = here  # groups are known to who attacks
+        gate = LaplaceHeard.of(here, guarantee=guarantee, seed=seed)
         gate.there, gate.moved, gate.noises = there, [], []
         return gate
 

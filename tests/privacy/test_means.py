@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.audits import POWER, runs_for_mu
+from support.audits import POWER, gdp_audit, runs_for_mu
 from support.examples import query_examples
 from support.query_example import N_FEATURES
 from support.sources import QuietSource
 from support.stages import once, pure
-from support.statistics import gaussian_scale_test, gdp_audit, laplace_scale_test
+from support.statistics import gaussian_scale_test, laplace_scale_test
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace, Repeated

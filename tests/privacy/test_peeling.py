@@ -20,9 +20,9 @@ from privacy.mutants.loose_peeling import (
     LooseGaussianValue,
     LooseLaplaceChoice,
 )
-from support.audits import POWER, event_audit, runs_for_event
+from support.audits import POWER, event_audit, gdp_audit, mu_lower_bound, runs_for_event
 from support.stages import once
-from support.statistics import clopper_pearson_upper, gdp_audit, mu_lower_bound
+from tailguard.audit.bounds import clopper_pearson_upper
 from tailguard.gate import Gate
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
 from tailguard.noise.sources import SimulationSource

@@ -15,7 +15,7 @@ from scipy.stats import binom, norm
 import tailguard as tg
 from privacy.mutants.public_sample import PublicSample
 from support.stages import of_sample
-from support.statistics import clopper_pearson_upper
+from tailguard.audit.bounds import clopper_pearson_upper
 from tailguard.baselines import DpSgd
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource

@@ -9,7 +9,7 @@ import pytest
 
 import tailguard as tg
 from privacy.mutants.single_pass import MUTANTS
-from support.statistics import gdp_audit
+from support.audits import gdp_audit
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.plans.problem import Problem

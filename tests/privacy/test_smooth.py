@@ -18,12 +18,11 @@ from privacy.mutants.printed_scales import (
     PrintedCentralScale,
     PrintedTrimmedScale,
 )
-from privacy.mutants.understated import Understated
-from support.audits import POWER
+from support.audits import POWER, gdp_audit
 from support.smooth import smooth_attack, smooth_examples
 from support.sources import QuietSource
 from support.stages import smooth
-from support.statistics import gdp_audit
+from tailguard.audit.gates import Understated
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Approximate, Repeated, ZeroConcentrated

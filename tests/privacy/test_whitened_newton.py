@@ -19,14 +19,13 @@ import pytest
 import tailguard as tg
 from privacy.mutants.reused_histogram import ReusedHistogram
 from support.spy import spent_mu
-from support.transcripts import OverheardGate, audit_fits, check_claim, check_noises, overhear
+from support.transcripts import audit_fits, check_claim, check_noises, overhear
+from tailguard.audit.overheard import OverheardGate
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.whitened.allocation import shares_for
 from tailguard.solvers.whitened.solver import WhitenedNewton
-
-pytestmark = pytest.mark.usefixtures("any_query")
 
 N_ROWS = 200
 CLAIMED_MU = 1.5
@@ -74,7 +73,8 @@ def reused(seed, *, neighbour):
     solver = WhitenedNewton(shares=shares)
     plan = solver.plan(PROBLEM, tg.GDP(TOO_MUCH * CLAIMED_MU))
     claim = tg.GDP(CLAIMED_MU)
-    gate = ReusedAloud.of(PROBLEM, PAIR, claim, neighbour=neighbour, seed=seed)
+    facts = {"neighbour": neighbour, "seed": seed, "loss": PROBLEM.loss}
+    gate = ReusedAloud.between(PAIR, guarantee=claim, **facts)
     gate.reserve(Gaussian(CLAIMED_MU), coordinates=plan.coordinates)
     with np.errstate(all="ignore"):
         solver.run(plan, gate)

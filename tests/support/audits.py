@@ -1,50 +1,67 @@
 """Audits of one event: how much oftener it happens with one neighbour than a claim allows.
 
-A claim of (epsilon, delta) says that any event has ``P <= exp(epsilon) Q + delta``. Two counts give
-a lower bound on the delta that is needed, by Clopper and Pearson's bounds on both chances. What is
-pure has delta 0; a whole profile may be audited at any epsilon.
+What is claimed may be mu, or (epsilon, delta), which says that any event has ``P <= exp(epsilon) Q
++ delta``. Bounds and powers are those of ``tailguard.audit.bounds``.
 """
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import norm
 
-from support.statistics import Verdict, clopper_pearson_upper, gdp_audit_power, smallest_sample
+from tailguard.audit.bounds import audit_power, clopper_pearson_upper, judge, runs_for
+from tailguard.audit.claims import GaussianClaim, ProfileClaim
 
 POWER = 0.999
 
 
-def event_audit(wrong, missed, n_runs, *, epsilon, delta, rates, false_alarm):
+def event_audit(wrong, missed, n_runs, *, epsilon, delta, **facts):
     """Accept unless the counts prove that more than ``delta`` is needed at ``epsilon``.
 
     Of ``n_runs`` a side, the event was seen ``wrong`` times without the neighbour and ``missed``
     as often with it. Power is that against a release at which these happen with chances ``rates``.
     """
-    claim = {"epsilon": epsilon, "delta": delta, "false_alarm": false_alarm}
-    above, below = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2)
-    proven = float(1.0 - below - np.exp(epsilon) * above)
-    return Verdict(proven <= delta, proven, event_audit_power(n_runs, rates=rates, **claim))
+    return judge(ProfileClaim(epsilon, delta), wrong, missed, n_runs, **facts)
 
 
-def event_audit_power(n_runs, *, epsilon, delta, rates, false_alarm):
-    """Exact chance that :func:`event_audit` rejects a release with these chances of errors.
-
-    For each number of false positives it rejects where few enough events are missed.
-    """
-    counts = np.arange(n_runs + 1)
-    upper = clopper_pearson_upper(counts, n_runs, false_alarm / 2)
-    allowed = np.searchsorted(upper, 1.0 - np.exp(epsilon) * upper - delta)
-    rejected = binom.cdf(allowed - 1, n_runs, rates[1])
-    return float(binom.pmf(counts, n_runs, rates[0]) @ rejected)
-
-
-def runs_for_event(**audit):
+def runs_for_event(*, epsilon, delta, **facts):
     """Fewest runs a side at which :func:`event_audit` is nearly sure to catch these rates."""
-    return smallest_sample(lambda n_runs: event_audit_power(n_runs, **audit), POWER)
+    return runs_for(ProfileClaim(epsilon, delta), power=POWER, **facts)
 
 
-def runs_for_mu(**audit):
-    """Fewest runs a side at which ``gdp_audit`` is nearly sure to catch ``true_mu``."""
-    return smallest_sample(lambda n_runs: gdp_audit_power(n_runs, **audit), POWER)
+def gaussian_errors(threshold, true_mu):
+    """Chances of errors of a threshold, of scores of unit variance around 0 and ``true_mu``."""
+    return float(norm.sf(threshold)), float(norm.cdf(threshold - true_mu))
+
+
+def gdp_audit(null, shifted, *, threshold, claimed_mu, true_mu, false_alarm):
+    """Accept unless the scores prove that the release is not ``claimed_mu``-GDP.
+
+    A score above ``threshold`` is read as "neighbour". The power is that against ``true_mu``.
+    """
+    null, shifted = np.asarray(null), np.asarray(shifted)
+    assert null.size == shifted.size
+    wrong, missed = int((null > threshold).sum()), int((shifted <= threshold).sum())
+    rates = gaussian_errors(threshold, true_mu)
+    facts = {"rates": rates, "false_alarm": false_alarm}
+    return judge(GaussianClaim(claimed_mu), wrong, missed, null.size, **facts)
+
+
+def gdp_audit_power(n_runs, *, threshold, claimed_mu, true_mu, false_alarm):
+    """Exact chance that :func:`gdp_audit` rejects a Gaussian mechanism of ``true_mu``."""
+    rates = gaussian_errors(threshold, true_mu)
+    return audit_power(GaussianClaim(claimed_mu), n_runs, rates=rates, false_alarm=false_alarm)
+
+
+def runs_for_mu(*, threshold, claimed_mu, true_mu, false_alarm):
+    """Fewest runs a side at which :func:`gdp_audit` is nearly sure to catch ``true_mu``."""
+    rates = gaussian_errors(threshold, true_mu)
+    facts = {"rates": rates, "false_alarm": false_alarm, "power": POWER}
+    return runs_for(GaussianClaim(claimed_mu), **facts)
+
+
+def mu_lower_bound(wrong, missed, n_runs, false_alarm):
+    """Lower confidence bound on mu from both error counts."""
+    chances = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2)
+    return float(GaussianClaim(1.0).least(*chances))
 
 
 # Blocks in secret order: one of them differs, and nobody knows which.

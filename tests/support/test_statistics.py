@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from support.audits import gdp_audit_power, mu_lower_bound
 from support.statistics import (
-    clopper_pearson_upper,
     gaussian_scale_power,
     gaussian_scale_test,
-    gdp_audit_power,
     goodness_of_fit,
     laplace_scale_power,
     laplace_scale_test,
-    mu_lower_bound,
-    smallest_sample,
 )
+from tailguard.audit.bounds import clopper_pearson_upper, smallest_sample
 
 # Loose enough that 1000 repetitions see both rates.
 FALSE_ALARM = 0.05

@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from tailguard.checks import BudgetWarning, TailguardError
 from tailguard.cli.commands import (
+    audit,
     certificate,
     demo,
     fit,
@@ -69,6 +70,7 @@ app.command(help=schema.HELP)(schema.schema)
 app.command("mean", help=mean.HELP)(mean.estimate_means)
 app.command("plan", help=plan.HELP)(plan.list_methods)
 app.command(help=certificate.HELP)(certificate.certificate)
+app.command(help=audit.HELP)(audit.audit)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(reproduce.app, name="reproduce")
 

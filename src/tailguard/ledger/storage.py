@@ -61,7 +61,7 @@ not, and nothing is charged or released.
     """
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         name = getattr(error, "sqlite_errorname", None) or ""
         named = (rule for start, rule in SENTENCES.items() if name.startswith(start))
         rule = next(named, "be a file that SQLite can use; it is not")

@@ -4,14 +4,11 @@ from tailguard.gate import Gate
 
 
 class ReusedHistogram(Gate):
-    """Answers the first histogram through a second gate whose books nobody reads."""
+    """Leaves the first release out of the books."""
 
     reused = False
 
-    def ask(self, query, state, stage, **where):
+    def _record(self, release, size, distance):
         if self.reused:
-            return super().ask(query, state, stage, **where)
+            super()._record(release, size, distance)
         self.reused = True
-        hidden = Gate(self._rows, guarantee=self._guarantee, source=self._source)
-        hidden.reserve(stage.event)
-        return hidden.ask(query, state, stage)

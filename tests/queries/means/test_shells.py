@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.audits import gdp_audit
 from support.stages import once
-from support.statistics import gdp_audit
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.means.shells import ClippedShells

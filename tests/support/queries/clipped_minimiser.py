@@ -11,8 +11,6 @@ from tailguard.queries.units import Units
 def examples():
     raw, squared = Units.raw(N_FEATURES, intercept=False), tg.losses.Squared()
     state, axis = np.array([0.3, -0.2, 0.1]), ((1e6, 0, 0, 1e9), (1e6, 0, 0, -1e9))
-    ridge = ClippedMinimiser(squared, raw, strength=0.5, clip_norm=1.5, row_limit=2.0)
-    yield Example("clipped-minimiser/squared", ridge, state, *axis, squared)
     ball = ClippedMinimiser(tg.losses.LpLoss(4), raw, 0.5, 1.5, 2.0, constraint=tg.sets.L1Ball(1.0))
     yield Example("clipped-minimiser/l1", ball, np.zeros(3), *axis, ball.loss)
     part = tg.sets.IntersectionWithBall(tg.sets.Box(-1, 1), (0.2, 0.0, 0.0), 0.5)

@@ -19,7 +19,6 @@ def examples():
     constant = View.plain(poisson, skewed_units(True))
     opposite = (9.0, 0, 0, 1e6), (9.0, 0, 0, -1e6)
     for name, view, limit, levels, shares, loss in (
-        ("one", plain, 2.0, (1.5,), (1.0,), squared),
         ("three", plain, 2.0, (1.0, 4.0, 64.0), (1.0, 0.3, 0.1), squared),
         ("whitened", whitened, 3.0, (0.5, 1.0), (1.0, 1.0), squared),
         ("tiny", plain, 1e-150, (1.0,), (1.0,), squared),

@@ -7,10 +7,6 @@ from tailguard.queries.counts import CountBelow
 
 
 def examples():
-    everywhere = np.array([0.0, 1.0, -1.0, 0.5])
-    yield Example(
-        "count-below/values", CountBelow((0, 1, 2, 3)), everywhere, (-9.0,) * 4, (9.0,) * 4
-    )
     yield Example(
         "count-below/pairs",
         CountBelow((0, 1, 2, 3), paired=True),

@@ -10,7 +10,7 @@ from tailguard.queries.units import Units
 def examples():
     raw, zero = Units.raw(N_FEATURES, intercept=False), np.zeros(N_FEATURES)
     low, high = (0.0,) * 4, (1e6, 1e6, 1e6, 0.0)
-    for of in ("norm", "entries", "differences"):
+    for of in ("entries", "differences"):
         edges = (0.5, 1.0, 8.0) if of != "differences" else tuple(np.geomspace(0.01, 100.0, 11))
         query = CountMagnitudes(raw, edges, of)
         yield Example(f"count-magnitudes/{of}", query, zero, low, high)

@@ -13,16 +13,8 @@ def gradient_of_one_record(w, x, y):
 
 def examples():
     weights = np.array([0.3, -0.2, 0.1])
-    squared, poisson = tg.losses.Squared(), tg.losses.Poisson()
+    poisson = tg.losses.Poisson()
     record_loss = tg.losses.RecordGradient(gradient_of_one_record)
-    yield Example(
-        "count-norms-below/score",
-        CountNormsBelow(squared, weights),
-        np.array([2.0]),
-        (0.0,) * 4,
-        (1e6,) * 4,
-        squared,
-    )
     yield Example(
         "count-norms-below/record",
         CountNormsBelow(record_loss, weights),

@@ -14,7 +14,6 @@ def examples():
     poisson, logistic = tg.losses.Poisson(), tg.losses.Logistic()
     raw, zero = Units.raw(N_FEATURES, intercept=False), np.zeros(N_FEATURES)
     gradients = [
-        ("squared", MeanClippedGradient(squared, raw, clip_norm=1.5), weights, squared),
         ("squared-limits", MeanClippedGradient(squared, raw, 2.0, 0.75), zero, squared),
         ("huber", MeanClippedGradient(huber, raw, row_limit=3.0, slope_limit=1.0), weights, huber),
         ("tiny", MeanClippedGradient(squared, raw, clip_norm=1e-150), weights, squared),

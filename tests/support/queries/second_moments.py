@@ -20,7 +20,6 @@ def examples():
     sloped = Weighting(kind="squared-slope", slope_limit=1.0)
     orthogonal = (1e5, 0.0, 0.0, 1e4), (0.0, 1e5, 0.0, 1e4)
     for name, view, weighting, at in (
-        ("plain", plain, Weighting(), pair),
         ("slopes", plain, sloped, pair),
         ("tiny", plain, Weighting(), pair),
     ):

@@ -14,14 +14,12 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 def examples():
     weights, squared = np.array([0.3, -0.2, 0.1]), tg.losses.Squared()
     raw = Units.raw(N_FEATURES, intercept=False)
-    skewed = np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0.0, 1e-3]])
-    plain, whitened = View.plain(squared, raw), View(squared, raw, skewed)
+    plain = View.plain(squared, raw)
     lengths = Bins("octaves", -10.0, 2.0, 40)
     signed = Bins("signed", -40.0, 4.0, 320)
     curved = Weighting(kind="curvature", slope_limit=3.0, half_step=0.5, bound=1.0)
     sloped = Weighting(kind="squared-slope", slope_limit=1.0)
     for name, view, what, bins, weighting in (
-        ("lengths", whitened, "length", lengths, Weighting()),
         ("residuals", plain, "residual", signed, Weighting()),
         ("curvature", plain, "length", lengths, curved),
         ("slopes", plain, "length", lengths, sloped),

@@ -1,0 +1,176 @@
+"""Confidence bounds on what a release tells, from counted errors, with exact power.
+
+A verdict rejects a claim where errors are so few that the claim is disproved, with a stated chance
+of a false alarm, whatever the release is. Its power is the chance that it rejects a release at
+which the errors have stated chances; a verdict without power says nothing.
+
+Reference
+---------
+Clopper and Pearson 1934 (bounds on a chance); Jagielski, Ullman and Oprea 2020 (bounds on epsilon);
+Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023, Section 5 (bounds on mu);
+Hoeffding 1963, Theorem 1 (means of what lies between 0 and 1).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import rel_entr
+from scipy.stats import beta, binom
+
+from tailguard.array_types import FloatArray
+from tailguard.audit.claims import Claim
+
+__all__ = [
+    "Verdict",
+    "audit_power",
+    "clopper_pearson_upper",
+    "judge",
+    "mean_upper",
+    "runs_for",
+    "smallest_sample",
+]
+
+HALVINGS = 60
+"""Of an interval within [0, 1]: what is left is below the spacing of floats."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a test said: whether it accepts, the number it judged, and its power.
+
+    Examples
+    --------
+    >>> Verdict(accepted=True, statistic=0.8, power=0.99).accepted
+    True
+    """
+
+    accepted: bool
+    statistic: float
+    power: float
+
+
+def clopper_pearson_upper(successes: ArrayLike, trials: int, false_alarm: float) -> FloatArray:
+    """Return the one-sided upper confidence bound on a chance.
+
+    *Reference.* Clopper and Pearson 1934.
+
+    Examples
+    --------
+    >>> float(clopper_pearson_upper(0, 100, 0.05).round(4))
+    0.0295
+    """
+    count = np.asarray(successes, dtype=np.float64)
+    bound = beta.isf(false_alarm, count + 1, np.maximum(trials - count, 1))
+    return np.where(count < trials, bound, 1.0)
+
+
+def mean_upper(values: FloatArray, false_alarm: float) -> float:
+    """Return an upper confidence bound on the mean of independent numbers between 0 and 1.
+
+    Where all are 0 or 1 it is that of Clopper and Pearson, and otherwise Hoeffding's, with the
+    relative entropy.
+
+    Examples
+    --------
+    >>> round(mean_upper(np.full(100, 0.2), 0.05), 4)
+    0.3086
+    """
+    total = float(values.sum())
+    if np.isin(values, (0.0, 1.0)).all():
+        return float(clopper_pearson_upper(total, values.size, false_alarm))
+    mean, allowed = total / values.size, -np.log(false_alarm) / values.size
+    low, high = mean, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        far = float(rel_entr(mean, middle) + rel_entr(1.0 - mean, 1.0 - middle)) > allowed
+        low, high = (low, middle) if far else (middle, high)
+    return high
+
+
+def judge(
+    claim: Claim,
+    wrong: float,
+    missed: float,
+    n_runs: int,
+    *,
+    rates: tuple[float, float],
+    false_alarm: float,
+) -> Verdict:
+    """Accept a claim unless the errors of ``n_runs`` a side prove more.
+
+    Guarantee
+    ---------
+    Whatever the release, if the claim holds, the chance of rejecting is at most ``false_alarm``.
+    The power is that against a release at which the errors have the chances ``rates``.
+
+    Examples
+    --------
+    >>> from tailguard.audit.claims import GaussianClaim
+    >>> judge(GaussianClaim(1.0), 50, 50, 500, rates=(0.1, 0.1), false_alarm=1e-3).accepted
+    False
+    """
+    chances = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2.0)
+    proven = float(claim.least(chances[:1], chances[1:])[0])
+    power = audit_power(claim, n_runs, rates=rates, false_alarm=false_alarm)
+    return Verdict(proven <= claim.amount, proven, power)
+
+
+def audit_power(
+    claim: Claim, n_runs: int, *, rates: tuple[float, float], false_alarm: float
+) -> float:
+    """Return the exact chance that :func:`judge` rejects where errors have the chances ``rates``.
+
+    For each number of the one error it rejects where few enough of the other are made.
+
+    Examples
+    --------
+    >>> from tailguard.audit.claims import GaussianClaim
+    >>> round(audit_power(GaussianClaim(1.0), 900, rates=(0.1, 0.1), false_alarm=1e-3), 3)
+    1.0
+    """
+    counts = np.arange(n_runs + 1)
+    upper = clopper_pearson_upper(counts, n_runs, false_alarm / 2.0)
+    low, high = np.zeros(n_runs + 1, dtype=np.int64), np.full(n_runs + 1, n_runs + 1)
+    while (low < high).any():
+        middle = (low + high) // 2
+        rejects = claim.least(upper, upper[np.minimum(middle, n_runs)]) > claim.amount
+        open_ = low < high
+        low = np.where(open_ & rejects, middle + 1, low)
+        high = np.where(open_ & ~rejects, middle, high)
+    rejected = binom.cdf(low - 1, n_runs, rates[1])
+    return float(binom.pmf(counts, n_runs, rates[0]) @ rejected)
+
+
+def runs_for(claim: Claim, *, rates: tuple[float, float], false_alarm: float, power: float) -> int:
+    """Return the fewest runs a side, to one per cent, at which a verdict has that power.
+
+    Examples
+    --------
+    >>> from tailguard.audit.claims import GaussianClaim
+    >>> n_runs = runs_for(GaussianClaim(1.0), rates=(0.1, 0.1), false_alarm=1e-3, power=0.95)
+    >>> 50 < n_runs < 200
+    True
+    """
+    return smallest_sample(
+        lambda n_runs: audit_power(claim, n_runs, rates=rates, false_alarm=false_alarm), power
+    )
+
+
+def smallest_sample(power_at: Callable[[int], float], power: float) -> int:
+    """Return the smallest sample size, to one per cent, whose ``power_at`` reaches ``power``.
+
+    Examples
+    --------
+    >>> smallest_sample(lambda size: 1.0 - 0.5**size, 0.999)
+    10
+    """
+    high = 16
+    while power_at(high) < power:
+        high *= 2
+    low = high // 2
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if power_at(middle) >= power else (middle, high)
+    return high

@@ -1,0 +1,257 @@
+"""One row of an audit: a claim, how neighbours are told apart, and what was found.
+
+Reference
+---------
+Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023 (audits of known claims);
+Chi-square bounds on the deviation of normal numbers are textbook.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.stats import chi2
+
+from tailguard.array_types import FloatArray
+from tailguard.audit.bounds import Verdict, judge, runs_for
+from tailguard.audit.claims import Claim, GaussianClaim
+from tailguard.audit.gates import MUTANTS, NOISE, AttackedGate
+from tailguard.audit.overheard import OVERHEARD_MUTANTS, OverheardGate, Transcript
+
+__all__ = ["FALSE_ALARM", "POWER", "AuditResult", "Case", "NoiseCase", "ThresholdCase"]
+
+FALSE_ALARM = 1e-3
+"""Chance that anything that keeps its claim is rejected, over all rows of an audit together."""
+
+POWER = 0.95
+"""Chance with which a row sees noise of 0.8 times what it should be; below it says so."""
+
+PLANNED_POWER, FEWER = 0.998, 6
+"""What runs are planned for, so that forty rows together hardly ever miss a mutant; and how many
+times fewer see a sensitivity that is half of the true one (at mu = 2.5, 120 a side of 1400)."""
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """One row: what is claimed, and what was proved of it.
+
+    Attributes
+    ----------
+    name
+        What was audited.
+    claim
+        What is claimed, in words.
+    claimed, shown
+        The claimed amount, and a lower confidence bound on the true one, in the same unit.
+    confidence
+        Chance that the bound holds, whatever the release is.
+    power
+        Chance that noise of 0.8 times the right scale is rejected.
+    n_runs
+        How many runs there were on each of the neighbours, or readings of noise.
+    tester
+        How the neighbours were told apart.
+    mutants
+        Whether each mutant was rejected, by what is wrong with it.
+
+    Examples
+    --------
+    >>> row = AuditResult("a mean", "mu = 2", 2.0, 1.7, 0.999, 0.97, 1200, "threshold")
+    >>> row.verdict, row.share
+    ('holds', 0.85)
+    """
+
+    name: str
+    claim: str
+    claimed: float
+    shown: float
+    confidence: float
+    power: float
+    n_runs: int
+    tester: str
+    mutants: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float:
+        """The bound over the claim: what a worst pair attains."""
+        return self.shown / self.claimed
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing disproves the claim."""
+        return self.shown <= self.claimed
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in one word or two."""
+        if not self.accepted:
+            return "BROKEN"
+        if not all(self.mutants.values()):
+            return "MUTANT MISSED"
+        return "holds" if self.power >= POWER else "holds, low power"
+
+    def __str__(self) -> str:
+        lines = [
+            f"audit of {self.name} (made-up records, seeded noise: NOT PRIVATE)",
+            f"  claimed      {self.claim}",
+            f"  shown        at least {self.shown:.4g} of {self.claimed:.4g} "
+            f"({self.share:.0%}), at confidence {self.confidence:.6g}",
+            f"  power        {self.power:.3g} against noise of 0.8 times the scale",
+            f"  by           {self.tester}, {self.n_runs} on each side",
+            *(f"  mutant       {name}: {_said(seen)}" for name, seen in self.mutants.items()),
+            f"  verdict      {self.verdict}",
+        ]
+        return "\n".join(lines)
+
+
+def _said(seen: bool) -> str:
+    return "rejected" if seen else "NOT REJECTED"
+
+
+class Case(Protocol):
+    """Something to audit.
+
+    Examples
+    --------
+    >>> from tailguard.audit.of_queries import query_case
+    >>> case: Case = query_case("count-below")
+    >>> case.name
+    'query count-below'
+    """
+
+    @property
+    def name(self) -> str:
+        """What is audited."""
+        ...
+
+    def audit(self, *, false_alarm: float) -> AuditResult:
+        """Attack it, and its mutants."""
+        ...
+
+
+Scores = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class ThresholdCase:
+    """Releases on a worst pair, of which scores beyond a threshold are read as the second one.
+
+    Attributes
+    ----------
+    scores
+        Of a kind of gate, a number of runs a side and a seed: the scores of both neighbours, 0
+        where the answer for the first lies and 1 where that for the second one does.
+    rates
+        Chances of both errors where noise is ``NOISE`` times what it should be, to plan runs by.
+    threshold
+        What scores must pass.
+    scores_per_run
+        How many independent scores a run gives.
+
+    Examples
+    --------
+    >>> from tailguard.audit.of_queries import query_case
+    >>> query_case("count-below").claim
+    GaussianClaim(mu=2.5)
+    """
+
+    name: str
+    claim: Claim
+    scores: Callable[[type[AttackedGate], int, int], Scores]
+    rates: tuple[float, float]
+    threshold: float = 0.5
+    scores_per_run: int = 1
+    tester: str = "threshold on the likelihood ratio"
+
+    def audit(self, *, false_alarm: float) -> AuditResult:
+        """Count errors of the release, and of every mutant."""
+        n_scores = runs_for(
+            self.claim, rates=self.rates, false_alarm=false_alarm, power=PLANNED_POWER
+        )
+        n_runs = -(-n_scores // self.scores_per_run)
+        n_scores = n_runs * self.scores_per_run
+        facts = {"rates": self.rates, "false_alarm": false_alarm}
+        verdict = self._verdict(AttackedGate, n_runs, 0, **facts)
+        rejected = {
+            fault: not self._verdict(gate, -(-n_runs // share), seed, **facts).accepted
+            for seed, ((fault, gate), share) in enumerate(
+                zip(MUTANTS.items(), (1, FEWER), strict=True), 1
+            )
+        }
+        return AuditResult(
+            name=self.name,
+            claim=self.claim.describe(),
+            claimed=self.claim.amount,
+            shown=verdict.statistic,
+            confidence=1.0 - false_alarm,
+            power=verdict.power,
+            n_runs=n_scores,
+            tester=self.tester,
+            mutants=rejected,
+        )
+
+    def _verdict(self, gate: type[AttackedGate], n_runs: int, seed: int, **facts: Any) -> Verdict:
+        with np.errstate(all="ignore"):
+            first, second = self.scores(gate, n_runs, seed)
+        wrong = int((first > self.threshold).sum())
+        missed = int((second <= self.threshold).sum())
+        return judge(self.claim, wrong, missed, first.size, **facts)
+
+
+@dataclass(frozen=True)
+class NoiseCase:
+    """Whole fits of many releases, read by the noise of each where the pair differs.
+
+    The bound is what the pair attains of mu over an upper confidence bound on the deviation of the
+    noise. It takes for granted that noise is normal, which tests of the mechanism see to, and needs
+    a few fits where a threshold needs thousands.
+
+    Attributes
+    ----------
+    fit
+        Of a kind of gate, a seed and a side: what one fit told.
+
+    Examples
+    --------
+    >>> from tailguard.audit.of_runs import newton_case
+    >>> newton_case().claim.unit
+    'mu'
+    """
+
+    name: str
+    claim: GaussianClaim
+    fit: Callable[[type[OverheardGate], int, bool], Transcript]
+    n_fits: int = 24
+
+    def audit(self, *, false_alarm: float) -> AuditResult:
+        """Overhear fits, and those of every mutant."""
+        rejected = {
+            fault: self._shown(gate, seed, false_alarm)[0] > self.claim.mu
+            for seed, (fault, gate) in enumerate(OVERHEARD_MUTANTS.items(), 1)
+        }
+        shown, attained, n_readings = self._shown(OverheardGate, 0, false_alarm)
+        # The bound at NOISE passes the claim where the sum of squares is below this.
+        least = (attained / self.claim.mu / NOISE) ** 2 * chi2.ppf(false_alarm, n_readings)
+        return AuditResult(
+            name=self.name,
+            claim=self.claim.describe(),
+            claimed=self.claim.amount,
+            shown=shown,
+            confidence=1.0 - false_alarm,
+            power=float(chi2.cdf(least, n_readings)),
+            n_runs=n_readings,
+            tester="noise of all releases, overheard",
+            mutants=rejected,
+        )
+
+    def _shown(
+        self, gate: type[OverheardGate], seed: int, false_alarm: float
+    ) -> tuple[float, float, int]:
+        """Return the bound, what the pair attains, and the number of readings."""
+        first = seed * self.n_fits
+        told = [self.fit(gate, first + each, each % 2 == 1) for each in range(self.n_fits)]
+        noises = np.concatenate([one.noises for one in told])
+        attained = float(np.mean([one.mu for one in told]))
+        deviation = np.sqrt(noises @ noises / chi2.ppf(false_alarm, noises.size))
+        return float(attained / deviation), attained, noises.size

@@ -1,0 +1,194 @@
+"""Gates over made-up records for whoever attacks: they show what left, and some are wrong.
+
+Each mutant has a fault that an audit must see: noise of the wrong scale, or a sensitivity that is
+understated. Both keep books that look right. A simulation alone may be overheard.
+
+Reference
+---------
+Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023 (an adversary who sees all
+that is released).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.gate import Gate
+from tailguard.noise.registry import SMOOTH_MECHANISMS
+from tailguard.noise.sources import SimulationSource
+from tailguard.plans.stage import PureStage, Stage
+from tailguard.privacy.events import Gaussian, Laplace
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.rows.base import Rows
+from tailguard.rows.partitions import Partitions
+
+__all__ = [
+    "MUTANTS",
+    "NOISE",
+    "AttackedGate",
+    "HalfSensitivity",
+    "KnownOrder",
+    "LessNoise",
+    "Understated",
+]
+
+NOISE = 0.8
+"""How large a mutant's noise is, over what it should be: less than that an audit must catch."""
+
+
+class KnownOrder(Partitions):
+    """Partitions of records whose order is known to who attacks: no claim counts on its secrecy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailguard.rows.arrays import make_rows
+    >>> rows = make_rows(np.zeros((3, 1)))
+    >>> KnownOrder(rows, SimulationSource(0)).all_rows(random_order=True) is rows
+    True
+    """
+
+    def all_rows(self, *, random_order: bool) -> Rows:
+        """Return the records as they lie."""
+        return self._rows
+
+
+class AttackedGate(Gate):
+    """A gate whose noised numbers are kept in ``heard`` as they leave, before any finishing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailguard.plans.stage import Stage
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> from tailguard.queries.counts import CountBelow
+    >>> from tailguard.rows.arrays import make_rows
+    >>> gate = AttackedGate.of(make_rows(np.zeros((9, 1))), guarantee=GDP(1.0), seed=0)
+    >>> gate.reserve(Stage("count", "", 1.0, 1, 1).event)
+    >>> _ = gate.ask(CountBelow((0,)), np.ones(1), Stage("count", "", 1.0, 1, 1))
+    >>> len(gate.heard)
+    1
+    """
+
+    def __init__(self, rows: Rows, **facts: Any) -> None:
+        super().__init__(rows, **facts)
+        self._partitions = KnownOrder(rows, self._source)
+        self.heard: list[FloatArray] = []
+        self.booked: Any = None  # the calibration that the books state
+
+    @classmethod
+    def of(cls, rows: Rows, *, guarantee: Guarantee, seed: int) -> Self:
+        """Return a simulation over the rows."""
+        return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
+
+    def _book(self, query: Any, calibration: Any, *where: Any, **more: Any) -> None:
+        self.booked = calibration
+        super()._book(query, calibration, *where, **more)
+
+    def _noised(
+        self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
+    ) -> IntArray:
+        noised = super()._noised(query, state, calibration, read)
+        self.heard.append(noised * calibration.grid)
+        return noised
+
+
+class LessNoise(AttackedGate):
+    """Draws noise of ``NOISE`` times the scale that its books state.
+
+    Examples
+    --------
+    >>> from tailguard.audit.of_queries import query_case
+    >>> first, _ = query_case("count-below").scores(LessNoise, 400, 0)
+    >>> right, _ = query_case("count-below").scores(AttackedGate, 400, 0)
+    >>> bool(0.7 < first.std() / right.std() < 0.9)
+    True
+    """
+
+    factor = 1.0 / NOISE
+
+    def _calibrate(self, query: Any, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
+        self._stated = super()._calibrate(query, n_rows, stage, hidden=hidden)
+        if self._stated.mechanism in SMOOTH_MECHANISMS:
+            return self._stated
+        return super()._calibrate(query, n_rows, _louder(stage, self.factor), hidden=hidden)
+
+    def _book(self, query: Any, calibration: Any, *where: Any, **more: Any) -> None:
+        super()._book(query, self._stated, *where, **more)
+
+    def _noised(
+        self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
+    ) -> IntArray:
+        if calibration.mechanism in SMOOTH_MECHANISMS:
+            query = Understated(query, self.factor)
+        return super()._noised(query, state, calibration, read)
+
+
+class HalfSensitivity(AttackedGate):
+    """Takes every sensitivity, or smooth scale, for half of what it is: adding, not replacing.
+
+    Examples
+    --------
+    >>> from tailguard.audit.of_queries import query_case
+    >>> first, _ = query_case("count-below").scores(HalfSensitivity, 400, 0)
+    >>> right, _ = query_case("count-below").scores(AttackedGate, 400, 0)
+    >>> bool(0.4 < first.std() / right.std() < 0.6)
+    True
+    """
+
+    factor = 2.0
+
+    def _calibrate(self, query: Any, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
+        stated = super()._calibrate(query, n_rows, stage, hidden=hidden)
+        if stated.mechanism in SMOOTH_MECHANISMS:
+            return stated
+        true = super()._calibrate(query, n_rows, _louder(stage, self.factor), hidden=hidden)
+        return replace(true, charged=true.charged / self.factor, share=true.share / self.factor)
+
+    def _noised(
+        self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
+    ) -> IntArray:
+        if calibration.mechanism in SMOOTH_MECHANISMS:
+            query = Understated(query, self.factor)
+        return super()._noised(query, state, calibration, read)
+
+
+MUTANTS: dict[str, type[AttackedGate]] = {
+    "noise at 0.8": LessNoise,
+    "half the sensitivity": HalfSensitivity,
+}
+"""The gates that every audit must reject, by what is wrong with them."""
+
+
+class Understated:
+    """All that a query on a smooth scale is, with its scale divided by ``factor``.
+
+    Examples
+    --------
+    >>> from tailguard.queries.means.trimmed import TrimmedMean
+    >>> from tailguard.queries.units import Units
+    >>> query = TrimmedMean(None, Units.raw(1, intercept=False), low=0.0, high=9.0)
+    >>> Understated(query, 2.0).high
+    9.0
+    """
+
+    def __init__(self, query: Any, factor: float) -> None:
+        self._query, self._factor = query, factor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._query, name)
+
+    def answer(self, rows: Rows, state: Any, calibration: Any) -> Any:
+        """Answer as the query does, but for the scale."""
+        found = self._query.answer(rows, state, calibration)
+        return replace(found, scale=found.scale / self._factor)
+
+
+def _louder(stage: Stage, factor: float) -> Stage:
+    """Return a stage that asks for so many times as much, with the same kind of noise."""
+    asked = stage.asked
+    if isinstance(asked, Gaussian):
+        return Stage(stage.name, stage.purpose, asked.mu * factor, 1, stage.size)
+    assert isinstance(asked, Laplace)  # smooth scales are understated
+    return PureStage(stage.name, stage.purpose, asked.epsilon * factor, 1, stage.size)

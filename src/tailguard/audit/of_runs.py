@@ -1,0 +1,345 @@
+"""Whole runs of every registered solver and mean, on pairs that show nearly all that is claimed.
+
+Of few records one differs, and methods take at most three steps. Whoever attacks sees all points of
+a run, and tells neighbours apart by the discriminant of a pilot. The default method has seventy
+releases a fit, and is overheard.
+
+Reference
+---------
+Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023; Fisher 1936 (discriminant).
+"""
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from tailguard.array_types import FloatArray
+from tailguard.audit.cases import NoiseCase, Scores, ThresholdCase
+from tailguard.audit.claims import GaussianClaim, ProfileClaim
+from tailguard.audit.gates import NOISE, AttackedGate
+from tailguard.audit.of_queries import gaussian_rates
+from tailguard.audit.overheard import OverheardGate, Transcript
+from tailguard.audit.testers import discriminant
+from tailguard.engine import Solver
+from tailguard.losses.squared import Squared
+from tailguard.means.registry import make_method
+from tailguard.means.trimmed import Trimmed
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee
+from tailguard.queries.units import Units
+from tailguard.rows.arrays import make_rows
+from tailguard.solvers.registry import make_solver
+from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
+
+__all__ = [
+    "MEAN_OPTIONS",
+    "SOLVER_OPTIONS",
+    "block_case",
+    "mean_case",
+    "newton_case",
+    "overhear",
+    "points",
+    "private_mean_case",
+    "solver_case",
+    "trimmed_mean_case",
+]
+
+Records = tuple[FloatArray, FloatArray | None]
+Pair = tuple[Records, Records]
+
+N_ROWS, MU = 60, 2.5  # as for queries: the fewest runs
+N_PILOT = 300  # a side: at 0.97 of the discriminant's best, with five points a run
+SEEN = 0.98
+"""What the discriminant of a pilot attains at least of the claim (measured over all solvers: 0.983
+to 1.0)."""
+
+SHARED: Mapping[str, Any] = {"clip_norm": 1.0, "row_limit": 1.0, "diameter": 50.0}
+STEPS: Mapping[str, Any] = {"n_steps": 1, "clip_norm": 1.0, "diameter": 1e6, "smoothness": 1.0}
+SOLVER_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "noisy-gradient-descent": {"n_steps": 3, "clip_norm": 1.0, "step_size": 1.0},
+    "dp-sgd": {"clip_norm": 1.0, "batch_rows": N_ROWS, "n_passes": 3, "step_size": 1.0},
+    "localised": {**SHARED, "step_parameter": 1.0},
+    "shrinking-localised": {**SHARED, "step_parameter": 1.0},
+    "doubling-localised": {**SHARED, "step_parameter": 1.0},
+    "permuted-accelerated": STEPS,
+    "doubling-accelerated": {**STEPS, "growth_bound": 4.0},
+    # All entries are kept, so that nothing is chosen: choices are audited with the query.
+    "hard-thresholding": {
+        "n_nonzero": 2, "n_steps": 1, "threshold": 8.0, "step_size": 1.0,
+        "feature_scale": 1.0, "target_scale": 1.0,
+    },
+}  # fmt: skip
+"""Options of few steps with which a solver shows one record."""
+
+MEAN_OPTIONS: Mapping[str, tuple[Mapping[str, Any], float]] = {
+    "clipped": ({"clip_norm": 1.0}, 1e9),
+    "clamped": ({"threshold": 1.0, "n_groups": 1}, 1e9),
+    "truncated": ({"threshold": 1.0, "n_groups": 1}, 1.0),
+    "soft": ({"threshold": 1.0}, 1e9),
+    "iterative": ({"clip_norm": 1.0, "n_groups": 1, "centre": "median"}, 1e9),
+}
+"""Options with which a mean is one release, and how far out a record shows the most."""
+
+
+def _lonely() -> Pair:
+    """Return rows that say nothing but for the first, whose target pulls as far as it may."""
+    X, y = np.zeros((N_ROWS, 1)), np.zeros(N_ROWS)
+    X[0] = 1.0
+    other = y.copy()
+    y[0], other[0] = -1e9, 1e9
+    return (X, y), (X, other)
+
+
+def _opposed() -> Pair:
+    """Return columns alike but for the first row, which speaks for one and against the other."""
+    X, y = np.full((N_ROWS, 2), 0.5), np.full(N_ROWS, 2.0)
+    y[0] = 1.0
+    other = X.copy()
+    X[0], other[0] = (8.0, -8.0), (-8.0, 8.0)
+    return (X, y), (other, y)
+
+
+def points(
+    gate: type[AttackedGate], solver: Solver, plan: Plan, records: Records, seeds: range
+) -> FloatArray:
+    """Return all points of runs, a run a row.
+
+    Examples
+    --------
+    >>> problem, solver = Problem(None, 40, 1), make_method("clipped", clip_norm=1.0)
+    >>> plan = solver.plan(problem, GDP(1.0))
+    >>> points(AttackedGate, solver, plan, (np.zeros((40, 1)), None), range(3)).shape
+    (3, 3)
+    """
+    found = []
+    rows = make_rows(*records, loss=plan.problem.loss)
+    for seed in seeds:
+        attacked = gate.of(rows, guarantee=plan.guarantee, seed=seed)
+        attacked.reserve(plan.event, coordinates=plan.coordinates)
+        solution = solver.run(plan, attacked)
+        found.append([*solution.trace.ravel(), *solution.coef, solution.intercept])
+    return np.array(found)
+
+
+def _run_case(
+    name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **facts: Any
+) -> ThresholdCase:
+    """Return the audit of runs, told apart by the discriminant of a pilot."""
+    plan = solver.plan(problem, guarantee)
+
+    def both(gate: type[AttackedGate], n_runs: int, seed: int) -> list[FloatArray]:
+        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has so many
+        return [
+            points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
+        ]
+
+    @cache
+    def learned() -> tuple[FloatArray, float]:
+        pilot = both(AttackedGate, N_PILOT, 9)
+        return discriminant(pilot[0], pilot[1])
+
+    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
+        weights, offset = learned()
+        first, second = both(gate, n_runs, seed)
+        return first @ weights - offset, second @ weights - offset
+
+    return ThresholdCase(name, scores=scores, tester="discriminant of a pilot", **facts)
+
+
+def solver_case(name: str, mu: float = MU) -> ThresholdCase:
+    """Return the audit of a solver with Gaussian noise.
+
+    Examples
+    --------
+    >>> solver_case("localised").claim
+    GaussianClaim(mu=2.5)
+    """
+    pair = _opposed() if name == "hard-thresholding" else _lonely()
+    problem = Problem(Squared(), *pair[0][0].shape)
+    solver = make_solver(name, **SOLVER_OPTIONS[name])
+    facts = {"claim": GaussianClaim(mu), "rates": gaussian_rates(SEEN * mu)}
+    return _run_case(f"solver {name}", solver, problem, GDP(mu), pair, **facts)
+
+
+def mean_case(name: str, mu: float = MU) -> ThresholdCase:
+    """Return the audit of a mean with Gaussian noise.
+
+    Examples
+    --------
+    >>> mean_case("clipped").claim
+    GaussianClaim(mu=2.5)
+    """
+    options, far = MEAN_OPTIONS[name]
+    X = np.zeros((N_ROWS, 1))
+    other = X.copy()
+    X[0], other[0] = -far, far
+    facts = {"claim": GaussianClaim(mu), "rates": gaussian_rates(SEEN * mu)}
+    problem, method = Problem(None, N_ROWS, 1), make_method(name, **options)
+    return _run_case(f"mean {name}", method, problem, GDP(mu), ((X, None), (other, None)), **facts)
+
+
+def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
+    """Return the audit of the trimmed mean of fifty columns whose medians move by all their scale.
+
+    Examples
+    --------
+    >>> trimmed_mean_case().claim.unit
+    'delta'
+    """
+    n_rows, n_columns = 41, 50
+    X = np.full((n_rows, n_columns), -2.0)
+    X[:20] = 2.0  # one more of the 41 values is 2 instead of -2
+    other = X.copy()
+    other[30] = 2.0
+    method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
+    problem = Problem(None, n_rows, n_columns)
+    plan = method.plan(problem, ZCDP(rho * n_columns))
+    query = method._planned_query(plan, Units.raw(n_columns, intercept=False))
+    shift = query.calibrate_event(n_rows, n_columns, plan.stage("mean").asked).shift
+    half = math.asinh(shift / 2.0)
+
+    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
+        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
+        first, second = (
+            points(gate, method, plan, (each, None), seeds[side::2])[:, :n_columns]
+            for side, each in enumerate((X, other))
+        )
+        return (first.ravel() + 2.0) / 4.0, (second.ravel() + 2.0) / 4.0
+
+    rate = float(norm.sf(math.asinh(shift / NOISE / 2.0)))
+    return ThresholdCase(
+        "mean trimmed", ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(half))), scores, (rate, rate),
+        scores_per_run=n_columns, tester="threshold halfway",
+    )  # fmt: skip
+
+
+def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 20) -> ThresholdCase:
+    """Return the audit of sample and aggregate, on nine blocks of one record.
+
+    A block's minimiser is its target. The first one goes from end to end of the ball, and the
+    central one with it: as far as the scale says. In many coordinates little of the budget is there
+    for a change of scale, which this pair has not. Against a delta that is large an audit needs the
+    fewest runs.
+
+    Examples
+    --------
+    >>> block_case().claim
+    ProfileClaim(epsilon=0.2, delta=0.9)
+    """
+    solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
+    problem = Problem(Squared(), 9, size)
+    plan = solver.plan(problem, ApproxDP(epsilon, delta))
+    moved = float(plan.settings["shift"]) / NOISE
+    line = np.array([-1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    X, y = np.zeros((9, size)), np.empty((2, 9))
+    X[:, 0] = 1.0
+    for side, line[0] in enumerate((-1.0, 1.0)):
+        y[side, solver.query(1)._dealt(9)] = line
+    likely = moved / 2.0 + epsilon / moved
+
+    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
+        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
+        first, second = (
+            points(gate, solver, plan, (X, y[side]), seeds[side::2]) for side in (0, 1)
+        )
+        return (first[:, 0] + 1.0) / 2.0, (second[:, 0] + 1.0) / 2.0
+
+    return ThresholdCase(
+        "solver sample-and-aggregate",
+        ProfileClaim(epsilon, delta),
+        scores,
+        rates=(float(norm.sf(likely)), float(norm.cdf(likely - moved))),
+        # Where the likelihood ratio is exp(epsilon), with noise of NOISE times the scale.
+        threshold=0.5 + epsilon / moved**2,
+        tester="threshold on the likelihood ratio",
+    )
+
+
+def overhear(
+    gate: type[OverheardGate],
+    solver: Solver,
+    plan: Plan,
+    pair: Pair,
+    *,
+    seed: int,
+    neighbour: bool,
+) -> Transcript:
+    """Run once on one of two neighbours; return what the run told about which.
+
+    Examples
+    --------
+    >>> solver = make_method("clipped", clip_norm=1.0)
+    >>> plan = solver.plan(Problem(None, 40, 1), GDP(1.0))
+    >>> pair = ((np.full((40, 1), 1.0), None), (np.r_[[[-1.0]], np.full((39, 1), 1.0)], None))
+    >>> round(overhear(OverheardGate, solver, plan, pair, seed=0, neighbour=False).mu, 6)
+    1.0
+    """
+    attacked = gate.between(
+        pair, guarantee=plan.guarantee, neighbour=neighbour, seed=seed, loss=plan.problem.loss
+    )
+    attacked.reserve(plan.event, coordinates=plan.coordinates)
+    with np.errstate(all="ignore"):
+        solver.run(plan, attacked)
+    return attacked.transcript
+
+
+def _noise_case(
+    name: str, solver: Solver, problem: Problem, pair: Pair, mu: float, n_fits: int
+) -> NoiseCase:
+    plan = solver.plan(problem, GDP(mu))
+
+    def fit(gate: type[OverheardGate], seed: int, neighbour: bool) -> Transcript:
+        return overhear(gate, solver, plan, pair, seed=seed, neighbour=neighbour)
+
+    return NoiseCase(name, GaussianClaim(mu), fit, n_fits)
+
+
+def newton_case(mu: float = 1.5) -> NoiseCase:
+    """Return the audit of the default method of regressions.
+
+    The records that differ were found by search: their sizes tell them apart, so that every
+    histogram moves, their rows are orthogonal where the target belongs to the row and opposite
+    where it does not, so that scores move by their whole sensitivity and moments by nearly that.
+
+    Examples
+    --------
+    >>> newton_case().name
+    'solver whitened-newton'
+    """
+    n_rows = 200
+    turn = np.arange(n_rows)
+    x = np.where(turn % 2, 1.0, -1.0) * (1.0 + 0.4 * (turn * 7 % n_rows) / n_rows)
+    y = np.where(turn // 2 % 2, 1.0, -1.0) * (1.0 + 0.4 * (turn * 11 % n_rows) / n_rows)
+    pair = []
+    for x[0], y[0] in ((2.0**6, 2.0**6), (-(2.0**12), 2.0**12)):
+        pair.append((x[:, None].copy(), y.copy()))
+    solver, problem = make_solver("whitened-newton"), Problem(Squared(), n_rows, 1)
+    # About 60 readings a fit.
+    return _noise_case("solver whitened-newton", solver, problem, (pair[0], pair[1]), mu, 24)
+
+
+def private_mean_case(mu: float = MU) -> NoiseCase:
+    """Return the audit of a mean of records of which nothing is known: units, clip level and all.
+
+    The first record has a partner that is far out, so that its difference to it changes, and its
+    bins in the histograms of size, place and magnitude, and its side for the mean.
+
+    Examples
+    --------
+    >>> private_mean_case().name
+    'mean clipped, in private units'
+    """
+    n_rows = 200
+    X = norm.ppf((np.arange(n_rows)[:, None] * 37 % n_rows + 0.5) / n_rows)
+    X[1] = -1e300
+    pair: list[Records] = []
+    for X[0] in (-1e300, 2.0**13):
+        pair.append((X.copy(), None))
+    name, problem = "mean clipped, in private units", Problem(None, n_rows, 1)
+    # About five readings a fit.
+    return _noise_case(name, make_method("clipped"), problem, (pair[0], pair[1]), mu, 200)

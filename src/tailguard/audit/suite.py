@@ -1,0 +1,183 @@
+"""All rows of ``tailguard audit``: every query, mean and solver of the registries.
+
+The false alarm is that of all rows together (Bonferroni): in one audit of a thousand, something
+that keeps its claim is called broken.
+
+Reference
+---------
+Bonferroni 1936 (several tests at once). Each row cites its own.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.audit.black_box import audit
+from tailguard.audit.cases import FALSE_ALARM, AuditResult, Case
+from tailguard.audit.of_queries import (
+    PURE_QUERIES,
+    choice_case,
+    pure_case,
+    query_case,
+    sample_aggregate_case,
+    trimmed_case,
+)
+from tailguard.audit.of_runs import (
+    MEAN_OPTIONS,
+    SOLVER_OPTIONS,
+    block_case,
+    mean_case,
+    newton_case,
+    private_mean_case,
+    solver_case,
+    trimmed_mean_case,
+)
+from tailguard.audit.one_run import audit_one_run
+from tailguard.audit.testers import TESTERS
+from tailguard.audit.worst_pairs import WORST_PAIRS
+from tailguard.estimators.linear import LinearRegression
+from tailguard.estimators.mean import mean
+from tailguard.privacy.guarantees import GDP
+
+__all__ = ["LONG", "QUICK", "audit_row", "run_audit"]
+
+WEAK_CLAIMS = (0.5, 1.0)
+"""In mu: smaller claims than the quick rows', which need 3 to 12 times as many runs."""
+
+CASES: dict[str, Callable[[], Case]] = {
+    **{f"query {name}": partial(query_case, name) for name in WORST_PAIRS},
+    "query peeled-step, choice": choice_case,
+    "query trimmed-mean": trimmed_case,
+    "query sample-aggregate": sample_aggregate_case,
+    **{f"query {name}, Laplace": partial(pure_case, name) for name in PURE_QUERIES},
+    **{f"mean {name}": partial(mean_case, name) for name in MEAN_OPTIONS},
+    "mean trimmed": trimmed_mean_case,
+    "mean clipped, in private units": private_mean_case,
+    **{f"solver {name}": partial(solver_case, name) for name in SOLVER_OPTIONS},
+    "solver sample-and-aggregate": block_case,
+    "solver whitened-newton": newton_case,
+}
+"""What the quick audit attacks."""
+
+WEAKER: dict[str, Callable[[], Case]] = {
+    **{
+        f"query {name} at mu = {mu:g}": partial(query_case, name, mu)
+        for name in WORST_PAIRS
+        for mu in WEAK_CLAIMS
+    },
+    **{f"query {name}, Laplace at 1": partial(pure_case, name, 1.0) for name in PURE_QUERIES},
+    "query trimmed-mean at rho = 0.6": partial(trimmed_case, 0.6),
+    "solver whitened-newton at mu = 0.5": partial(newton_case, 0.5),
+}
+"""What the long audit attacks on top, at smaller claims."""
+
+
+def by_tester(tester: str, *, false_alarm: float) -> AuditResult:
+    """Audit a public call as a user would, by one of the testers.
+
+    Examples
+    --------
+    >>> by_tester("cells", false_alarm=1e-3).tester
+    'cells'
+    """
+    high = np.zeros(40)
+    high[0] = 1e9
+
+    def factory(seed: int) -> Callable[[FloatArray], object]:
+        return lambda x: mean(
+            x, guarantee=GDP(2.5), method="clipped", clip_norm=1.0, random_state=seed
+        )
+
+    found = audit(factory, (-high, high), tester=tester, false_alarm=false_alarm)
+    return _named(f"tg.mean, by {tester}", found)
+
+
+def fits(*, false_alarm: float) -> AuditResult:
+    """Audit whole fits of ``tg.LinearRegression`` by what they show: coefficients and intercept.
+
+    Examples
+    --------
+    >>> fits(false_alarm=1e-3).accepted  # doctest: +SKIP
+    True
+    """
+    turn = np.arange(200)
+    X = np.where(turn % 2, 1.0, -1.0)[:, None] * (1.0 + 0.4 * (turn * 7 % 200) / 200)[:, None]
+    y = X[:, 0] + np.where(turn // 2 % 2, 1.0, -1.0)
+    low, high = y.copy(), y.copy()
+    low[0], high[0] = -1e9, 1e9
+    found = audit(
+        lambda seed: LinearRegression(guarantee=GDP(2.5), random_state=seed),
+        ((X, low), (X, high)),
+        false_alarm=false_alarm,
+    )
+    return _named("tg.LinearRegression, by its coefficients", found)
+
+
+def one_run(*, false_alarm: float) -> AuditResult:
+    """Audit a mean of a thousand columns by one run with a thousand canaries.
+
+    Examples
+    --------
+    >>> one_run(false_alarm=1e-3).accepted
+    True
+    """
+    canaries = np.eye(1000)
+
+    def fit(X: FloatArray, *, seed: int) -> FloatArray:
+        found = mean(X, guarantee=GDP(2.0), method="clipped", clip_norm=1.0, random_state=seed)
+        return -np.asarray(found.value)  # column i is record i's
+
+    return audit_one_run(
+        fit, (canaries,), (-canaries,), claim=GDP(2.0), name="tg.mean, in one run",
+        false_alarm=false_alarm,
+    )  # fmt: skip
+
+
+PUBLIC: dict[str, Callable[..., AuditResult]] = {
+    "tg.mean, in one run": one_run,
+    "tg.LinearRegression, by its coefficients": fits,
+    **{f"tg.mean, by {tester}": partial(by_tester, tester) for tester in TESTERS},
+}
+"""What the long audit attacks on top, as a user sees it."""
+
+QUICK = tuple(CASES)
+LONG = (*CASES, *WEAKER, *PUBLIC)
+
+
+def audit_row(name: str, *, false_alarm: float) -> AuditResult:
+    """Audit one row by its name.
+
+    Examples
+    --------
+    >>> audit_row("query count-below", false_alarm=1e-3).accepted
+    True
+    """
+    if name in PUBLIC:
+        return PUBLIC[name](false_alarm=false_alarm)
+    found = {**CASES, **WEAKER}[name]().audit(false_alarm=false_alarm)
+    return _named(name, found)
+
+
+def run_audit(names: tuple[str, ...] = QUICK, *, n_jobs: int = 1) -> Iterator[AuditResult]:
+    """Audit rows, and yield them in their order.
+
+    Examples
+    --------
+    >>> [row.verdict for row in run_audit(("query count-below, Laplace",))]
+    ['holds']
+    """
+    row = partial(audit_row, false_alarm=FALSE_ALARM / len(names))
+    if n_jobs == 1:
+        yield from map(row, names)
+        return
+    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(row, names)
+
+
+def _named(name: str, found: AuditResult) -> AuditResult:
+    return replace(found, name=name)

@@ -1,0 +1,207 @@
+"""Ways to tell two neighbours apart, learned on a pilot and counted on runs that it never saw.
+
+Whatever a tester learns, it is a function of one run to a number between 0 and 1: how surely the
+run is one of the second neighbour. Any such function is a test in the sense of differential
+privacy, so its two errors on fresh runs give a *valid* lower bound; a bad tester gives a low one.
+
+=========== ===================================================================================
+threshold   on the linear discriminant; the best one for Gaussian noise
+classifier  logistic regression on the numbers and their products
+cells       the hockey-stick estimator: cells of the discriminant, by their likelihood ratio,
+            so that events of several pieces are seen
+kernel      the witness function of the maximum mean discrepancy
+=========== ===================================================================================
+
+A claim in rho is tested by the Renyi divergences of the same events, which is valid by data
+processing. Estimates of a whole divergence from samples, or a discrepancy by itself, are no bounds,
+and none is shown.
+
+Reference
+---------
+Fisher 1936; Balle, Barthe and Gaboardi 2018 (hockey-stick divergence); Gretton, Borgwardt, Rasch,
+Schoelkopf and Smola 2012, Section 2.3 (witness function); Domingo-Enrich and Mroueh 2022 (privacy
+by kernel discrepancies); Jagielski, Ullman and Oprea 2020.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from tailguard.array_types import FloatArray
+from tailguard.audit.bounds import clopper_pearson_upper
+from tailguard.audit.claims import Claim
+
+__all__ = [
+    "TESTERS",
+    "Decide",
+    "Learn",
+    "discriminant",
+    "learn_cells",
+    "learn_classifier",
+    "learn_kernel",
+    "learn_threshold",
+]
+
+Decide: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Runs, one a row, to numbers between 0 and 1."""
+
+Learn: TypeAlias = Callable[[FloatArray, FloatArray, Claim, int, float], Decide]
+"""Runs of both neighbours, the claim, the number of runs to come and the false alarm."""
+
+N_CUTS, N_CELLS = 97, 16  # enough that the best is near one of them, and pilots fill the cells
+SMALLEST_UNIT = 1e-300  # of a number that no run changes
+
+
+def discriminant(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
+    """Return weights and an offset that put one side at 0, the other at 1, and spread them least.
+
+    Examples
+    --------
+    >>> weights, offset = discriminant(np.array([[0.0], [2.0]]), np.array([[4.0], [6.0]]))
+    >>> float(np.array([1.0]) @ weights - offset), float(np.array([5.0]) @ weights - offset)
+    (0.0, 1.0)
+    """
+    means = first.mean(axis=0), second.mean(axis=0)
+    centred = np.concatenate([first - means[0], second - means[1]])
+    unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT)
+    gap = (means[1] - means[0]) / unit
+    weights = np.linalg.lstsq(np.atleast_2d(np.cov((centred / unit).T)), gap, rcond=1e-9)[0]
+    weights = weights / unit / max(float(weights @ gap), SMALLEST_UNIT)
+    return weights, float(weights @ means[0])
+
+
+def learn_threshold(
+    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+) -> Decide:
+    """Learn a threshold on the linear discriminant.
+
+    Examples
+    --------
+    >>> from tailguard.audit.claims import GaussianClaim
+    >>> runs = np.arange(100.0)[:, None]
+    >>> decide = learn_threshold(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
+    >>> decide(np.array([[0.0], [189.0]]))
+    array([0., 1.])
+    """
+    weights, offset = discriminant(first, second)
+
+    def score(runs: FloatArray) -> FloatArray:
+        found: FloatArray = runs @ weights - offset
+        return found
+
+    cut = _best_cut(score(first), score(second), claim, n_runs, false_alarm)
+    return lambda runs: (score(runs) > cut).astype(np.float64)
+
+
+def learn_classifier(
+    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+) -> Decide:
+    """Learn a logistic regression on the numbers and their products, and a threshold on it.
+
+    Examples
+    --------
+    >>> from tailguard.audit.claims import GaussianClaim
+    >>> runs = np.arange(100.0)[:, None]
+    >>> decide = learn_classifier(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
+    >>> decide(np.array([[0.0], [189.0]]))
+    array([0., 1.])
+    """
+    model = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression())
+    sides = np.repeat([0, 1], [len(first), len(second)])
+    model.fit(np.concatenate([first, second]), sides)
+    cut = _best_cut(
+        model.decision_function(first), model.decision_function(second), claim, n_runs, false_alarm
+    )
+    return lambda runs: (model.decision_function(runs) > cut).astype(np.float64)
+
+
+def learn_cells(
+    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+) -> Decide:
+    """Learn which cells of the discriminant are likelier with the second neighbour, and how much.
+
+    Examples
+    --------
+    >>> from tailguard.audit.claims import GaussianClaim
+    >>> runs = np.arange(100.0)[:, None]
+    >>> decide = learn_cells(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
+    >>> decide(np.array([[0.0], [189.0]]))
+    array([0., 1.])
+    """
+    weights, offset = discriminant(first, second)
+    both = np.concatenate([first, second]) @ weights - offset
+    edges = np.quantile(both, np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1])
+
+    def cell(runs: FloatArray) -> FloatArray:
+        found: FloatArray = np.searchsorted(edges, runs @ weights - offset).astype(np.float64)
+        return found
+
+    counts = [
+        np.bincount(cell(runs).astype(np.int64), minlength=N_CELLS) + 0.5
+        for runs in (first, second)
+    ]
+    ratio = counts[1] / counts[0]
+
+    def score(runs: FloatArray) -> FloatArray:
+        found: FloatArray = ratio[cell(runs).astype(np.int64)]
+        return found
+
+    cut = _best_cut(score(first), score(second), claim, n_runs, false_alarm)
+    return lambda runs: (score(runs) > cut).astype(np.float64)
+
+
+def learn_kernel(
+    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+) -> Decide:
+    """Learn the witness function of the maximum mean discrepancy, brought to between 0 and 1.
+
+    Examples
+    --------
+    >>> from tailguard.audit.claims import GaussianClaim
+    >>> runs = np.arange(100.0)[:, None]
+    >>> decide = learn_kernel(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
+    >>> low, high = decide(np.array([[20.0], [169.0]]))
+    >>> bool(low < 0.2 and high > 0.8)
+    True
+    """
+    centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+    unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT) * np.sqrt(first.shape[1])
+
+    def witness(runs: FloatArray) -> FloatArray:
+        near = [
+            np.exp(-0.5 * (((runs[:, None] - side[None]) / unit) ** 2).sum(axis=2)).mean(axis=1)
+            for side in (first, second)
+        ]
+        found: FloatArray = near[1] - near[0]
+        return found
+
+    heights = witness(np.concatenate([first, second]))
+    low, high = float(heights.min()), float(heights.max())
+    return lambda runs: np.clip((witness(runs) - low) / max(high - low, SMALLEST_UNIT), 0.0, 1.0)
+
+
+def _best_cut(
+    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+) -> float:
+    """Return the threshold that will prove the most, if errors stay as in the pilot."""
+    cuts = np.quantile(np.concatenate([first, second]), np.linspace(0.02, 0.98, N_CUTS))
+    wrong = (first[:, None] > cuts).sum(axis=0)
+    missed = (second[:, None] <= cuts).sum(axis=0)
+    upper = [
+        clopper_pearson_upper((count + 0.5) / (side.size + 1) * n_runs, n_runs, false_alarm / 2.0)
+        for count, side in ((wrong, first), (missed, second))
+    ]
+    return float(cuts[int(np.argmax(claim.least(upper[0], upper[1])))])
+
+
+TESTERS: dict[str, Learn] = {
+    "threshold": learn_threshold,
+    "classifier": learn_classifier,
+    "cells": learn_cells,
+    "kernel": learn_kernel,
+}
+"""Every tester by name."""

@@ -1,0 +1,253 @@
+"""Of every registered query a state and a pair of neighbours that attains its charge.
+
+Records are features, a target, and an exposure where the query reads one.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Definition 3 (a sensitivity is attained by some pair).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.kernels.bins import Bins
+from tailguard.losses.record_gradient import RecordGradient
+from tailguard.losses.squared import Squared
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.clipped_minimiser import ClippedMinimiser
+from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.column_histograms import ColumnHistograms
+from tailguard.queries.counts import CountBelow
+from tailguard.queries.loss_differences import LossDifferences
+from tailguard.queries.magnitudes import CountMagnitudes
+from tailguard.queries.means.clamped import ClampedMean
+from tailguard.queries.means.iterative import IterativeMean
+from tailguard.queries.means.shells import ClippedShells
+from tailguard.queries.means.soft import SoftMean
+from tailguard.queries.means.truncated import TruncatedMean
+from tailguard.queries.norm_counts import CountNormsBelow
+from tailguard.queries.peeling import PeeledStep
+from tailguard.queries.record_gradient import MeanRecordGradient
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.rows.arrays import make_rows
+from tailguard.rows.base import Rows
+
+__all__ = ["CHANGED", "N_FEATURES", "WORST_PAIRS", "WorstPair", "worst_pair"]
+
+N_FEATURES = 3  # more shows no more
+CHANGED = 4  # the place of the record that differs, within the first chunk
+
+ZERO, SQUARED = np.zeros(N_FEATURES), Squared()
+WEIGHTS = np.array([0.3, -0.2, 0.1])  # any would do
+RAW = Units.raw(N_FEATURES, intercept=False)
+PLAIN = View.plain(SQUARED, RAW)
+# A map that is neither diagonal nor even: its last row is a thousandth of its first.
+SKEWED = View(SQUARED, RAW, np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0.0, 1e-3]]))
+OPPOSITE = (9.0, 0.0, 0.0, 1e6), (9.0, 0.0, 0.0, -1e6)
+EVERYWHERE = (-1e6, -1e6, -1e6, 0.0), (1e6, 1e6, 1e6, 0.0)
+FAR = (0.0,) * 4, (1e6,) * 4
+
+
+@dataclass(frozen=True)
+class WorstPair:
+    """A query with a state, and the record that goes with the one that takes its place.
+
+    Examples
+    --------
+    >>> worst_pair("clamped-mean").background(12)[:, 0]
+    array([-1000000., -1000000., -1000000., -1000000.,        0.,        0.,
+                  0.,        0.,  1000000.,  1000000.,  1000000.,  1000000.])
+    """
+
+    name: str
+    query: Any
+    state: Any
+    old: tuple[float, ...]
+    new: tuple[float, ...]
+    loss: Any = None
+    exposed: bool = False  # the last number of a record is its exposure
+    n_groups: int = 1
+    far: float = 0.0
+
+    @property
+    def width(self) -> int:
+        """How many numbers a record has."""
+        return N_FEATURES + 1 + self.exposed
+
+    def background(self, n_rows: int) -> FloatArray:
+        """Return zeros; with groups, all but the changed record's at ``far``, half either way.
+
+        The mean of that group, which holds the replaced record, is then the median or one of the
+        two middle means, wherever it lies.
+        """
+        data = np.zeros((n_rows, self.width))
+        if self.exposed:
+            data[:, -1] = 1.0
+        changed = ((CHANGED + 1) * self.n_groups - 1) // n_rows
+        others = [group for group in range(self.n_groups) if group != changed]
+        for place, group in enumerate(others):
+            rows = slice(*(g * n_rows // self.n_groups for g in (group, group + 1)))
+            data[rows, :N_FEATURES] = -self.far if place < self.n_groups // 2 else self.far
+        return data
+
+    def rows(self, record: tuple[float, ...], n_rows: int) -> Rows:
+        """Return the background with one record set."""
+        data = self.background(n_rows)
+        data[CHANGED] = record
+        return make_rows(
+            data[:, :N_FEATURES].copy(),
+            data[:, N_FEATURES].copy(),
+            exposure=data[:, -1].copy() if self.exposed else None,
+            loss=self.loss,
+        )
+
+
+def gradient_of_one_record(w: FloatArray, x: FloatArray, y: float) -> FloatArray:
+    """Return that of half the squared residual, as a user would write it.
+
+    Examples
+    --------
+    >>> gradient_of_one_record(np.zeros(2), np.array([1.0, 2.0]), 3.0)
+    array([-3., -6.])
+    """
+    slope = x @ w - y
+    return slope * x
+
+
+def _clipped_gradient() -> WorstPair:
+    query = MeanClippedGradient(SQUARED, RAW, clip_norm=1.5)
+    return WorstPair("mean-clipped-gradient/squared", query, WEIGHTS, *OPPOSITE, SQUARED)
+
+
+def _record_gradient() -> WorstPair:
+    loss = RecordGradient(gradient_of_one_record)
+    query, opposite = MeanRecordGradient(loss, clip_norm=0.5), ((1.0, 0, 0, 1e5), (1.0, 0, 0, -1e5))
+    return WorstPair("mean-record-gradient/python", query, ZERO, *opposite, loss)
+
+
+def _count_below() -> WorstPair:
+    thresholds = np.array([0.0, 1.0, -1.0, 0.5])
+    query = CountBelow((0, 1, 2, 3))
+    return WorstPair("count-below/values", query, thresholds, (-9.0,) * 4, (9.0,) * 4)
+
+
+def _count_norms() -> WorstPair:
+    query = CountNormsBelow(SQUARED, WEIGHTS)
+    return WorstPair("count-norms-below/score", query, np.array([2.0]), *FAR, SQUARED)
+
+
+def _minimiser() -> WorstPair:
+    ridge = ClippedMinimiser(SQUARED, RAW, strength=0.5, clip_norm=1.5, row_limit=2.0)
+    axis = (1e6, 0, 0, 1e9), (1e6, 0, 0, -1e9)
+    return WorstPair("clipped-minimiser/squared", ridge, WEIGHTS, *axis, SQUARED)
+
+
+def _histograms() -> WorstPair:
+    query = ColumnHistograms((0, 1, 2, 3), Bins("signed", -4.0, 1.0, 8))
+    state = np.array([0.5, -1.0, 0.0, 0.0]), np.array([1.0, 2.0, 1e-3, 1e300])
+    return WorstPair("column-histograms/signed", query, state, (-9.0,) * 4, (9.0,) * 4)
+
+
+def _whitened_histogram() -> WorstPair:
+    query = WhitenedHistogram(SKEWED, "length", Bins("octaves", -10.0, 2.0, 40))
+    steep = (0.1, 0.0, 0.0, 2.0), (5.0, 0.0, 0.0, 9.0)
+    return WorstPair("whitened-histogram/lengths", query, WEIGHTS, *steep, SQUARED)
+
+
+def _second_moments() -> WorstPair:
+    orthogonal = (1e5, 0.0, 0.0, 1e4), (0.0, 1e5, 0.0, 1e4)
+    query = SecondMoments(PLAIN, 1.5, 3.0)
+    return WorstPair("second-moments/plain", query, ZERO, *orthogonal, SQUARED)
+
+
+def _scores() -> WorstPair:
+    query = ClippedScores(PLAIN, 2.0, (1.5,), (1.0,))
+    return WorstPair("clipped-scores/one", query, ZERO, *OPPOSITE, SQUARED)
+
+
+def _loss_differences() -> WorstPair:
+    slopes = np.outer([0.0, 1.0, 9.0], [1.0, 0.0, 0.0])
+    query, opposite = (
+        LossDifferences(SQUARED, 3 * (PLAIN,), 2.0),
+        ((9.0, 0, 0, 1e3), (9.0, 0, 0, -1e3)),
+    )
+    return WorstPair("loss-differences/slopes", query, slopes, *opposite, SQUARED)
+
+
+def _clamped() -> WorstPair:
+    query = ClampedMean(None, RAW, threshold=1.5, n_groups=3)
+    return WorstPair("clamped-mean/3-groups", query, ZERO, *EVERYWHERE, n_groups=3, far=1e6)
+
+
+def _truncated() -> WorstPair:
+    query = TruncatedMean(None, RAW, threshold=2.0, n_groups=7)
+    at_threshold = (-2.0, -2.0, -2.0, 0.0), (2.0, 2.0, 2.0, 0.0)
+    return WorstPair("truncated-mean/7-groups", query, ZERO, *at_threshold, n_groups=7, far=2.0)
+
+
+def _magnitudes() -> WorstPair:
+    query = CountMagnitudes(RAW, (0.5, 1.0, 8.0), "norm")
+    return WorstPair("count-magnitudes/norm", query, ZERO, *FAR)
+
+
+def _shells() -> WorstPair:
+    query = ClippedShells(RAW, (1.0, 2.0, 4.0, 8.0))
+    far = (1e200, 0.0, 0.0, 0.0), (-1e200, 0.0, 0.0, 0.0)
+    return WorstPair("clipped-shells/four", query, ZERO, *far)
+
+
+def _soft() -> WorstPair:
+    query = SoftMean(None, RAW, scale=2.0, smoothing=4.6)
+    return WorstPair("soft-mean/smoothing-4.6", query, ZERO, *EVERYWHERE)
+
+
+def _iterative() -> WorstPair:
+    query = IterativeMean(SQUARED, RAW, clip_norm=1.5, n_groups=3, centre="median")
+    return WorstPair("iterative-mean/3-groups", query, WEIGHTS, *OPPOSITE, SQUARED)
+
+
+def _peeled() -> WorstPair:
+    """All entries are kept, so that nothing is chosen: choices are not Gaussian."""
+    query = PeeledStep(SQUARED, RAW, threshold=2.0, step_size=0.5, n_nonzero=N_FEATURES)
+    exact = (2.0, 2.0, 2.0, 1.0), (2.0, 2.0, 2.0, -1.0)
+    return WorstPair("peeled-step/keeps-3", query, ZERO, *exact, SQUARED)
+
+
+WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
+    "mean-clipped-gradient": _clipped_gradient,
+    "mean-record-gradient": _record_gradient,
+    "count-below": _count_below,
+    "count-norms-below": _count_norms,
+    "clipped-minimiser": _minimiser,
+    "column-histograms": _histograms,
+    "whitened-histogram": _whitened_histogram,
+    "second-moments": _second_moments,
+    "clipped-scores": _scores,
+    "loss-differences": _loss_differences,
+    "clamped-mean": _clamped,
+    "truncated-mean": _truncated,
+    "count-magnitudes": _magnitudes,
+    "clipped-shells": _shells,
+    "soft-mean": _soft,
+    "iterative-mean": _iterative,
+    "peeled-step": _peeled,
+}
+"""Name of a query -> its worst pair. Queries whose noise follows the records are elsewhere."""
+
+
+def worst_pair(name: str) -> WorstPair:
+    """Return the worst pair of a query, by its name.
+
+    Examples
+    --------
+    >>> worst_pair("count-below").old
+    (-9.0, -9.0, -9.0, -9.0)
+    """
+    return WORST_PAIRS[name]()

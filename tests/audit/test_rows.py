@@ -1,0 +1,43 @@
+"""Rows of the audit: each holds, sees too little noise, and rejects its mutants."""
+
+import pytest
+
+from tailguard.audit.cases import POWER
+from tailguard.audit.suite import LONG, QUICK, audit_row
+from tailguard.means.registry import MEANS
+from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
+from tailguard.solvers.registry import SOLVERS
+
+FALSE_ALARM = 1e-5
+# One of every way to read a release; the others are for `tailguard audit` and `make audit`.
+BY_DEFAULT = (
+    "query second-moments",
+    "query count-below, Laplace",
+    "query peeled-step, choice",
+    "query trimmed-mean",
+    "mean clipped, in private units",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in BY_DEFAULT else pytest.mark.audit) for name in QUICK],
+)
+def test_a_row_holds_and_its_mutants_do_not(name):
+    row = audit_row(name, false_alarm=FALSE_ALARM)
+    assert row.accepted
+    assert row.power >= POWER
+    assert row.share >= 0.7  # the pair is nearly the worst one
+    assert set(row.mutants.values()) == {True}
+    assert row.verdict == "holds"
+
+
+def test_every_query_mean_and_solver_has_a_row():
+    rows = {name.split(",")[0] for name in QUICK}
+    wanted = {
+        *(f"query {name}" for name in {**QUERIES, **SMOOTH_QUERIES}),
+        *(f"mean {name}" for name in MEANS),
+        *(f"solver {name}" for name in SOLVERS),
+    }
+    assert rows == wanted
+    assert set(QUICK) < set(LONG)

@@ -1,0 +1,37 @@
+"""Testers: each proves something, none more than is true, and pieces take cells."""
+
+import numpy as np
+import pytest
+
+from tailguard.audit.bounds import mean_upper
+from tailguard.audit.claims import GaussianClaim, ProfileClaim
+from tailguard.audit.testers import TESTERS
+
+N_PILOT, N_RUNS, FALSE_ALARM = 400, 1_000, 1e-3
+
+
+def shown(tester, first, second, claim):
+    decide = TESTERS[tester](first[:N_PILOT], second[:N_PILOT], claim, N_RUNS, FALSE_ALARM)
+    errors = decide(first[N_PILOT:]), 1.0 - decide(second[N_PILOT:])
+    upper = [np.array([mean_upper(each, FALSE_ALARM / 2)]) for each in errors]
+    return float(claim.least(*upper)[0])
+
+
+@pytest.mark.parametrize(
+    ("tester", "least"), [("threshold", 1.5), ("classifier", 1.4), ("cells", 1.4), ("kernel", 0.3)]
+)
+def test_each_tester_shows_gaussian_noise_and_nothing_where_nothing_is(tester, least):
+    generator = np.random.default_rng(0)
+    first, second = generator.standard_normal((2, N_PILOT + N_RUNS, 3))
+    assert shown(tester, first, second, GaussianClaim(1.0)) < 0.05
+    assert least < shown(tester, first, second + 2.0 / 3**0.5, GaussianClaim(2.0)) <= 2.0
+
+
+def test_events_of_two_pieces_are_seen_by_products_and_cells():
+    """The second one is either far to the left or far to the right, where no threshold sees it."""
+    generator, claim = np.random.default_rng(1), ProfileClaim(0.0, 0.5)
+    first = generator.standard_normal((N_PILOT + N_RUNS, 1))
+    second = generator.choice([-4.0, 4.0], first.shape) + generator.standard_normal(first.shape)
+    found = {name: shown(name, first, second, claim) for name in TESTERS}
+    assert found["threshold"] < 0.6
+    assert min(found["classifier"], found["cells"]) > 0.8

@@ -1,0 +1,57 @@
+"""``tailguard audit``: a table, exit codes, and one sentence for what cannot be."""
+
+from dataclasses import replace
+
+import pytest
+
+from tailguard.audit.cases import AuditResult
+from tailguard.cli.commands import audit
+
+GOOD = AuditResult("a mean", "mu = 2", 2.0, 1.7, 0.999, 0.97, 1200, "threshold", {"less": True})
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """What the audits of the command find."""
+    rows = []
+    monkeypatch.setattr(audit, "run_audit", lambda names, n_jobs: iter(rows))
+    return rows
+
+
+def test_a_row_is_printed_with_what_it_proves(call):
+    answer = call("audit", "--only", "query count-below, Laplace")
+    assert (answer.code, answer.err) == (0, "")
+    for part in ("epsilon = 2", "holds", "2/2", "NOT PRIVATE"):
+        assert part in answer.out
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "word"),
+    [
+        (GOOD, 0, "holds"),
+        (replace(GOOD, power=0.3), 0, "low power"),
+        (replace(GOOD, shown=2.1), 1, "BROKEN"),
+        (replace(GOOD, mutants={"less": False}), 1, "MISSED"),
+    ],
+)
+def test_the_exit_code_tells_whether_all_is_as_it_should_be(call, found, row, code, word):
+    found.append(row)
+    answer = call("audit", "--quick")
+    assert answer.code == code
+    assert word in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--quick", "--all"), "--quick must not be given with --all"),
+        (("--only", "nothing"), "--only must be part of the name of a row"),
+        (("--jobs", "0"), "--jobs must be at least 1"),
+        (("--jobs", "two"), "jobs"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(call, arguments, words):
+    answer = call("audit", *arguments)
+    assert answer.code == 2
+    assert words in answer.err
+    assert answer.err.count("\n") == 1
