@@ -70,7 +70,7 @@ app.command("mean", help=mean.HELP)(mean.estimate_means)
 app.command("plan", help=plan.HELP)(plan.list_methods)
 app.command(help=certificate.HELP)(certificate.certificate)
 app.add_typer(ledger.app, name="ledger")
-app.add_typer(reproduce.app, name="reproduce")
+app.command(help=reproduce.HELP)(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:
