@@ -46,7 +46,7 @@ def test_what_was_not_measured_is_not_run():
 
 def test_a_curve_without_noises_is_compared_with_either():
     rows = [Row("panel", "old", "-", 1.0, seed, 2.0 + seed) for seed in range(3)]
-    rows += [Row("panel", "new", "printed", 1.0, seed, 1.0 + seed) for seed in range(3)]
+    rows += [Row("panel", "new", "printed", 1.0, seed, 1.0 + seed / 2) for seed in range(3)]
     assert below("new", "old")(Results(rows), "printed").outcome == "holds"
     assert below("new", "old")(Results(rows), "tight").outcome == "not run"
 
@@ -75,6 +75,13 @@ def test_to_be_above_at_one_of_many_places_takes_more():
     assert found.verdict() == "more"
     assert found.verdict(n_places=100) == "level"
     assert compare({seed: -gap for seed, gap in gaps.items()}, gaps).verdict(100) == "less"
+
+
+def test_factors_are_compared_where_numbers_allow_it():
+    other = {seed: 10.0**seed for seed in range(4)}
+    own = {seed: 2.0 * value for seed, value in other.items()}
+    assert compare(own, other).verdict() == "more"  # the differences are 1 to 1000
+    assert compare({**own, 0: -1.0}, other).verdict() == "level"
 
 
 @pytest.mark.parametrize(("at", "outcome"), [("first", "holds"), ("last", "does not hold")])
