@@ -16,6 +16,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
 MOST_COLUMNS = 3  # of panels, so that their text can be read
 PANEL_SIZE = (4.4, 3.1)  # inches
+LEAST_WIDTH = 7.5  # inches: a title has a hundred letters
 LEGEND_LINE = 0.2  # inches of one line of the legend
 FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
@@ -41,7 +42,7 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     n_columns = min(len(panels), MOST_COLUMNS)
     n_lines = math.ceil(len(panels) / n_columns)
     n_legend = math.ceil((len(curves) + 1) / n_columns)
-    width, height = PANEL_SIZE[0] * n_columns, PANEL_SIZE[1] * n_lines
+    width, height = max(PANEL_SIZE[0] * n_columns, LEAST_WIDTH), PANEL_SIZE[1] * n_lines
     margin = LEGEND_LINE * (n_legend + 0.5)
     plot, axes = plt.subplots(
         n_lines, n_columns, figsize=(width, height + margin + 0.6), squeeze=False
