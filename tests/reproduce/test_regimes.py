@@ -5,8 +5,8 @@ import math
 import pytest
 
 from tailguard.papers.rates import MEAN_RATES
-from tailguard.reproduce.cases import CASES
-from tailguard.reproduce.regimes import DOMINANCE, find_regime
+from tailguard.reproduce.mean_rates.cases import CASES
+from tailguard.reproduce.mean_rates.regimes import DOMINANCE, find_regime
 from tailguard.reproduce.slopes import fit_slope
 
 SHOWN = [

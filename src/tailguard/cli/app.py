@@ -72,7 +72,7 @@ app.command("plan", help=plan.HELP)(plan.list_methods)
 app.command(help=certificate.HELP)(certificate.certificate)
 app.command(help=audit.HELP)(audit.audit)
 app.add_typer(ledger.app, name="ledger")
-app.add_typer(reproduce.app, name="reproduce")
+app.command(help=reproduce.HELP)(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

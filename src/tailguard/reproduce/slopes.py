@@ -1,18 +1,14 @@
 """Slopes on a log-log plot, one a seed, and what they say together."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from tailguard.checks import InputError
+from tailguard.reproduce.results import student_interval
 
 __all__ = ["FittedSlope", "fit_slope", "slope_of"]
-
-# The usual level of an interval, as docs/reproduce.md states it.
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,6 @@ def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
 def slope_of(sizes: Sequence[float], errors: Sequence[Sequence[float]]) -> FittedSlope:
     """Fit a slope to each seed's errors; mean and Student's t interval over the seeds.
 
-    *Reference.* Student 1908.
-
     Examples
     --------
     >>> found = slope_of([1, 10], [[1.0, 0.1], [1.0, 0.1], [1.0, 0.1]])
@@ -63,9 +57,4 @@ def slope_of(sizes: Sequence[float], errors: Sequence[Sequence[float]]) -> Fitte
     True
     """
     slopes = [fit_slope(sizes, of_seed) for of_seed in errors]
-    mean = float(np.mean(slopes))
-    if len(slopes) < 2:
-        return FittedSlope(mean, -math.inf, math.inf)
-    spread = float(np.std(slopes, ddof=1)) / math.sqrt(len(slopes))
-    half = float(stats.t.ppf((1.0 + CONFIDENCE) / 2.0, len(slopes) - 1)) * spread
-    return FittedSlope(mean, mean - half, mean + half)
+    return FittedSlope(float(np.mean(slopes)), *student_interval(slopes))

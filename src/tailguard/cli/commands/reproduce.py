@@ -1,154 +1,177 @@
-"""``tailguard reproduce``: what the papers promise, measured on simulated records."""
+"""``tailguard reproduce``: the experiments of the papers beside ours."""
 
-import csv
-import io
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from tailguard.checks import InputError
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.printing import print_wrapped
-from tailguard.reproduce.cases import CASES
-from tailguard.reproduce.rates import FULL, QUICK, TOLERANCE, Measured, experiments, measure_rates
-from tailguard.reproduce.regimes import MOST_NUMBERS, MOST_ROWS
+from tailguard.reproduce.experiment import Experiment, Setup
+from tailguard.reproduce.figure import draw_figure
+from tailguard.reproduce.registry import all_experiments, find_experiments
+from tailguard.reproduce.report import claims_page, refusals, write_curves
+from tailguard.reproduce.results import Results
+from tailguard.reproduce.runner import check_data, run_experiment
+from tailguard.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
 
-__all__ = ["HELP", "RATES_HELP", "app", "as_csv", "rate_table", "rates"]
+__all__ = ["HELP", "reproduce", "verdict_table"]
 
-HELP = "Measure on simulated records what the papers promise."
-RATES_HELP = """
-Measure how the errors of the private means fall with rows and grow with columns.
+HELP = """
+Run the experiments of the papers, and decide what they claim.
 
-Slopes of log(error) on Student-t and Pareto records whose moment exists only
-just, beside the slopes that the corrected theorems predict, for every method.
-Nobody's records are involved. It takes a while; --quick, a minute or two.
+Each leaves a CSV, a figure and its verdicts; claims.md has all verdicts.
+What was run is not run again. Nobody's records are involved: they are
+simulated, or public sets that --data has. --quick is a glance.
 
 [bold]Examples[/bold]
 
 \b
+  tailguard reproduce --list
   tailguard reproduce rates --quick
-  tailguard reproduce rates --out rates.csv
+  tailguard reproduce xu2025 --data sets --out figures
+  tailguard reproduce all --quick
 """
 NOTE = (
-    "NON-PRIVATE simulation: records are simulated and noise follows a seed. Slopes of log(error) "
-    "in log(n) or log(d): predicted, and means over {seeds} seeds with 95 % confidence; 'agrees' "
-    "is within {tolerance} of the prediction. k is the order of the moment that is bounded; "
-    "budget is mu, or epsilon where the promise is pure or printed for (epsilon, delta). 'not "
-    "reachable': privacy predictably dominates only on the grid that is shown, beyond {rows:.0e} "
-    "rows or {numbers:.0e} numbers."
-)
-CSV_COLUMNS = (
-    *("method", "records", "k", "axis", "first n", "last n", "first d", "last d", "points"),
-    *("guarantee", "predicted", "measured", "low", "high", "verdict"),
+    "NON-PRIVATE simulation: noise follows a seed, and records are simulated or public. "
+    "{experiment}: {run}."
 )
 
-app = typer.Typer(help=HELP, add_completion=False)
 
-
-@app.callback()
-def _several() -> None:
-    """Measure on simulated records what the papers promise."""
-
-
-@app.command(help=RATES_HELP)
-def rates(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer seeds, points and moments.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE.csv", help="Where to write all figures.")
+def reproduce(
+    experiment: Annotated[
+        str | None,
+        typer.Argument(metavar="EXPERIMENT", help="One of --list, a paper, or all."),
     ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and smaller sizes.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder with public sets as Parquet.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where figures and figures' numbers go.")
+    ] = Path("reproduced"),
+    table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.md", help="The table of claims; DIR/claims.md by default."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Seeds, where others are wanted.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="How many processes.")] = 1,
+    listed: Annotated[bool, typer.Option("--list", help="Only list what there is.")] = False,
 ) -> None:
-    """Measure, and print a table for every method.
+    """Run, judge and write down.
 
     Examples
     --------
     >>> from tailguard.cli.app import run
     >>> run(["reproduce", "rates", "--help"])  # doctest: +ELLIPSIS
     <BLANKLINE>
-     Usage: tailguard reproduce rates [OPTIONS] ...
+     Usage: tailguard reproduce [OPTIONS] ...
     """
-    target = None if out is None else destination(out)
-    effort, console = QUICK if quick else FULL, Console(highlight=False)
-    listed = experiments(effort)
-    watched = Console(stderr=True)
-    with Progress(console=watched, transient=True, disable=not watched.is_terminal) as progress:
-        task = progress.add_task("Simulating", total=effort.n_seeds)
-        found = measure_rates(listed, n_seeds=effort.n_seeds, done=lambda: progress.advance(task))
-    for name, rows in groupby(found, key=lambda each: each.regime.case.name):
-        console.print(rate_table(name, list(rows)))
-    note = {"seeds": effort.n_seeds, "tolerance": TOLERANCE}
-    print_wrapped(console, NOTE.format(**note, rows=MOST_ROWS, numbers=MOST_NUMBERS))
-    if target is not None:
-        write_text(target, as_csv(found))
+    console = Console(highlight=False)
+    if listed:
+        console.print(_list_of(all_experiments()))
+        return
+    if experiment is None:
+        raise InputError("EXPERIMENT must be all, or a name that --list shows; got none.")
+    chosen, setup = find_experiments(experiment), Setup(quick, _folder(data), seeds)
+    runnable = _runnable(chosen, setup, console)
+    out.mkdir(parents=True, exist_ok=True)
+    page = destination(table or out / "claims.md")
+    for each in runnable:
+        verdicts = _run_one(each, setup, out, jobs, console)
+        known = all_experiments()
+        kept = keep_verdicts(out / "claims.csv", verdicts, [other.name for other in known])
+        write_text(page, claims_page(kept, known, folder=out, page=page))
+    print_wrapped(console, f"Figures are in {out}, all claims in {page}.")
 
 
-def rate_table(name: str, found: Sequence[Measured]) -> Table:
-    """Return one method's table.
+def verdict_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
+    """Return the verdicts of one experiment.
 
     Examples
     --------
-    >>> listed = experiments(QUICK, ["soft"])[:1]
-    >>> rate_table("soft", measure_rates(listed, n_seeds=2)).row_count
-    1
+    >>> verdict_table(find_experiments("rates")[0], []).row_count
+    0
     """
-    title = f"{name} (NON-PRIVATE simulation): {CASES[name].rate.theorem}"
+    title = f"{experiment.name} (NON-PRIVATE simulation): {experiment.source}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("records", "k", "along", "budget"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("slope", "measured"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for each in found:
-        regime, slope = each.regime, each.slope
-        (n_rows, n_features), (last_rows, last_features) = regime.points[0], regime.points[-1]
-        along = (
-            f"n {_short(n_rows)}-{_short(last_rows)}, d {n_features}"
-            if regime.axis == "n"
-            else f"d {n_features}-{last_features}, n {_short(n_rows)}"
-        )
-        measured = f"{slope.mean:.2f} ± {slope.high - slope.mean:.2f}" if slope else "-"
-        numbers = (f"{regime.amount:g}", f"{regime.predicted:.2f}", measured, each.verdict)
-        table.add_row(each.law.name, f"{regime.order:g}", along, *numbers)
+    for heading in ("claim", "printed noise", "tight noise"):
+        table.add_column(heading)
+    for each in verdicts:
+        table.add_row(each.claim, *each.outcomes)
     return table
 
 
-def as_csv(found: Sequence[Measured]) -> str:
-    """Return all figures as text, one line for every slope.
-
-    Examples
-    --------
-    >>> as_csv([])[:20]
-    'method,records,k,axi'
-    """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for each in found:
-        regime, slope = each.regime, each.slope
-        numbers = ("", "", "") if slope is None else (slope.mean, slope.low, slope.high)
-        (n_rows, n_features), (last_rows, last_features) = regime.points[0], regime.points[-1]
-        writer.writerow(
-            [
-                *(regime.case.name, each.law.name, regime.order, regime.axis),
-                *(n_rows, last_rows, n_features, last_features, len(regime.points)),
-                regime.case.guarantee(regime.amount).describe(),
-                f"{regime.predicted:.4f}",
-                *(number if number == "" else f"{number:.4f}" for number in numbers),
-                each.verdict,
-            ]
+def _run_one(
+    experiment: Experiment, setup: Setup, out: Path, jobs: int, console: Console
+) -> list[Verdict]:
+    """Run one experiment, and write and print what it found."""
+    watched = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    hidden = not watched.is_terminal
+    with Progress(
+        *columns, TimeElapsedColumn(), console=watched, transient=True, disable=hidden
+    ) as progress:
+        task = progress.add_task(experiment.name, total=None)
+        lines = run_experiment(
+            experiment,
+            setup,
+            out,
+            n_jobs=jobs,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    return file.getvalue()
+    results = Results(row for line in lines for row in line.rows())
+    write_curves(out / f"{experiment.name}.csv", results)
+    if experiment.table is not None:
+        write_text(out / f"{experiment.name}.md", experiment.table(results))
+    for sentence in refusals(lines):
+        print_wrapped(console, f"Not run: {sentence}")
+    try:
+        draw_figure(out / f"{experiment.name}.png", experiment, results)
+    except InputError as missing:  # the numbers are written without it
+        print_wrapped(console, f"No figure: {missing}")
+    verdicts = judge_claims(experiment, results, setup)
+    console.print(verdict_table(experiment, verdicts))
+    run = f"{results.n_seeds} seeds, figures in {out / experiment.name}.csv"
+    print_wrapped(console, NOTE.format(experiment=experiment.name, run=run))
+    return verdicts
 
 
-def _short(n_rows: int) -> str:
-    """Return a number of rows in few letters."""
-    if n_rows > MOST_ROWS:
-        return f"{n_rows:.0e}".replace("e+0", "e").replace("e+", "e")
-    return f"{n_rows / 1e6:.2g}M" if n_rows >= 10**6 else f"{n_rows / 1e3:.3g}k"
+def _folder(data: Path | None) -> Path | None:
+    """Refuse a data folder that is not there."""
+    if data is not None and not data.is_dir():
+        raise InputError(f"--data must be a folder; got {str(data)!r}.")
+    return data
+
+
+def _runnable(chosen: Sequence[Experiment], setup: Setup, console: Console) -> Sequence[Experiment]:
+    """Leave out what has no data, with a sentence; refuse if that is all that was asked for."""
+    runnable = []
+    for each in chosen:
+        try:
+            check_data(each, setup)
+        except InputError as missing:
+            if len(chosen) == 1:
+                raise
+            print_wrapped(console, f"Not run: {missing}")
+        else:
+            runnable.append(each)
+    return runnable
+
+
+def _list_of(experiments: Sequence[Experiment]) -> Table:
+    """Return the names, with what they are of and what they need."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("experiment", "source", "needs"):
+        table.add_column(heading)
+    for each in experiments:
+        table.add_row(each.name, each.source, ", ".join(each.data) or "-")
+    return table

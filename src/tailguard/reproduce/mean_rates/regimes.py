@@ -12,7 +12,7 @@ from typing import Literal
 
 from tailguard.checks import InputError
 from tailguard.means.base import MeanMethod, MeanPlan, Task
-from tailguard.reproduce.cases import RateCase
+from tailguard.reproduce.mean_rates.cases import RateCase
 
 __all__ = ["MOST_ROWS", "Axis", "Regime", "find_regime"]
 
@@ -33,7 +33,7 @@ class Regime:
 
     Examples
     --------
-    >>> from tailguard.reproduce.cases import CASES
+    >>> from tailguard.reproduce.mean_rates.cases import CASES
     >>> regime = find_regime(CASES["soft"], 2.0, "n", n_points=6)
     >>> len(regime.points), regime.reachable, regime.points[-1][0] >= 300 * regime.points[0][0]
     (6, True, True)
@@ -98,7 +98,7 @@ def find_regime(
 
     Examples
     --------
-    >>> from tailguard.reproduce.cases import CASES
+    >>> from tailguard.reproduce.mean_rates.cases import CASES
     >>> regime = find_regime(CASES["truncated"], 2.0, "d", n_points=6)
     >>> regime.sizes, regime.predicted
     ((4, 8, 16, 32, 64, 128), 0.75)

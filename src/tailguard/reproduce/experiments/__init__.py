@@ -1,0 +1,1 @@
+"""The experiments: one declarative file a paper."""

@@ -1,0 +1,210 @@
+"""How measurements decide a claim: functions of results and a noise, made from curves' names.
+
+Each says *holds* or *does not hold* only where seeds tell: a difference within its 95 % interval is
+level, and what is level everywhere is *not reached at this size*.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tailguard.reproduce.results import Comparison, Results, compare
+from tailguard.reproduce.slopes import slope_of
+
+__all__ = [
+    "NOT_RUN",
+    "Decision",
+    "Judge",
+    "Outcome",
+    "above",
+    "below",
+    "falls",
+    "has_slope",
+    "spreads_more",
+]
+
+Outcome = Literal["holds", "does not hold", "not reached at this size", "not run"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An outcome, and the figure that it was read from.
+
+    Examples
+    --------
+    >>> Decision("holds", "slope -0.50").outcome
+    'holds'
+    """
+
+    outcome: Outcome
+    figure: str
+
+
+Judge = Callable[[Results, str], Decision]
+NOT_RUN = Decision("not run", "-")
+
+
+def below(
+    curve: str,
+    other: str,
+    *,
+    factor: float = 1.0,
+    share: float = 1.0,
+    panels: Iterable[str] = (),
+    at: Literal["all", "first", "last", "end"] = "all",
+) -> Judge:
+    """Judge whether a curve lies below ``factor`` times another at a share of all places.
+
+    It fails where so many places are above that the share cannot be kept; ``at`` may be
+    the first or the last place of both alone, or the end of either, and ``panels`` at some panels.
+
+    Examples
+    --------
+    >>> from tailguard.reproduce.results import Row
+    >>> rows = [Row("a", name, "tight", 1.0, seed, value + seed / 100)
+    ...         for name, value in (("new", 1.0), ("old", 2.0)) for seed in range(3)]
+    >>> below("new", "old")(Results(rows), "tight")
+    Decision(outcome='holds', figure='0.5 times; below at 1 of 1')
+    >>> below("old", "new")(Results(rows), "tight").outcome
+    'does not hold'
+    """
+
+    def judge(results: Results, noise: str) -> Decision:
+        found = []
+        for panel in tuple(panels) or results.panels:
+            own, its = (results.curve(panel, name, noise) for name in (curve, other))
+            pairs = [(x, x) for x in own if x in its]
+            if at == "end" and own and its:
+                pairs = [(max(own), max(its))]
+            elif at != "all":
+                pairs = pairs[:1] if at == "first" else pairs[-1:]
+            found += [compare(own[x], its[z], factor=factor) for x, z in pairs]
+        return _of_share(found, share)
+
+    return judge
+
+
+def above(curve: str, other: str, **options: object) -> Judge:
+    """Judge whether a curve lies above another: :func:`below` with the two exchanged.
+
+    Examples
+    --------
+    >>> above("old", "new")(Results([]), "tight")
+    Decision(outcome='not run', figure='-')
+    """
+    return below(other, curve, **options)  # type: ignore[arg-type]
+
+
+def falls(
+    *curves: str, panels: Iterable[str] = (), rises: bool = False, factor: float = 1.0
+) -> Judge:
+    """Judge whether one end of curves lies ``factor`` times below the other, in all panels.
+
+    That is the last place below the first, or the other way where ``rises``.
+
+    Examples
+    --------
+    >>> from tailguard.reproduce.results import Row
+    >>> rows = [Row("a", "soft", "tight", x, seed, 1.0 / x) for x in (1, 4) for seed in range(3)]
+    >>> falls("soft")(Results(rows), "tight")
+    Decision(outcome='holds', figure='0.25 times; below at 1 of 1')
+    >>> falls("soft", rises=True)(Results(rows), "tight").outcome
+    'does not hold'
+    """
+
+    def judge(results: Results, noise: str) -> Decision:
+        found = []
+        for panel in tuple(panels) or results.panels:
+            for name in curves:
+                ends = list(results.curve(panel, name, noise).values())
+                if len(ends) > 1:
+                    high, low = (ends[-1], ends[0]) if rises else (ends[0], ends[-1])
+                    found.append(compare(low, high, factor=1.0 / factor))
+        return _of_share(found, 1.0)
+
+    return judge
+
+
+def spreads_more(curve: str, other: str) -> Judge:
+    """Judge whether the seeds of a curve differ more than those of another at its last place.
+
+    The logarithm of the ratio of standard deviations has a standard error of
+    ``1 / sqrt(seeds - 1)`` if errors are normal; over all panels it must lie two of them above 0.
+
+    Examples
+    --------
+    >>> from tailguard.reproduce.results import Row
+    >>> rows = [Row("a", name, "tight", 1.0, seed, scale * (-1) ** seed)
+    ...         for name, scale in (("wild", 9.0), ("calm", 1.0)) for seed in range(10)]
+    >>> spreads_more("wild", "calm")(Results(rows), "tight")
+    Decision(outcome='holds', figure='spread 9 times')
+    >>> spreads_more("calm", "wild")(Results(rows), "tight").outcome
+    'does not hold'
+    """
+
+    def judge(results: Results, noise: str) -> Decision:
+        logs, n_seeds = [], 0
+        for panel in results.panels:
+            own, its = (results.curve(panel, name, noise) for name in (curve, other))
+            if own and its:
+                spreads = [np.std([*each[max(each)].values()], ddof=1) for each in (own, its)]
+                n_seeds = len(own[max(own)])
+                logs.append(float(np.log(spreads[0] / spreads[1])))
+        if not logs or n_seeds < 2:
+            return NOT_RUN
+        middle, doubt = float(np.mean(logs)), 2.0 / math.sqrt(len(logs) * (n_seeds - 1))
+        outcome: Outcome = "not reached at this size"
+        if abs(middle) > doubt:
+            outcome = "holds" if middle > 0.0 else "does not hold"
+        return Decision(outcome, f"spread {math.exp(middle):.2g} times")
+
+    return judge
+
+
+def has_slope(curve: str, predicted: float, *, tolerance: float, panels: Iterable[str]) -> Judge:
+    """Judge whether log(value) has a slope in log(x), over all seeds, in every panel.
+
+    Examples
+    --------
+    >>> from tailguard.reproduce.results import Row
+    >>> rows = [Row("a", "soft", "tight", x, seed, x**-0.5) for x in (1, 4) for seed in range(3)]
+    >>> has_slope("soft", -0.5, tolerance=0.1, panels=["a"])(Results(rows), "tight")
+    Decision(outcome='holds', figure='slope -0.50 ± 0.00')
+    """
+
+    def judge(results: Results, noise: str) -> Decision:
+        found = []
+        for panel in panels:
+            measured = results.curve(panel, curve, noise)
+            seeds = set.intersection(*({*each} for each in measured.values())) if measured else ()
+            if len(measured) > 1 and seeds:
+                errors = [[each[seed] for each in measured.values()] for seed in sorted(seeds)]
+                found.append(slope_of(list(measured), errors))
+        if not found:
+            return NOT_RUN
+        holds = all(slope.near(predicted, tolerance=tolerance) for slope in found)
+        shown = ", ".join(f"{slope.mean:.2f} ± {slope.high - slope.mean:.2f}" for slope in found)
+        return Decision("holds" if holds else "does not hold", f"slope {shown}")
+
+    return judge
+
+
+def _of_share(found: list[Comparison], share: float) -> Decision:
+    """Decide whether enough of the comparisons are less."""
+    if not found:
+        return NOT_RUN
+    counts = Counter(each.verdict(len(found)) for each in found)
+    ratios = sorted(each.ratio for each in found)
+    spread = dict.fromkeys(f"{ratio:.2g}" for ratio in (ratios[0], ratios[-1]))
+    figure = f"{' to '.join(spread)} times; below at {counts['less']} of {len(found)}"
+    if counts["more"]:
+        figure += f", above at {counts['more']}"
+    if counts["less"] >= share * len(found):
+        return Decision("holds", figure)
+    if counts["more"] > (1.0 - share) * len(found):
+        return Decision("does not hold", figure)
+    return Decision("not reached at this size", figure)

@@ -1,0 +1,197 @@
+"""How fast the error of each private mean falls with rows and grows with columns, measured.
+
+Reference
+---------
+:data:`tailguard.papers.rates.MEAN_RATES`, with theorems and corrections.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.datasets.heavy_laws import ParetoLaw, StudentLaw
+from tailguard.gate import Gate
+from tailguard.means.base import MeanMethod, MeanPlan
+from tailguard.reproduce.experiment import Cell, Noise, Point
+from tailguard.reproduce.judges import NOT_RUN, Decision, Judge
+from tailguard.reproduce.mean_rates.cases import CASES
+from tailguard.reproduce.mean_rates.regimes import Axis, Regime, find_regime
+from tailguard.reproduce.results import Results
+from tailguard.reproduce.slopes import slope_of
+
+__all__ = ["FULL", "QUICK", "TOLERANCE", "Effort", "Slope", "has_rate", "list_slopes", "rate_cells"]
+
+Law = StudentLaw | ParetoLaw
+Sample = tuple[Law, int, int]  # a law, rows, columns
+
+TOLERANCE = 0.1  # as docs/reproduce.md states it
+AXES: tuple[Axis, ...] = ("n", "d")
+# The logarithm of the norm of few noises lies below that of its root mean square, which would make
+# errors grow faster with columns: so few columns are run several times, for as many noises in all.
+COORDINATES = 32
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many points a slope is fitted through, and at how many orders of the moment.
+
+    Examples
+    --------
+    >>> QUICK.n_points < FULL.n_points
+    True
+    """
+
+    n_points: int
+    n_orders: int
+
+
+# Ten seeds of the one take minutes of one core, three of the other less than one.
+FULL = Effort(n_points=6, n_orders=2)
+QUICK = Effort(n_points=3, n_orders=1)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """One slope that is measured: the regime of a row of the table, and the law of the records.
+
+    Examples
+    --------
+    >>> list_slopes(QUICK, ["soft"])[1].panel
+    'soft, along d'
+    """
+
+    regime: Regime
+    law: Law
+
+    @property
+    def panel(self) -> str:
+        """The panel that shows it."""
+        return f"{self.regime.case.name}, along {self.regime.axis}"
+
+    @property
+    def curve(self) -> str:
+        """Its curve in the panel."""
+        return f"{self.law.name}, k = {self.regime.order:g}"
+
+    @property
+    def noise(self) -> Noise:
+        """Whether the noise is as printed."""
+        return "printed" if self.regime.case.calibration == "paper" else "tight"
+
+
+def list_slopes(effort: Effort, names: Iterable[str] = CASES) -> list[Slope]:
+    """List what is measured: every row, order, law and axis, in its regime.
+
+    Examples
+    --------
+    >>> [(slope.law.name, slope.regime.axis) for slope in list_slopes(QUICK, ["soft"])]
+    [('student-t', 'n'), ('student-t', 'd'), ('pareto', 'n'), ('pareto', 'd')]
+    """
+    return [
+        Slope(_regime(name, law, axis, effort), law)
+        for name in names
+        for order in CASES[name].orders[: effort.n_orders]
+        for law, axes in (
+            (StudentLaw(order), CASES[name].symmetric_axes),
+            (ParetoLaw(order), AXES),
+        )
+        for axis in axes
+    ]
+
+
+def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
+    """Return a cell for every sample that is reachable: slopes that need the same one share it.
+
+    Examples
+    --------
+    >>> [cell.name for cell in rate_cells(list_slopes(QUICK, ["soft"])[:1])][0]
+    'student-t(2), n = 1000, d = 8'
+    """
+    users: dict[Sample, list[_User]] = defaultdict(list)
+    for place, slope in enumerate(slopes):
+        regime = slope.regime
+        points = zip(regime.points, regime.sizes, strict=True) if regime.reachable else ()
+        for point, size in points:
+            users[slope.law, *point].append(_User(slope, place, size, *regime.plan(point)))
+    return [_cell(sample, found) for sample, found in users.items()]
+
+
+def has_rate(name: str, axis: Axis) -> Judge:
+    """Judge whether every slope of a row along an axis is as its theorem says.
+
+    Examples
+    --------
+    >>> has_rate("soft", "n")(Results([]), "tight")
+    Decision(outcome='not run', figure='-')
+    """
+    case = CASES[name]
+    rate = case.rate.slope_in_rows if axis == "n" else case.rate.slope_in_features
+
+    def judge(results: Results, noise: str) -> Decision:
+        shown, agree = [], []
+        for panel, curve, own in results.keys:
+            measured = results.curve(panel, curve, noise)
+            if (panel, own) != (f"{name}, along {axis}", noise) or len(measured) < 2:
+                continue
+            order = float(curve.rpartition(" ")[2])
+            seeds = sorted(set.intersection(*({*each} for each in measured.values())))
+            errors = [[each[seed] for each in measured.values()] for seed in seeds]
+            slope = slope_of(list(measured), errors)
+            agree.append(slope.near(rate(order), tolerance=TOLERANCE))
+            shown.append(f"{slope.mean:.2f} of {rate(order):.2f} ({curve})")
+        if not shown:
+            return NOT_RUN
+        return Decision("holds" if all(agree) else "does not hold", "; ".join(shown))
+
+    return judge
+
+
+@dataclass(frozen=True)
+class _User:
+    """What a slope does with a sample."""
+
+    slope: Slope
+    place: int
+    size: int
+    method: MeanMethod
+    plan: MeanPlan
+
+
+def _cell(sample: Sample, users: list[_User]) -> Cell:
+    """Return the cell of a sample."""
+    law, n_rows, n_features = sample
+
+    def measure(seed: int) -> list[Point]:
+        # Sizes are part of the seed: a larger sample does not begin with a smaller one.
+        sample_seed = (seed << 48) + (n_rows << 16) + n_features
+        records = law.sample(n_rows, n_features, seed=sample_seed)
+        found = []
+        for user in users:
+            slope, noise_seed = user.slope, (user.place << 80) + sample_seed
+            repeats = COORDINATES // n_features if slope.regime.axis == "d" else 1
+            error = _error(records, user.method, user.plan, noise_seed, repeats)
+            found.append(Point(slope.panel, slope.curve, slope.noise, float(user.size), error))
+        return found
+
+    return Cell(f"{law.name}({law.order:g}), n = {n_rows}, d = {n_features}", measure)
+
+
+def _regime(name: str, law: Law, axis: Axis, effort: Effort) -> Regime:
+    """Find the regime of a row for a law."""
+    symmetric, n_points = isinstance(law, StudentLaw), effort.n_points
+    return find_regime(CASES[name], law.order, axis, n_points=n_points, symmetric=symmetric)
+
+
+def _error(
+    records: NDArray[np.float64], method: MeanMethod, plan: MeanPlan, seed: int, repeats: int
+) -> float:
+    """Root mean square error of a few runs that differ in their noise; the true mean is 0."""
+    squares = []
+    for repeat in range(max(repeats, 1)):
+        gate = Gate.over(records, guarantee=plan.guarantee, random_state=(repeat << 96) + seed)
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        squares.append(np.sum(method.run(plan, gate).coef ** 2))
+    return float(np.sqrt(np.mean(squares)))

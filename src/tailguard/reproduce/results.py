@@ -1,0 +1,182 @@
+"""Measured numbers by panel, curve and noise; their summaries, and paired comparisons."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+__all__ = ["CONFIDENCE", "Comparison", "Results", "Row", "Summary", "compare", "student_interval"]
+
+# The usual level of an interval; docs/reproduce.md states it.
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of one seed.
+
+    Examples
+    --------
+    >>> Row("ridge", "soft", "tight", 1.0, 3, 0.25).seed
+    3
+    """
+
+    panel: str
+    curve: str
+    noise: str
+    x: float
+    seed: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One place of a curve over all seeds: the median, its interval, and the extremes.
+
+    Examples
+    --------
+    >>> Summary.of(1.0, [1.0, 2.0, 9.0])
+    Summary(x=1.0, n_seeds=3, median=2.0, low=1.0, high=9.0, least=1.0, most=9.0)
+    """
+
+    x: float
+    n_seeds: int
+    median: float
+    low: float
+    high: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, x: float, values: Iterable[float]) -> "Summary":
+        """Summarise; the interval of the median is the exact one of order statistics.
+
+        With fewer than six seeds it is the range, which covers less often.
+        """
+        ordered = np.sort(np.array(list(values), dtype=np.float64))
+        n_seeds = len(ordered)
+        # The k-th least and the k-th greatest miss the median with chance 2 P(Binomial < k).
+        k = max(int(stats.binom.ppf((1.0 - CONFIDENCE) / 2.0, n_seeds, 0.5)), 1)
+        low, high = ordered[k - 1], ordered[n_seeds - k]
+        numbers = (np.median(ordered), low, high, ordered[0], ordered[-1])
+        return cls(x, n_seeds, *(float(number) for number in numbers))
+
+
+def student_interval(
+    values: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Student's interval of the mean; without end where there is one value.
+
+    *Reference.* Student 1908.
+
+    Examples
+    --------
+    >>> low, high = student_interval([1.0, 2.0, 3.0])
+    >>> round(low, 2), round(high, 2)
+    (-0.48, 4.48)
+    """
+    if len(values) < 2:
+        return -math.inf, math.inf
+    mean = float(np.mean(values))
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    half = float(stats.t.ppf((1.0 + confidence) / 2.0, len(values) - 1)) * spread
+    return mean - half, mean + half
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One curve against another at one place, on the same seeds: the ratio of their medians.
+
+    Examples
+    --------
+    >>> compare({0: 1.0, 1: 1.1}, {0: 2.0, 1: 2.1}).verdict()
+    'less'
+    """
+
+    ratio: float
+    gaps: tuple[float, ...]
+
+    def verdict(self, n_places: int = 1) -> Literal["less", "level", "more"]:
+        """Say where the 95 % interval of the mean paired difference lies.
+
+        To be below at all of several places is no more likely than at any one of them. To be above
+        at one of them is, and is held against a 5 % chance at all of them (Bonferroni 1936).
+        """
+        if student_interval(self.gaps)[1] < 0.0:
+            return "less"
+        wide = 1.0 - (1.0 - CONFIDENCE) / n_places
+        return "more" if student_interval(self.gaps, wide)[0] > 0.0 else "level"
+
+
+def compare(
+    own: Mapping[int, float], other: Mapping[int, float], *, factor: float = 1.0
+) -> Comparison:
+    """Compare ``own`` with ``factor`` times ``other``, seed by seed.
+
+    Logarithms are compared, as factors are what is claimed; numbers where some are not positive.
+
+    Examples
+    --------
+    >>> compare({0: 1.0, 1: 1.1, 2: 1.0}, {0: 0.9, 1: 1.3, 2: 1.0}).verdict()
+    'level'
+    """
+    seeds = sorted(own.keys() & other.keys())
+    pairs = [(own[seed], factor * other[seed]) for seed in seeds]
+    if all(value > 0.0 for pair in pairs for value in pair):
+        pairs = [(math.log(value), math.log(bar)) for value, bar in pairs]
+    gaps = tuple(value - bar for value, bar in pairs)
+    if not seeds:
+        return Comparison(math.nan, ())
+    middle = [float(np.median([each[seed] for seed in seeds])) for each in (own, other)]
+    return Comparison(middle[0] / middle[1] if middle[1] else math.inf, gaps)
+
+
+class Results:
+    """All measured numbers of an experiment.
+
+    Examples
+    --------
+    >>> found = Results([Row("ridge", "soft", "tight", x, 0, 1.0 / x) for x in (1.0, 2.0)])
+    >>> found.panels, found.places("ridge", "soft", "tight")
+    (('ridge',), (1.0, 2.0))
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._found: dict[tuple[str, str, str], dict[float, dict[int, float]]] = {}
+        for row in rows:
+            curve = self._found.setdefault((row.panel, row.curve, row.noise), defaultdict(dict))
+            curve[row.x][row.seed] = row.value
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """Panels in the order in which they were measured."""
+        return tuple(dict.fromkeys(panel for panel, _, _ in self._found))
+
+    @property
+    def keys(self) -> tuple[tuple[str, str, str], ...]:
+        """Panel, curve and noise of all that was measured."""
+        return tuple(self._found)
+
+    @property
+    def n_seeds(self) -> int:
+        """How many seeds there are at the most."""
+        counts = [len(seeds) for curve in self._found.values() for seeds in curve.values()]
+        return max(counts, default=0)
+
+    def curve(self, panel: str, curve: str, noise: str) -> dict[float, dict[int, float]]:
+        """Return place -> seed -> value; of a curve without noises, whatever the noise."""
+        found = self._found.get((panel, curve, noise)) or self._found.get((panel, curve, "-"), {})
+        return {x: found[x] for x in sorted(found)}
+
+    def places(self, panel: str, curve: str, noise: str) -> tuple[float, ...]:
+        """Return where a curve was measured."""
+        return tuple(self.curve(panel, curve, noise))
+
+    def summaries(self, panel: str, curve: str, noise: str) -> list[Summary]:
+        """Summarise a curve, place by place."""
+        found = self.curve(panel, curve, noise)
+        return [Summary.of(x, values.values()) for x, values in found.items()]

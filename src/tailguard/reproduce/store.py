@@ -1,0 +1,91 @@
+"""A line of JSON for every cell and seed, so that what was run is not run again."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailguard.reproduce.experiment import Noise, Point
+from tailguard.reproduce.results import Row
+
+__all__ = ["Line", "append_lines", "read_lines"]
+
+# Far more than any seed tells, and short lines.
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one cell gave for one seed: points, or why it was refused.
+
+    Examples
+    --------
+    >>> Line("mean", 1, (Point("mean", "soft", "tight", 1.0, 0.5),)).rows()[0].value
+    0.5
+    """
+
+    cell: str
+    seed: int
+    points: tuple[Point, ...]
+    refused: str | None = None
+    seconds: float = 0.0
+
+    def rows(self) -> list[Row]:
+        """Return the points as rows of the seed."""
+        return [Row(p.panel, p.curve, p.noise, p.x, self.seed, p.value) for p in self.points]
+
+    def as_json(self) -> str:
+        """Return the line; points of one curve stand together."""
+        curves: dict[tuple[str, str, str], list[list[float]]] = {}
+        for p in self.points:
+            place = [float(f"{number:.{DIGITS}g}") for number in (p.x, p.value)]
+            curves.setdefault((p.panel, p.curve, p.noise), []).append(place)
+        facts = {"cell": self.cell, "seed": self.seed, "seconds": round(self.seconds, 3)}
+        listed = [[*names, places] for names, places in curves.items()]
+        return json.dumps({**facts, "refused": self.refused, "curves": listed})
+
+    @classmethod
+    def of_json(cls, text: str) -> "Line":
+        """Read a line back."""
+        found = json.loads(text)
+        points = tuple(_points(found["curves"]))
+        return cls(found["cell"], found["seed"], points, found["refused"], found["seconds"])
+
+
+def _points(curves: Iterable[tuple[str, str, Noise, list[list[float]]]]) -> Iterator[Point]:
+    for panel, curve, noise, places in curves:
+        for x, value in places:
+            yield Point(panel, curve, noise, x, value)
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Read what was written; a line that an interrupt cut off is dropped.
+
+    Examples
+    --------
+    >>> read_lines(Path("none.jsonl"))
+    []
+    """
+    if not path.exists():
+        return []
+    found = []
+    for text in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(Line.of_json(text))
+        except json.JSONDecodeError:
+            continue
+    return found
+
+
+def append_lines(path: Path, lines: Iterable[Line]) -> None:
+    """Write lines at the end of a file, after a line that an interrupt cut off.
+
+    Examples
+    --------
+    >>> append_lines(Path("lines.jsonl"), [Line("mean", 0, ())])
+    >>> [line.cell for line in read_lines(Path("lines.jsonl"))]
+    ['mean']
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as out:
+        out.writelines(f"\n{line.as_json()}" for line in lines)
