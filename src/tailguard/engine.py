@@ -110,10 +110,18 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
         f"plan must be for the gate's {gate.n_rows} records of {gate.n_features} features; got one "
         f"for {planned[0]} of {planned[1]}.",
     )
-    with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
-        warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
-        gate.reserve(plan.event, coordinates=plan.coordinates)
-        solution = solver.run(plan, gate)
-        gate.settle()
+    try:
+        require(
+            not (gate.has_checkpoint and plan.cuts_blocks),
+            f"checkpoint must be None for {plan.solver!r} as planned, which cuts the records into "
+            "secret blocks: blocks that are cut anew after a stop would cost more than planned.",
+        )
+        with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+            warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
+            gate.reserve(plan.event, coordinates=plan.coordinates, run=(solver, plan))
+            solution = solver.run(plan, gate)
+            gate.settle()
+    finally:
+        gate.close()
     certificate = gate.certificate(assumptions=(*assumptions, *plan.assumptions))
     return Solved(solution, certificate, assumptions)

@@ -12,6 +12,7 @@ from tailguard.means.registry import MEANS
 __all__ = [
     "CalibrationOption",
     "CategoricalOption",
+    "CheckpointOption",
     "ClassesOption",
     "ColumnsOption",
     "DeltaOption",
@@ -41,6 +42,7 @@ __all__ = [
     "PowerOption",
     "PureOption",
     "RandomStateOption",
+    "ResumeOption",
     "SchemaPathOption",
     "TableOption",
     "TargetOption",
@@ -123,6 +125,23 @@ LedgerKeyOption: TypeAlias = Annotated[
     typer.Option(
         metavar="KEY",
         help="A name for this run, which is charged once: started again, it is refused.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+
+CheckpointOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Write each released answer there, so that a run that is stopped can go on.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+ResumeOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with the run of --checkpoint, which pays nothing twice.",
         rich_help_panel=PRIVACY,
     ),
 ]

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
+from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit, shown
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solver, run
 from tailguard.estimators.shared_docs import with_shared
@@ -72,6 +73,9 @@ class PrivateLinearModel(BaseEstimator):
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
         A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
+    checkpoint
+        Path of a file: each released answer is written there before the fit goes on, and the same
+        fit, started again after the process was stopped, goes on from there and pays nothing twice.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -110,6 +114,7 @@ class PrivateLinearModel(BaseEstimator):
     extrapolate: str = "bounded"
     solver: str | Solver = "auto"
     ledger: AnyLedger | None = None
+    checkpoint: str | PathLike[str] | None = None
     random_state: int | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -186,10 +191,11 @@ class PrivateLinearModel(BaseEstimator):
             missing=table.missing,
             schema=table.schema,
             ledger=self.ledger,
+            checkpoint=self.checkpoint,
             random_state=self.random_state,
         )
         self._keep_columns(X, table.schema)
-        if self.ledger is None and self.random_state is None:
+        if (self.ledger, self.checkpoint, self.random_state) == (None, None, None):
             self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
         solved = run(solver, plan, gate, assumptions=self._assumptions())
         self.coef_: FloatArray = solved.coef
@@ -288,6 +294,16 @@ class PrivateLinearModel(BaseEstimator):
         """Return coefficients in the user's units with their privacy noise, as a text table."""
         check_is_fitted(self)
         return summary_table(self)
+
+    def __sklearn_clone__(self) -> Self:
+        """Return a copy that is not fitted, unless it would take another's answers for its own."""
+        if self.checkpoint is not None:
+            raise InputError(
+                "checkpoint must be None where an estimator is cloned: a checkpoint belongs to one "
+                f"fit of one table; got {shown(self.checkpoint)}."
+            )
+        copied: Self = super().__sklearn_clone__()
+        return copied
 
     def __sklearn_tags__(self) -> Tags:
         """Say what scikit-learn's tools should expect: random answers, VOID instead of errors."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ def mean(
     calibration: CalibrationMode = "tight",
     unsafe_reproduction: bool = False,
     ledger: AnyLedger | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     random_state: int | None = None,
     **options: Any,
 ) -> MeanResult:
@@ -140,7 +142,7 @@ def mean(
         ``"numerical"``: for ``"trimmed"`` alone, a cost that is certified on a grid and not proved.
     unsafe_reproduction
         Allows a printed noise that breaks its paper's promise; the certificate says the truth.
-    ledger, random_state
+    ledger, checkpoint, random_state
         As for ``LinearRegression``.
     options
         Options of the method, such as ``n_groups=1``, ``clip_norm=10.0``, ``threshold=5.0``, or
@@ -201,6 +203,7 @@ def mean(
         missing=table.missing,
         schema=table.schema,
         ledger=ledger,
+        checkpoint=checkpoint,
         random_state=random_state,
     )
     solved = run(choice.method, plan, gate)

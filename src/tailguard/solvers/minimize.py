@@ -1,5 +1,6 @@
 """Private minimisation of any loss over any set: the general form of the estimators."""
 
+from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
@@ -36,6 +37,7 @@ def minimize(
     classes: Any = None,
     solver: str | Solver = "auto",
     ledger: AnyLedger | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     random_state: int | None = None,
 ) -> Solved:
     """Minimise the mean loss over the records, privately.
@@ -61,7 +63,7 @@ def minimize(
     exposure, classes
         As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
         to k - 1 where no classes are declared.
-    solver, ledger, random_state
+    solver, ledger, checkpoint, random_state
         As for ``LinearRegression``.
 
     Returns
@@ -118,6 +120,7 @@ def minimize(
         missing=table.missing,
         schema=table.schema,
         ledger=ledger,
+        checkpoint=checkpoint,
         random_state=random_state,
     )
     return run(chosen, plan, gate, assumptions=assumed)

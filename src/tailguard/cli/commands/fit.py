@@ -1,13 +1,12 @@
 """``tailguard fit``: from a file to a model file with its certificate."""
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 import tailguard as tg
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, ledger_of
+from tailguard.cli.arguments import checkpoint_of, destination, ledger_of
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
@@ -78,6 +77,8 @@ def fit(
     ledger: options.LedgerOption = None,
     ledger_name: options.LedgerNameOption = None,
     ledger_key: options.LedgerKeyOption = None,
+    checkpoint: options.CheckpointOption = None,
+    resume: options.ResumeOption = False,
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Fit a model privately and write the model file.
@@ -111,18 +112,16 @@ def fit(
         classes=classes,
     )
     own_options = {
-        "--classes": declared.classes,
-        "--exposure": exposure,
-        "--keep": keep,
-        "--level": level,
-        "--power": power,
-        "--threshold": threshold,
+        **{"--classes": declared.classes, "--exposure": exposure, "--keep": keep},
+        **{"--level": level, "--power": power, "--threshold": threshold},
     }
     settled = settled_for(declared, columns)
     columns.check_types([*settled.numeric, *_numbers_beside(settled)])
-    parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
-    parameters |= {"schema": settled, "random_state": random_state}
-    parameters["ledger"] = ledger_of(ledger, ledger_name, ledger_key)
+    parameters = {
+        **{"epsilon": epsilon, "delta": delta, "fit_intercept": intercept, "schema": settled},
+        **{"checkpoint": checkpoint_of(checkpoint, resume=resume), "random_state": random_state},
+        "ledger": ledger_of(ledger, ledger_name, ledger_key),
+    }
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own_options))
     destination(out)
     console = Console()

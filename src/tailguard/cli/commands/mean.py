@@ -12,7 +12,14 @@ from rich.table import Table
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, ledger_of, options_of, promise_of, write_text
+from tailguard.cli.arguments import (
+    checkpoint_of,
+    destination,
+    ledger_of,
+    options_of,
+    promise_of,
+    write_text,
+)
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.means.registry import MEANS, check_options, own_options
@@ -81,6 +88,8 @@ def estimate_means(
     ledger: options.LedgerOption = None,
     ledger_name: options.LedgerNameOption = None,
     ledger_key: options.LedgerKeyOption = None,
+    checkpoint: options.CheckpointOption = None,
+    resume: options.ResumeOption = False,
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Print private means, and write them with their certificate if asked to.
@@ -95,7 +104,6 @@ def estimate_means(
     ...
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
-    books = ledger_of(ledger, ledger_name, ledger_key)
     moment = _moment(moment_order, moment_bound, moment_kind)
     if out is not None:
         destination(out)
@@ -117,7 +125,8 @@ def estimate_means(
         moment=moment,
         calibration=calibration,  # type: ignore[arg-type] # the library checks it
         unsafe_reproduction=unsafe_reproduction,
-        ledger=books,
+        ledger=ledger_of(ledger, ledger_name, ledger_key),
+        checkpoint=checkpoint_of(checkpoint, resume=resume),
         random_state=random_state,
         **chosen,
     )
