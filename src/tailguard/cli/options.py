@@ -43,6 +43,7 @@ __all__ = [
     "PureOption",
     "RandomStateOption",
     "ResumeOption",
+    "RowIdOption",
     "SchemaPathOption",
     "TableOption",
     "TargetOption",
@@ -162,6 +163,14 @@ TargetOption: TypeAlias = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="The column to predict, unless the schema names it.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+RowIdOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column that tells every row from all others: rows then need no order.",
         rich_help_panel=COLUMNS,
     ),
 ]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit, shown
 from tailguard.design.matrix import design_matrix
-from tailguard.engine import Solver, run
+from tailguard.engine import Solved, Solver, run
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
@@ -154,7 +154,14 @@ class PrivateLinearModel(BaseEstimator):
         return ()
 
     def _fit(
-        self, X: Any, y: Any, *, target: Any = None, columns: Any = None, exposure: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        target: Any = None,
+        columns: Any = None,
+        row_id: Any = None,
+        exposure: Any = None,
     ) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
@@ -168,6 +175,7 @@ class PrivateLinearModel(BaseEstimator):
             missing=self.missing,
             target=target,
             columns=columns,
+            row_id=row_id,
             exposure=exposure,
             classes=getattr(self, "classes", None),
         )
@@ -190,6 +198,7 @@ class PrivateLinearModel(BaseEstimator):
             classes=labels,
             missing=table.missing,
             schema=table.schema,
+            row_ids=table.row_ids,
             ledger=self.ledger,
             checkpoint=self.checkpoint,
             random_state=self.random_state,
@@ -197,7 +206,11 @@ class PrivateLinearModel(BaseEstimator):
         self._keep_columns(X, table.schema)
         if (self.ledger, self.checkpoint, self.random_state) == (None, None, None):
             self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
-        solved = run(solver, plan, gate, assumptions=self._assumptions())
+        self._keep_found(run(solver, plan, gate, assumptions=self._assumptions()))
+        return self
+
+    def _keep_found(self, solved: Solved) -> None:
+        """Keep what a run released."""
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
         self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
@@ -208,7 +221,6 @@ class PrivateLinearModel(BaseEstimator):
         self.coef_std_ = solved.solution.coef_std
         self.intercept_std_ = solved.solution.intercept_std
         self.notes_: tuple[str, ...] = solved.notes
-        return self
 
     def _checked_labels(self, table: Given) -> tuple[Any, Any] | None:
         """Return the two labels of the targets, if they are labels, refusing targets by type."""
@@ -328,7 +340,15 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     (2,)
     """
 
-    def fit(self, X: Any, y: Any = None, *, target: str | None = None, columns: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        columns: Any = None,
+        row_id: str | None = None,
+    ) -> Self:
         """Fit privately; see the class for the guarantee.
 
         Parameters
@@ -341,8 +361,10 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         target, columns
             The column that is fitted and a list of the features, by their names; all other columns
             by default.
+        row_id
+            The name of a column that tells every row from all others: the rows then need no order.
         """
-        return self._fit(X, y, target=target, columns=columns)
+        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
 
     def predict(self, X: Any) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN."""

@@ -28,6 +28,7 @@ from tailguard.design.columns import BatchedTable
 from tailguard.gate.noised import noised_answer
 from tailguard.gate.run_books import RunBooks
 from tailguard.losses.registry import check_known
+from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
@@ -42,6 +43,7 @@ from tailguard.queries.base import AnyQuery, Query, calibration_for
 from tailguard.queries.told import release_of
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
+from tailguard.rows.keyed import KeyedRows, in_keyed_order
 from tailguard.rows.partitions import Partitions
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
@@ -101,6 +103,7 @@ class Gate:
         classes: Any = None,
         missing: Any = None,
         schema: Schema | None = None,
+        row_ids: Any = None,
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
@@ -110,21 +113,29 @@ class Gate:
         A table in batches is read by its ``schema``, which names its target, exposure and constants
         for missing cells, too. ``loss`` says which targets are valid; records with another one are
         void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
-        ``missing`` maps columns to public constants for their missing cells. A ``ledger`` is
+        ``missing`` maps columns to public constants for their missing cells. ``row_ids`` tell
+        rows apart that need no order; a table in batches has its schema name them. A ``ledger`` is
         charged beside the gate's own books. A ``checkpoint`` is a file of released answers, from
         which a run that was stopped goes on.
         """
         if loss is not None:
             check_known(loss)
         rows: Rows
+        source = make_source(random_state)
         if isinstance(X, BatchedTable):
-            rows = StreamRows(X, RecordReader(Schema.of(schema), loss, classes))
+            declared = Schema.of(schema)
+            rows = streamed = StreamRows(X, RecordReader(declared, loss, classes))
+            if declared.row_id is not None:
+                rows = KeyedRows(streamed, KeyedHash(source))
         else:
-            rows = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
+            arrays = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
+            rows = arrays
+            if row_ids is not None:
+                rows = in_keyed_order(arrays, KeyedHash(source).of(row_ids))
         return cls(
             rows,
             guarantee=guarantee,
-            source=make_source(random_state),
+            source=source,
             ledger=ledger,
             checkpoint=checkpoint,
             facts={

@@ -68,6 +68,7 @@ def fit(
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
     exposure: options.ExposureOption = None,
+    row_id: options.RowIdOption = None,
     classes: options.ClassesOption = None,
     threshold: options.ThresholdOption = None,
     level: options.LevelOption = None,
@@ -110,11 +111,10 @@ def fit(
         target=target,
         exposure=exposure,
         classes=classes,
+        row_id=row_id,
     )
-    own_options = {
-        **{"--classes": declared.classes, "--exposure": exposure, "--keep": keep},
-        **{"--level": level, "--power": power, "--threshold": threshold},
-    }
+    own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
+    own |= {"--level": level, "--power": power, "--threshold": threshold}
     settled = settled_for(declared, columns)
     columns.check_types([*settled.numeric, *_numbers_beside(settled)])
     parameters = {
@@ -122,7 +122,7 @@ def fit(
         **{"checkpoint": checkpoint_of(checkpoint, resume=resume), "random_state": random_state},
         "ledger": ledger_of(ledger, ledger_name, ledger_key),
     }
-    fitted = ModelFile(model, make_estimator(model, parameters, own_options=own_options))
+    fitted = ModelFile(model, make_estimator(model, parameters, own_options=own))
     destination(out)
     console = Console()
     tell_undeclared(console, declared, columns)

@@ -75,6 +75,7 @@ def estimate_means(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
+    row_id: options.RowIdOption = None,
     method: options.MeanMethodOption = "auto",
     moment_order: options.MomentOrderOption = None,
     moment_bound: options.MomentBoundOption = None,
@@ -105,16 +106,15 @@ def estimate_means(
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
     moment = _moment(moment_order, moment_bound, moment_kind)
-    if out is not None:
-        destination(out)
     table = opened_path(file)
     table.check_rows(1)
     declared = declared_schema(
-        schema, columns=columns, categorical=categorical, drop=drop, missing=missing
+        schema, columns=columns, categorical=categorical, drop=drop, missing=missing, row_id=row_id
     )
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
     chosen = _chosen(method, groups, option or [])
+    out = None if out is None else destination(out)
     console = Console()
     tell_undeclared(console, declared, table, "--columns")
     result = tg.mean(
