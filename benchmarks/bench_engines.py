@@ -5,7 +5,8 @@
 Float32 records of twenty columns in one Parquet file. Each size is measured in a process of its
 own, whose largest memory is told beside the file's size. A pass sums clipped gradients; to read
 with pyarrow alone decodes the same columns and does nothing with them; both take turns. The slope
-is that of the logarithm of the time over that of the number of rows. Dask works on the same
+is that of the logarithm of the time over that of the number of rows. With ``row_id`` the
+records are first brought to places that do not depend on their order. Dask works on the same
 records in memory, in eight partitions, by threads of this machine.
 """
 
@@ -35,6 +36,8 @@ SIZES, QUICK_SIZES = (1_000_000, 5_000_000, 20_000_000), (20_000, 100_000)
 DASK_ROWS, QUICK_DASK_ROWS = 1_000_000, 20_000
 ROWS_AT_ONCE = 500_000
 TURNS = 3
+# Odd, so that no two identifiers below 2**40 are alike.
+MULTIPLIER = 0x9E3779B97F
 BUDGET = {"epsilon": 1.0, "delta": 1e-7}
 
 
@@ -48,11 +51,14 @@ def records(first, n_rows):
 
 def write(path, n_rows):
     names = [f"x{j}" for j in range(N_FEATURES)]
-    schema = pa.schema([(name, pa.float32()) for name in [*names, "target"]])
+    schema = pa.schema(
+        [*((name, pa.float32()) for name in [*names, "target"]), ("policy", pa.int64())]
+    )
     with parquet.ParquetWriter(path, schema, compression="snappy") as writer:
         for first in range(0, n_rows, ROWS_AT_ONCE):
             features, target = records(first, min(ROWS_AT_ONCE, n_rows - first))
-            writer.write_table(pa.table([*features.T, target], schema=schema))
+            policy = np.arange(first, first + len(target)) * MULTIPLIER % 2**40
+            writer.write_table(pa.table([*features.T, target, policy], schema=schema))
 
 
 def peak_megabytes():
@@ -72,8 +78,9 @@ def seconds(work):
 def passes(path):
     """One gradient pass and one reading, by turns."""
     table = opened(path)
-    schema = tg.Schema(target="target").settled(table.names, table.where)
-    rows = StreamRows(table, RecordReader(schema))
+    schema = tg.Schema(target="target", drop=["policy"]).settled(table.names, table.where)
+    reader = RecordReader(schema)
+    rows = StreamRows(table, reader)
     kernel = ClippedGradientSum(
         loss=tg.losses.Squared(),
         intercept=False,
@@ -85,7 +92,7 @@ def passes(path):
     )
 
     def read():
-        for _ in parquet.ParquetFile(path).iter_batches(50_000):
+        for _ in parquet.ParquetFile(path).iter_batches(50_000, columns=reader.names):
             pass
 
     rows.reduce(kernel)
@@ -95,10 +102,15 @@ def passes(path):
     return found | {"megabytes": largest}
 
 
-def fit(path):
-    start = peak_megabytes()
-    taken = seconds(lambda: tg.LinearRegression(**BUDGET).fit(path, target="target"))
+def fit(path, row_id=None):
+    start, columns = peak_megabytes(), [f"x{j}" for j in range(N_FEATURES)]
+    named = {"target": "target", "columns": columns, "row_id": row_id}
+    taken = seconds(lambda: tg.LinearRegression(**BUDGET).fit(path, **named))
     return {"fit": taken, "megabytes": peak_megabytes(), "before": start}
+
+
+def keyed(path):
+    return fit(path, "policy")
 
 
 def dask(n_rows):
@@ -113,7 +125,7 @@ def dask(n_rows):
     return {"array": of_array, "dask": of_dask, "same bits": bool((coef == model.coef_).all())}
 
 
-WORK = {"passes": passes, "fit": fit, "dask": lambda n_rows: dask(int(n_rows))}
+WORK = {"passes": passes, "fit": fit, "keyed": keyed, "dask": lambda n_rows: dask(int(n_rows))}
 
 
 def alone(work, argument):
@@ -129,13 +141,14 @@ def report(sizes, folder, dask_rows):
             path = Path(place) / f"{n_rows}.parquet"
             write(path, n_rows)
             size = path.stat().st_size / 2**20
-            once, whole = alone("passes", path), alone("fit", path)
+            once, whole, any_order = (alone(work, path) for work in ("passes", "fit", "keyed"))
             told.append((n_rows, once["pass"], whole["fit"]))
             print(
                 f"{n_rows:>11,} rows, {size:7.0f} MB on disk: pass {once['pass']:7.2f} s, "
                 f"{once['pass'] / once['read']:4.2f} times pyarrow alone ({once['read']:.2f} s), "
                 f"peak {once['megabytes']:.0f} MB; fit {whole['fit']:8.1f} s, "
-                f"peak {whole['megabytes']:.0f} MB, {whole['before']:.0f} MB of it before",
+                f"peak {whole['megabytes']:.0f} MB, {whole['before']:.0f} MB of it before; "
+                f"with row_id {any_order['fit']:.1f} s, peak {any_order['megabytes']:.0f} MB",
                 flush=True,
             )
             path.unlink()

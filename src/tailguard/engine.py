@@ -20,6 +20,7 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, weak_promise
+from tailguard.progress import tell_planned
 
 __all__ = ["Solved", "Solver", "run"]
 
@@ -119,6 +120,7 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
         with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
             warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
             gate.reserve(plan.event, coordinates=plan.coordinates, run=(solver, plan))
+            tell_planned(sum(stage.times * stage.n_blocks for stage in plan.stages))
             solution = solver.run(plan, gate)
             gate.settle()
     finally:

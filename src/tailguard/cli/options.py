@@ -17,6 +17,7 @@ __all__ = [
     "ColumnsOption",
     "DeltaOption",
     "DropOption",
+    "EngineOption",
     "EpsilonOption",
     "ExplainOption",
     "ExposureOption",
@@ -67,6 +68,13 @@ TableOption: TypeAlias = Annotated[
     typer.Argument(
         metavar="FILE",
         help="CSV with a header, or Parquet: a file, a folder or a pattern in quotation marks.",
+    ),
+]
+EngineOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What reads Parquet files: local, or dask, whose workers read them; the same bits.",
     ),
 ]
 ModelPathOption: TypeAlias = Annotated[

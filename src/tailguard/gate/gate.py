@@ -38,6 +38,7 @@ from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.progress import tell_answered
 from tailguard.queries.admission import check_question
 from tailguard.queries.base import AnyQuery, Query, calibration_for
 from tailguard.queries.told import release_of
@@ -318,6 +319,7 @@ class Gate:
         """Read, add noise, finish; query and mechanism agree on what only passes here."""
         draw = partial(noised_answer, query, state, calibration, read, self._source)
         noised = self._books.answered(release, draw)
+        tell_answered(release.stage, n_rows)
         finished: FloatArray = query.finish(noised.astype(np.float64) * calibration.grid, n_rows)
         return finished
 

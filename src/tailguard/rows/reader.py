@@ -23,6 +23,7 @@ from tailguard.schema.schema import Schema
 from tailguard.tables import encode_labels
 from tailguard.tables.columns import numbers_of
 from tailguard.tables.identifiers import identifiers_of
+from tailguard.tables.kinds import rows_of
 
 from .arrays import make_rows
 
@@ -158,7 +159,7 @@ def runs_of(tables: Iterator[Any], n_rows: int) -> Iterator[Run]:
         start, stop = 0, len(table)
         while start < stop:
             length = min(stop - start, n_rows - n_held)
-            held.append(_cut(table, start, length))
+            held.append(rows_of(table, start, start + length))
             start, n_held = start + length, n_held + length
             if n_held == n_rows:
                 yield held, first
@@ -181,11 +182,3 @@ def gathers(kernel: Kernel) -> bool:
 def _one(parts: list[Any]) -> Any:
     """Return arrays that follow one another as one; a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _cut(table: Any, start: int, length: int) -> Any:
-    """Return rows of a table of any library, without copying."""
-    if start == 0 and length == len(table):
-        return table
-    slices = hasattr(table, "slice")
-    return table.slice(start, length) if slices else table.iloc[start : start + length]

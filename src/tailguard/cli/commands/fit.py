@@ -11,7 +11,8 @@ from tailguard.cli.declarations import declared_schema, settled_for, tell_undecl
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
 from tailguard.cli.printing import coefficient_table, print_findings, print_plain
-from tailguard.sources.opening import opened_path
+from tailguard.cli.progress_bar import with_progress
+from tailguard.sources.opening import opened_table
 
 __all__ = ["HELP", "fit"]
 
@@ -75,6 +76,7 @@ def fit(
     power: options.PowerOption = None,
     keep: options.KeepOption = None,
     intercept: options.InterceptOption = True,
+    engine: options.EngineOption = "local",
     ledger: options.LedgerOption = None,
     ledger_name: options.LedgerNameOption = None,
     ledger_key: options.LedgerKeyOption = None,
@@ -100,8 +102,7 @@ def fit(
     LinearRegression ...
     """
     tg.ApproxDP(epsilon, delta)
-    columns = opened_path(file)
-    columns.check_rows(FEWEST_ROWS)
+    columns = opened_table(file, engine, fewest=FEWEST_ROWS)
     declared = declared_schema(
         schema,
         features=features,
@@ -126,7 +127,7 @@ def fit(
     destination(out)
     console = Console()
     tell_undeclared(console, declared, columns)
-    fitted.estimator.fit(columns)
+    with_progress(fitted.estimator.fit, columns)
     fitted.save(out)
     _print_fit(console, fitted, out)
 

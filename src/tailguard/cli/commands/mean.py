@@ -22,8 +22,9 @@ from tailguard.cli.arguments import (
 )
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.cli.progress_bar import with_progress
 from tailguard.means.registry import MEANS, check_options, own_options
-from tailguard.sources.opening import opened_path
+from tailguard.sources.opening import opened_table
 
 __all__ = ["HELP", "estimate_means"]
 
@@ -84,6 +85,7 @@ def estimate_means(
     option: options.MethodOption = None,
     calibration: options.CalibrationOption = "tight",
     unsafe_reproduction: options.UnsafeReproductionOption = False,
+    engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
     out: options.MeanOutOption = None,
     ledger: options.LedgerOption = None,
@@ -106,8 +108,7 @@ def estimate_means(
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
     moment = _moment(moment_order, moment_bound, moment_kind)
-    table = opened_path(file)
-    table.check_rows(1)
+    table = opened_table(file, engine)
     declared = declared_schema(
         schema, columns=columns, categorical=categorical, drop=drop, missing=missing, row_id=row_id
     )
@@ -115,9 +116,9 @@ def estimate_means(
     table.check_types(settled.numeric)
     chosen = _chosen(method, groups, option or [])
     out = None if out is None else destination(out)
-    console = Console()
-    tell_undeclared(console, declared, table, "--columns")
-    result = tg.mean(
+    tell_undeclared(Console(), declared, table, "--columns")
+    result = with_progress(
+        tg.mean,
         table,
         schema=settled,
         guarantee=guarantee,
@@ -132,7 +133,7 @@ def estimate_means(
     )
     if out is not None:
         write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
-    _print_means(console, result, explain=explain)
+    _print_means(Console(), result, explain=explain)
 
 
 def _chosen(method: str, groups: int | None, declared: list[str]) -> dict[str, Any]:
