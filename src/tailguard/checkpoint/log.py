@@ -42,8 +42,10 @@ class Log:
     >>> log = Log("run.checkpoint")
     >>> log.append("run", {"n_rows": 5})
     >>> log.close()
-    >>> Log("run.checkpoint").lines
+    >>> again = Log("run.checkpoint")
+    >>> again.lines
     [('run', {'n_rows': 5})]
+    >>> again.close()
     """
 
     def __init__(self, path: str) -> None:

@@ -45,7 +45,7 @@ def whole_chunks(n_numbers: int, width: int) -> int:
     Examples
     --------
     >>> whole_chunks(1_000_000, width=20)
-    48128
+    49152
     """
     return max(1, n_numbers // (width * CHUNK_ROWS)) * CHUNK_ROWS
 
