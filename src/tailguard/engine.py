@@ -8,6 +8,7 @@ run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2
 """
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from tailguard.plans.solution import Solution
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, weak_promise
+from tailguard.progress import tell_planned
 from tailguard.sources.given import Given
 
 __all__ = ["Solved", "Solver", "Task", "run"]
@@ -70,6 +72,7 @@ class Task:
         guarantee: Guarantee,
         ledger: AnyLedger | None,
         random_state: int | None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> AnyGate:
         """Wrap the records."""
         return kind.over(
@@ -81,7 +84,9 @@ class Task:
             classes=self.labels,
             missing=self.table.missing,
             schema=self.table.schema,
+            row_ids=self.table.row_ids,
             ledger=ledger,
+            checkpoint=checkpoint,
             random_state=random_state,
         )
 
@@ -154,10 +159,19 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
         f"plan must be for the gate's {gate.n_rows} records of {gate.n_features} features; got one "
         f"for {planned[0]} of {planned[1]}.",
     )
-    with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
-        warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
-        gate.reserve(plan.event, coordinates=plan.coordinates)
-        solution = solver.run(plan, gate)
-        gate.settle()
+    try:
+        require(
+            not (gate.has_checkpoint and plan.cuts_blocks),
+            f"checkpoint must be None for {plan.solver!r} as planned, which cuts the records into "
+            "secret blocks: blocks that are cut anew after a stop would cost more than planned.",
+        )
+        with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+            warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
+            gate.reserve(plan.event, coordinates=plan.coordinates, run=(solver, plan))
+            tell_planned(sum(stage.times * stage.n_blocks for stage in plan.stages))
+            solution = solver.run(plan, gate)
+            gate.settle()
+    finally:
+        gate.close()
     certificate = gate.certificate(assumptions=(*assumptions, *plan.assumptions))
     return Solved(solution, certificate, assumptions)

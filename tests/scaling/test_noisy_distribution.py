@@ -47,7 +47,7 @@ def test_nothing_at_all_still_gives_finite_numbers_that_were_not_seen(row):
 
 
 def test_a_far_cluster_that_stands_out_counts_and_what_lies_between_does_not():
-    """Codes of what is missing lie far from all else: noise between them and the bulk is nothing."""
+    """Codes of what is missing lie far from all else; noise between is nothing."""
     row = counts(b10=500.0, b11=500.0, b20=3.0, b35=50.0)
     distribution = NoisyDistribution.of(row, BINS, noise_std=1.0)
     assert distribution.edges[-1] == BINS.upper()[35]

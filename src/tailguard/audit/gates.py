@@ -18,6 +18,7 @@ from tailguard.gate import Gate
 from tailguard.noise.registry import SMOOTH_MECHANISMS
 from tailguard.noise.sources import SimulationSource
 from tailguard.plans.stage import PureStage, Stage
+from tailguard.privacy.books import Release
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.rows.base import Rows
@@ -82,9 +83,9 @@ class AttackedGate(Gate):
         """Return a simulation over the rows."""
         return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
 
-    def _book(self, query: Any, calibration: Any, *where: Any, **more: Any) -> None:
+    def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         self.booked = calibration
-        super()._book(query, calibration, *where, **more)
+        super()._book(release, calibration, n_answers)
 
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
@@ -114,8 +115,15 @@ class LessNoise(AttackedGate):
             return self._stated
         return super()._calibrate(query, n_rows, _louder(stage, self.factor), hidden=hidden)
 
-    def _book(self, query: Any, calibration: Any, *where: Any, **more: Any) -> None:
-        super()._book(query, self._stated, *where, **more)
+    def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
+        stated = self._stated
+        release = replace(
+            release,
+            sensitivity=stated.charged,
+            noise_std=stated.noise_std,
+            parameters={**release.parameters, **stated.parameters()},
+        )
+        super()._book(release, stated, n_answers)
 
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]

@@ -12,6 +12,7 @@ from tailguard.ledger import Ledger
 from tailguard.privacy.guarantees import ApproxDP, PureDP
 
 __all__ = [
+    "checkpoint_of",
     "constants_of",
     "destination",
     "labels_of",
@@ -195,6 +196,28 @@ def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | 
         return None
     ledger = Ledger(path, name)
     return ledger if key is None else ledger.with_key(key)
+
+
+def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
+    """Return the file of released answers: a new one, or with ``resume`` that of a stopped run.
+
+    Examples
+    --------
+    >>> checkpoint_of(Path("fit.checkpoint"), resume=False)
+    PosixPath('fit.checkpoint')
+    """
+    if path is None:
+        if resume:
+            raise InputError("--resume must be given with --checkpoint; it is not.")
+        return None
+    if resume and not path.exists():
+        raise InputError(f"--checkpoint must be a file of a stopped run to resume; got {path}.")
+    if not resume and path.exists():
+        raise InputError(
+            f"--checkpoint must be a new file, or be given with --resume to go on with its run; "
+            f"{path} exists."
+        )
+    return path
 
 
 def destination(path: Path) -> Path:

@@ -30,6 +30,7 @@ def declared_schema(
     target: str | None = None,
     exposure: str | None = None,
     classes: str | None = None,
+    row_id: str | None = None,
 ) -> Schema:
     """Return what a schema file and the options declare; nothing may be declared by both.
 
@@ -51,6 +52,7 @@ def declared_schema(
         target=target,
         exposure=exposure,
         classes=None if classes is None else labels_of(classes),
+        row_id=row_id,
     )
 
 
@@ -68,7 +70,7 @@ def settled_for(schema: Schema, columns: TableFiles) -> Schema:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
         )
-    others = [name for name in (schema.target, schema.exposure) if name is not None]
+    others = [name for name in (schema.target, schema.exposure, schema.row_id) if name]
     check_columns(others, columns.names, columns.where)
     return schema.settled(columns.names, columns.where)
 

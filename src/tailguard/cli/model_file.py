@@ -31,7 +31,7 @@ KEY = "tailguard_model"
 VERSION = 3
 """A change of meaning takes a new number: version 1 had no schema, 2 no bounds of features."""
 # Parameters that have their own place in the file, or none.
-NOT_WRITTEN = ("classes", "guarantee", "ledger", "missing", "schema")
+NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,12 @@ from tailguard.means.registry import MEANS
 __all__ = [
     "CalibrationOption",
     "CategoricalOption",
+    "CheckpointOption",
     "ClassesOption",
     "ColumnsOption",
     "DeltaOption",
     "DropOption",
+    "EngineOption",
     "EpsilonOption",
     "ExplainOption",
     "ExposureOption",
@@ -41,6 +43,8 @@ __all__ = [
     "PowerOption",
     "PureOption",
     "RandomStateOption",
+    "ResumeOption",
+    "RowIdOption",
     "SchemaPathOption",
     "TableOption",
     "TargetOption",
@@ -64,6 +68,13 @@ TableOption: TypeAlias = Annotated[
     typer.Argument(
         metavar="FILE",
         help="CSV with a header, or Parquet: a file, a folder or a pattern in quotation marks.",
+    ),
+]
+EngineOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What reads Parquet files: local, or dask, whose workers read them; the same bits.",
     ),
 ]
 ModelPathOption: TypeAlias = Annotated[
@@ -127,6 +138,23 @@ LedgerKeyOption: TypeAlias = Annotated[
     ),
 ]
 
+CheckpointOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Write each released answer there, so that a run that is stopped can go on.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+ResumeOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with the run of --checkpoint, which pays nothing twice.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+
 SchemaPathOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -143,6 +171,14 @@ TargetOption: TypeAlias = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="The column to predict, unless the schema names it.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+RowIdOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column that tells every row from all others: rows then need no order.",
         rich_help_panel=COLUMNS,
     ),
 ]

@@ -1,19 +1,18 @@
 """What all estimators share: from arguments to a plan, a certificate and coefficients."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit
+from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit, shown
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solved, Solver, Task, run
 from tailguard.estimators.shared_docs import with_shared
@@ -33,6 +32,7 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import to_matrix
+from tailguard.tables.targets import check_target
 
 __all__ = ["EXTRAPOLATIONS", "PrivateLinearModel", "PrivateRegression"]
 
@@ -72,6 +72,9 @@ class PrivateLinearModel(BaseEstimator):
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
         A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
+    checkpoint
+        Path of a file: each released answer is written there before the fit goes on, and the same
+        fit, started again after the process was stopped, goes on from there and pays nothing twice.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -110,6 +113,7 @@ class PrivateLinearModel(BaseEstimator):
     extrapolate: str = "bounded"
     solver: str | Solver = "auto"
     ledger: AnyLedger | None = None
+    checkpoint: str | PathLike[str] | None = None
     random_state: int | None = None
 
     takes_exposure: ClassVar[bool] = False
@@ -151,24 +155,42 @@ class PrivateLinearModel(BaseEstimator):
         return ()
 
     def _fit(
-        self, X: Any, y: Any, *, target: Any = None, columns: Any = None, exposure: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        target: Any = None,
+        columns: Any = None,
+        row_id: Any = None,
+        exposure: Any = None,
     ) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
-        task = self._task(X, y, target=target, columns=columns, exposure=exposure)
+        task = self._task(X, y, target=target, columns=columns, row_id=row_id, exposure=exposure)
         solver, plan = plan_for(self._solver(), task.problem, guarantee)
         gate = task.gate(
-            Gate, guarantee=guarantee, ledger=self.ledger, random_state=self.random_state
+            Gate,
+            guarantee=guarantee,
+            ledger=self.ledger,
+            checkpoint=self.checkpoint,
+            random_state=self.random_state,
         )
         self._keep_columns(X, task.table.schema)
-        if self.ledger is None and self.random_state is None:
+        if (self.ledger, self.checkpoint, self.random_state) == (None, None, None):
             self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
         self._keep(run(solver, plan, gate, assumptions=self._assumptions()))
         return self
 
     def _task(
-        self, X: Any, y: Any, *, target: Any = None, columns: Any = None, exposure: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        target: Any = None,
+        columns: Any = None,
+        row_id: Any = None,
+        exposure: Any = None,
     ) -> Task:
         """Read from the head of a table, and from the parameters, what is to be fitted."""
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
@@ -179,6 +201,7 @@ class PrivateLinearModel(BaseEstimator):
             missing=self.missing,
             target=target,
             columns=columns,
+            row_id=row_id,
             exposure=exposure,
             classes=getattr(self, "classes", None),
         )
@@ -212,9 +235,9 @@ class PrivateLinearModel(BaseEstimator):
     def _checked_labels(self, table: Given) -> tuple[Any, Any] | None:
         """Return the two labels of the targets, if they are labels, refusing targets by type."""
         if not table.targets:
-            _check_target(self, None)
+            check_target(self, None)
         for column in table.targets:
-            _check_target(self, column)
+            check_target(self, column)
             labels = self._labels(column)
         return labels
 
@@ -294,6 +317,16 @@ class PrivateLinearModel(BaseEstimator):
         check_is_fitted(self)
         return summary_table(self)
 
+    def __sklearn_clone__(self) -> Self:
+        """Return a copy that is not fitted, unless it would take another's answers for its own."""
+        if self.checkpoint is not None:
+            raise InputError(
+                "checkpoint must be None where an estimator is cloned: a checkpoint belongs to one "
+                f"fit of one table; got {shown(self.checkpoint)}."
+            )
+        copied: Self = super().__sklearn_clone__()
+        return copied
+
     def __sklearn_tags__(self) -> Tags:
         """Say what scikit-learn's tools should expect: random answers, VOID instead of errors."""
         tags = super().__sklearn_tags__()
@@ -317,7 +350,15 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     (2,)
     """
 
-    def fit(self, X: Any, y: Any = None, *, target: str | None = None, columns: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        columns: Any = None,
+        row_id: str | None = None,
+    ) -> Self:
         """Fit privately; see the class for the guarantee.
 
         Parameters
@@ -330,8 +371,10 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         target, columns
             The column that is fitted and a list of the features, by their names; all other columns
             by default.
+        row_id
+            The name of a column that tells every row from all others: the rows then need no order.
         """
-        return self._fit(X, y, target=target, columns=columns)
+        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
 
     def predict(self, X: Any) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN."""
@@ -347,17 +390,3 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
-
-
-def _check_target(model: BaseEstimator, y: Any) -> None:
-    """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public."""
-    if y is None:
-        raise InputError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None."
-        )
-    if len(getattr(y, "shape", ())) == 2:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected.",
-            DataConversionWarning,
-            stacklevel=5,
-        )

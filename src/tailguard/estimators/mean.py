@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,7 @@ def mean(
     X: Any,
     *,
     columns: Any = None,
+    row_id: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -107,6 +109,7 @@ def mean(
     calibration: CalibrationMode = "tight",
     unsafe_reproduction: bool = False,
     ledger: AnyLedger | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     random_state: int | None = None,
     **options: Any,
 ) -> MeanResult:
@@ -119,6 +122,8 @@ def mean(
         path of a file, a folder or a pattern of Parquet files, or another source in batches.
     columns
         A list of columns by their names; all of a table by default.
+    row_id
+        The name of a column that tells every row from all others: the rows then need no order.
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
@@ -140,7 +145,7 @@ def mean(
         ``"numerical"``: for ``"trimmed"`` alone, a cost that is certified on a grid and not proved.
     unsafe_reproduction
         Allows a printed noise that breaks its paper's promise; the certificate says the truth.
-    ledger, random_state
+    ledger, checkpoint, random_state
         As for ``LinearRegression``.
     options
         Options of the method, such as ``n_groups=1``, ``clip_norm=10.0``, ``threshold=5.0``, or
@@ -180,11 +185,8 @@ def mean(
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
-    table, single = _read(X, schema, columns)
-    shape = table.n_rows, table.n_features
-    if min(shape) < 1:
-        raise InputError(f"X must have at least one row and one column; got shape {shape}.")
-    problem = Problem(None, *shape, moment=moment)
+    table, single = _read(X, schema, columns, row_id)
+    problem = Problem(None, *_checked_shape(table), moment=moment)
     with np.errstate(all="ignore"):
         choice = choose(
             method,
@@ -200,7 +202,9 @@ def mean(
         guarantee=plan.guarantee,
         missing=table.missing,
         schema=table.schema,
+        row_ids=table.row_ids,
         ledger=ledger,
+        checkpoint=checkpoint,
         random_state=random_state,
     )
     solved = run(choice.method, plan, gate)
@@ -216,14 +220,23 @@ def mean(
     )
 
 
-def _read(X: Any, schema: Declared | None, columns: Any) -> tuple[Given, bool]:
+def _checked_shape(table: Given) -> tuple[int, int]:
+    """Return how many rows and columns there are, at least one of each."""
+    shape = table.n_rows, table.n_features
+    if min(shape) < 1:
+        raise InputError(f"X must have at least one row and one column; got shape {shape}.")
+    return shape
+
+
+def _read(X: Any, schema: Declared | None, columns: Any, row_id: str | None) -> tuple[Given, bool]:
     """Return what was given, and whether X is a single vector."""
     X = opened(X)
-    if schema is None and columns is None and not has_columns(X):
+    if schema is None and columns is None and row_id is None and not has_columns(X):
         matrix, single = to_matrix_or_vector(X)
         n_rows, n_features = matrix.shape
         names = column_names(X)
         return Given(records=matrix, n_rows=n_rows, n_features=n_features, names=names), single
-    table = given(X, schema=None if schema is None else Schema.of(schema), columns=columns)
+    stated = None if schema is None else Schema.of(schema)
+    table = given(X, schema=stated, columns=columns, row_id=row_id)
     declared = None if table.schema is None else replace(table.schema, target=None)
     return replace(table, y=None, schema=declared), False

@@ -65,26 +65,25 @@ class PoissonRegression(PrivateRegression):
         exposure: Any = None,
         target: str | None = None,
         columns: Any = None,
+        row_id: str | None = None,
     ) -> Self:
         """Fit privately.
 
         Parameters
         ----------
-        X, y, target, columns
+        X, y, target, columns, row_id
             As for ``LinearRegression``; targets are counts, or any non-negative numbers.
         exposure
             How long each record was observed, one positive number per row, or the name of a column;
             None takes the column of X that the schema declares, if it does.
         """
-        return self._fit(X, y, target=target, columns=columns, exposure=exposure)
+        return self._fit(X, y, target=target, columns=columns, row_id=row_id, exposure=exposure)
 
-    def _task(
-        self, X: Any, y: Any, *, target: Any = None, columns: Any = None, exposure: Any = None
-    ) -> Task:
+    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> Task:
         schema = self._given_schema()
         if exposure is None and schema is not None:
             exposure = schema.exposure
-        return super()._task(X, y, target=target, columns=columns, exposure=exposure)
+        return super()._task(X, y, exposure=exposure, **told)
 
     def predict(self, X: Any, *, exposure: Any = None) -> FloatArray:
         """Predict the mean count at exposure 1, or at the given exposures."""

@@ -16,7 +16,16 @@ from tailguard.ledger.contents import (
     events_of,
 )
 from tailguard.ledger.export import check_continues, exported, head_of
-from tailguard.ledger.lines import CREATED, RESERVED, SETTLED, Draft, Line, canonical, check_chain
+from tailguard.ledger.lines import (
+    CREATED,
+    RESERVED,
+    RESUMED,
+    SETTLED,
+    Draft,
+    Line,
+    canonical,
+    check_chain,
+)
 from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -191,11 +200,39 @@ class Ledger:
         >>> entry == ledger.charge(Laplace(0.5), key="count of March")
         True
         """
-        return self._charged(event, key, coordinates, again=True)
+        return self._charged(event, key, coordinates, again=True, by="others")
 
     def opened(self, run: str) -> "LedgerRun":
         """Return the books of one run, for a gate to write."""
-        return LedgerRun(partial(self._charged, again=False), self._settled, self._key or run)
+        return self._run(run, again=False)
+
+    def resumed(self, run: str, *, start: int | None) -> "LedgerRun":
+        """Return the books of a run that goes on from a checkpoint, whose charge stands.
+
+        ``start`` counts how often it went on, or is None if all was released before. A checkpoint
+        from which a later start went on, or a copy of it, is refused: what came after would be
+        released twice.
+        """
+        key = self._key or run
+
+        def decide(lines: tuple[Line, ...]) -> Draft | Line:
+            check_chain(self.name, lines)
+            told = [line.told() for line in lines if line.kind == RESUMED]
+            later = [each for each in told if each["run"] == key and each["start"] >= start]
+            if later or any((line.kind, line.key) == (SETTLED, key) for line in lines):
+                raise BudgetError(
+                    f"checkpoint must be the latest of its run; ledger {self.name!r} knows of a "
+                    "later one, and nothing more is charged or released."
+                )
+            return Draft(RESUMED, f"{key} ({start})", {"run": key, "start": start})
+
+        if start is not None:
+            self._store.append(self.name, decide)
+        return self._run(run, again=True)
+
+    def _run(self, run: str, *, again: bool) -> "LedgerRun":
+        charge = partial(self._charged, again=again, by="a gate")
+        return LedgerRun(charge, self._settled, self._key or run)
 
     def head(self) -> dict[str, Any]:
         """Return how far the ledger has come: the number and the digest of its last line."""
@@ -283,13 +320,15 @@ class Ledger:
 
         self._store.append(self.name, decide)
 
-    def _charged(self, event: Event, key: str, coordinates: int, *, again: bool) -> LedgerEntry:
+    def _charged(
+        self, event: Event, key: str, coordinates: int, *, again: bool, by: str
+    ) -> LedgerEntry:
         """Write a charge down if it fits; ``again`` allows the one that is there already."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
         asked = own_copy(event)
         charge = cap_of(self.lines()).charge(asked)  # before the lock: a cover may take seconds
-        # What a gate was charged for is released once, by that gate alone.
-        told = charge_told(charge, numbers) | {"released_by": "others" if again else "a gate"}
+        # What a gate was charged for is released once, by that gate's run alone.
+        told = charge_told(charge, numbers) | {"released_by": by}
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)

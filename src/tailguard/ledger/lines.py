@@ -19,6 +19,7 @@ __all__ = [
     "CREATED",
     "FIELDS",
     "RESERVED",
+    "RESUMED",
     "SETTLED",
     "Draft",
     "Line",
@@ -27,8 +28,9 @@ __all__ = [
     "check_chain",
 ]
 
-CREATED, RESERVED, SETTLED = "created", "reserved", "settled"
-"""What lines are: the cap, which comes first; a charge; what was released against a charge."""
+CREATED, RESERVED, RESUMED, SETTLED = "created", "reserved", "resumed", "settled"
+"""What lines are: the cap, which comes first; a charge; that a run goes on from its checkpoint;
+what was released against a charge."""
 
 FIELDS = ("ledger", "position", "kind", "key", "time", "content", "previous", "digest")
 
@@ -57,7 +59,7 @@ class Line:
     ledger, position
         The data set, and the line's number in its ledger, from 1.
     kind
-        ``"created"``, ``"reserved"`` or ``"settled"``.
+        ``"created"``, ``"reserved"``, ``"resumed"`` or ``"settled"``.
     key
         What tells a charge from every other; a settled line has that of its charge.
     time
@@ -140,6 +142,7 @@ nothing is charged or released.
         fresh = {
             CREATED: position == 1,
             RESERVED: line.key not in charged,
+            RESUMED: True,
             SETTLED: line.key in charged - settled,
         }
         whole = (line.ledger, line.position, line.previous) == (ledger, position, before)

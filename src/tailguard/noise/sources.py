@@ -37,6 +37,15 @@ class Source(Protocol):
         """Whether nobody can predict or repeat the words."""
         ...
 
+    @property
+    def n_drawn(self) -> int:
+        """How many words a simulation has drawn; zero where nothing is kept."""
+        ...
+
+    def move_to(self, n_drawn: int) -> None:
+        """Go on as if so many words had been drawn; nothing changes where nothing is kept."""
+        ...
+
     def words(self, count: int) -> Words:
         """Return ``count`` fresh words that were never returned before."""
         ...
@@ -59,6 +68,10 @@ class CryptographicSource:
     """
 
     private = True
+    n_drawn = 0
+
+    def move_to(self, n_drawn: int) -> None:
+        """Change nothing: words have no order."""
 
     def words(self, count: int) -> Words:
         """Return ``count`` fresh words."""
@@ -85,9 +98,16 @@ class SimulationSource:
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.PCG64(check_integer("random_state", seed, minimum=0))
+        self.n_drawn = 0
+
+    def move_to(self, n_drawn: int) -> None:
+        """Skip words, so that so many of the seeded stream are gone."""
+        self._generator.advance(n_drawn - self.n_drawn)
+        self.n_drawn = n_drawn
 
     def words(self, count: int) -> Words:
         """Return the next ``count`` words of the seeded stream."""
+        self.n_drawn += count
         words: Words = self._generator.random_raw(count)
         words.setflags(write=False)  # the same type as the words of the private source
         return words

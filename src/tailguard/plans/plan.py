@@ -71,6 +71,14 @@ class Plan:
         """How many numbers the plan releases in all."""
         return sum(stage.coordinates for stage in self.stages)
 
+    @property
+    def cuts_blocks(self) -> bool:
+        """Whether records are cut into several blocks, of which the costliest counts."""
+        return any(
+            stage.n_blocks > 1 or stage.shuffled or stage.within is not None
+            for stage in self.stages
+        )
+
     def _price(self, unhidden: str) -> str:
         """Say what all stages cost together, in the unit in which their costs add up."""
         prices = {stage.price for stage in self.stages}

@@ -13,7 +13,7 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, InputError, shown
-from tailguard.noise.orders import order_of_places
+from tailguard.noise.orders import Order, order_of_places
 from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source
 from tailguard.privacy.books.blocks import Block, Blocks
@@ -71,6 +71,7 @@ class Partitions:
         self._rows = rows
         self._source = source
         self._cuts: dict[str, _Cut] = {}
+        self._order: Order | None = None
         self._shuffled: Rows | None = None
         self._lock = Lock()
 
@@ -139,9 +140,18 @@ class Partitions:
             return self._rows
         with self._lock:
             if self._shuffled is None:
-                order = order_of_places(self._rows.n_rows, self._source)
-                self._shuffled = self._rows.in_order(order)
+                self._shuffled = self._rows.in_order(self._drawn_order())
             return self._shuffled
+
+    def draw_order(self) -> None:
+        """Draw the random order of all records, if that is to be done; no record is read."""
+        with self._lock:
+            self._drawn_order()
+
+    def _drawn_order(self) -> Order:
+        if self._order is None:
+            self._order = order_of_places(self._rows.n_rows, self._source)
+        return self._order
 
     def rows_of(self, block: Block) -> Rows:
         """Return the records of a block; of an amplified partition, for the only time."""

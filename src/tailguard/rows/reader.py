@@ -16,10 +16,14 @@ from tailguard.design.matrix import design_matrix
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
+from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.sources import Words
 from tailguard.schema.declared import check_columns
 from tailguard.schema.schema import Schema
 from tailguard.tables import encode_labels
 from tailguard.tables.columns import numbers_of
+from tailguard.tables.identifiers import identifiers_of
+from tailguard.tables.kinds import rows_of
 
 from .arrays import make_rows
 
@@ -58,8 +62,9 @@ class RecordReader:
     @property
     def names(self) -> list[str]:
         """The columns that are read."""
-        others = [name for name in (self.schema.target, self.schema.exposure) if name is not None]
-        return [*(self.schema.features or ()), *others]
+        schema = self.schema
+        others = [name for name in (schema.target, schema.exposure, schema.row_id) if name]
+        return [*(schema.features or ()), *others]
 
     def check(self, table: BatchedTable) -> None:
         """Refuse a table that lacks a column, or has one of another type than is declared."""
@@ -70,6 +75,10 @@ class RecordReader:
     def _check_types(self, columns: TableColumns) -> None:
         schema, where = self.schema, columns.where
         columns.cells(list(schema.levels))
+        if schema.row_id is not None:
+            identifiers_of(
+                columns.target(schema.row_id, None), f"Column {schema.row_id!r} of {where}"
+            )
         for name in [*schema.numeric, *([] if schema.exposure is None else [schema.exposure])]:
             numbers_of(columns.target(name, None), f"Column {name!r} of {where}")
         if schema.target is not None and self.classes is not None:
@@ -77,11 +86,29 @@ class RecordReader:
         elif schema.target is not None:
             numbers_of(columns.target(schema.target, None), f"Column {schema.target!r} of {where}")
 
+    def dtype(self, empty: Any) -> np.dtype[Any]:
+        """Return a type that holds the features of a table, of which no row is needed."""
+        columns, schema = TableColumns(empty), self.schema
+        if schema.categorical or schema.missing:
+            return np.dtype(np.float64)
+        kinds = {numbers_of(columns.target(name, None), name).dtype for name in schema.numeric}
+        return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
+
     def block(self, run: Run) -> RecordBlock:
         """Return the records of a run."""
         tables, first = run
         with np.errstate(all="ignore"):
             return joined([self._of_table(table) for table in tables], first)
+
+    def identified(self, run: Run, hashed: KeyedHash) -> tuple[RecordBlock, Words]:
+        """Return the records of a run, and the value of each one's identifier."""
+        return self.block(run), self.hashes(run[0], hashed)
+
+    def hashes(self, tables: Sequence[Any], hashed: KeyedHash) -> Words:
+        """Return the values of the identifiers of tables that follow one another."""
+        name = str(self.schema.row_id)
+        columns = (TableColumns(table).target(name, None) for table in tables)
+        return np.concatenate([hashed.of(identifiers_of(column, name)) for column in columns])
 
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
         """Return the kernel's lattice sum over the records of a run."""
@@ -132,7 +159,7 @@ def runs_of(tables: Iterator[Any], n_rows: int) -> Iterator[Run]:
         start, stop = 0, len(table)
         while start < stop:
             length = min(stop - start, n_rows - n_held)
-            held.append(_cut(table, start, length))
+            held.append(rows_of(table, start, start + length))
             start, n_held = start + length, n_held + length
             if n_held == n_rows:
                 yield held, first
@@ -155,11 +182,3 @@ def gathers(kernel: Kernel) -> bool:
 def _one(parts: list[Any]) -> Any:
     """Return arrays that follow one another as one; a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _cut(table: Any, start: int, length: int) -> Any:
-    """Return rows of a table of any library, without copying."""
-    if start == 0 and length == len(table):
-        return table
-    slices = hasattr(table, "slice")
-    return table.slice(start, length) if slices else table.iloc[start : start + length]

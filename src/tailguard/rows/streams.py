@@ -7,9 +7,10 @@ of that order: one pass for each window, of which the last one is kept.
 A table that changes between two passes is no one table, and is told by its length alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from threading import Lock
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,7 +27,9 @@ from .base import Rows, resolve_threads
 from .reader import RecordReader, Run, gathers, joined, runs_of
 from .summing import added, in_turn
 
-__all__ = ["GatheredRows", "StreamRows"]
+__all__ = ["GatheredRows", "OrderedRows", "StreamRows", "whole_chunks"]
+
+Result = TypeVar("Result")
 
 # Numbers of one run: 8 MB of floats, of which each thread has a few at a time.
 NUMBERS_AT_ONCE = 1_000_000
@@ -36,9 +39,59 @@ NUMBERS_KEPT = 2**24
 NUMBERS_GATHERED = 2**25
 
 
-def _whole_chunks(n_numbers: int, width: int) -> int:
-    """Return how many records, in whole chunks, come to about so many numbers."""
+def whole_chunks(n_numbers: int, width: int) -> int:
+    """Return how many records, in whole chunks, come to about so many numbers.
+
+    Examples
+    --------
+    >>> whole_chunks(1_000_000, width=20)
+    49152
+    """
     return max(1, n_numbers // (width * CHUNK_ROWS)) * CHUNK_ROWS
+
+
+class OrderedRows(Protocol):
+    """Records of which blocks can be read in order.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tailguard.schema.schema import Schema
+    >>> from tailguard.sources.lazy import of_polars
+    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
+    >>> rows: OrderedRows = StreamRows(ages, RecordReader(Schema(features=["age"])))
+    >>> [block.n_rows for block in rows.blocks()]
+    [3]
+    """
+
+    @property
+    def width(self) -> int:
+        """How many numbers there are of each record."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """The public number of feature columns."""
+        ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the feature columns, where they have names."""
+        ...
+
+    @property
+    def has_target(self) -> bool:
+        """Whether there is a target column."""
+        ...
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether there is an offset column."""
+        ...
+
+    def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
+        """Yield all records in order, or at least those at the sorted ``places``."""
+        ...
 
 
 class StreamRows:
@@ -114,7 +167,7 @@ class StreamRows:
 
     def runs(self) -> Iterator[Run]:
         """Yield all records in runs of whole chunks, not read yet."""
-        length = _whole_chunks(NUMBERS_AT_ONCE, self.width)
+        length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
         for tables, first in runs_of(self._table.batches(self._reader.names, length), length):
             n_rows = first + sum(map(len, tables))
@@ -129,6 +182,15 @@ class StreamRows:
         """Yield all records in order; runs that hold none of the sorted ``places`` are left out."""
         runs = (run for run in self.runs() if places is None or _holds(run, places))
         return in_turn(self._reader.block, runs, resolve_threads())
+
+    def read(self, work: Callable[[RecordReader, Run], Result]) -> Iterator[Result]:
+        """Yield what is made of each run of records, in order."""
+        return in_turn(partial(work, self._reader), self.runs(), resolve_threads())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """A type that holds all features as they are read, from the table's own types."""
+        return np.result_type(*map(self._reader.dtype, self._table.empties()))
 
     @property
     def _is_short(self) -> bool:
@@ -160,7 +222,7 @@ class GatheredRows:
     array([30.,  0., 50.,  0.])
     """
 
-    def __init__(self, rows: StreamRows, places: Order) -> None:
+    def __init__(self, rows: OrderedRows, places: Order) -> None:
         self._rows = rows
         self._places = places
         self._window: RecordBlock | None = None
@@ -176,7 +238,7 @@ class GatheredRows:
         if gathers(kernel):
             return kernel.sum_block(self._gathered(0, self.n_rows))
         n_threads = resolve_threads(n_threads)
-        piece = _whole_chunks(NUMBERS_AT_ONCE, self._rows.width)
+        piece = whole_chunks(NUMBERS_AT_ONCE, self._rows.width)
         total = np.zeros(kernel.size, dtype=np.int64)
         for start in range(0, self.n_rows, self._length):
             window = self._window_at(start)
@@ -201,7 +263,7 @@ class GatheredRows:
     @property
     def _length(self) -> int:
         """Records of a window."""
-        return _whole_chunks(NUMBERS_GATHERED, self._rows.width)
+        return whole_chunks(NUMBERS_GATHERED, self._rows.width)
 
     def _window_at(self, start: int) -> RecordBlock:
         """Return the window that begins there; the last one is kept."""

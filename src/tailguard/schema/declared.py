@@ -151,6 +151,7 @@ def check_places(schema: Any) -> None:
     """
     places = {"features": schema.features or (), "drop": schema.drop}
     places |= {"target": (schema.target,), "exposure": (schema.exposure,)}
+    places |= {"row_id": (schema.row_id,)}
     seen: dict[str, str] = {}
     for place, columns in places.items():
         for column in columns:

@@ -38,6 +38,9 @@ class Schema:
         The columns that are fitted and that say how long each record was observed.
     classes
         The labels of the target, for models of labels.
+    row_id
+        A column of whole numbers or text that tells every row from all others. With it the rows of
+        a table need no order: they are taken in a secret one, by a key, wherever they lie.
 
     Notes
     -----
@@ -65,6 +68,7 @@ class Schema:
     target: str | None = None
     exposure: str | None = None
     classes: Sequence[Label] | None = None
+    row_id: str | None = None
 
     def __post_init__(self) -> None:
         checked = {
@@ -75,6 +79,7 @@ class Schema:
             "target": declared.name("target", self.target),
             "exposure": declared.name("exposure", self.exposure),
             "classes": declared.labels(self.classes),
+            "row_id": declared.name("row_id", self.row_id),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -110,13 +115,14 @@ class Schema:
         """Return which of a table's columns are features only because nothing was said of them."""
         if self.features is not None:
             return ()
-        said = {*self.categorical, *self.drop, *self.missing, self.target, self.exposure}
+        beside = (self.target, self.exposure, self.row_id)
+        said = {*self.categorical, *self.drop, *self.missing, *beside}
         return tuple(name for name in columns if name not in said)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""
         columns = tuple(columns)
-        apart = {*self.drop, self.target, self.exposure}
+        apart = {*self.drop, self.target, self.exposure, self.row_id}
         features = self.features
         if features is None:
             features = [name for name in columns if name not in apart]

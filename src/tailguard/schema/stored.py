@@ -13,7 +13,9 @@ __all__ = ["KEY", "VERSION", "content_of", "declarations", "text_of", "to_dict",
 KEY = "tailguard_schema"
 """The key that says what the file is; its value is the version of the format."""
 VERSION = 1
-DECLARATIONS = ("features", "categorical", "drop", "missing", "target", "exposure", "classes")
+DECLARATIONS = (
+    *("features", "categorical", "drop", "missing", "target", "exposure", "classes", "row_id"),
+)
 
 
 def to_dict(schema: Any) -> dict[str, Any]:
@@ -34,6 +36,7 @@ def to_dict(schema: Any) -> dict[str, Any]:
         "target": schema.target,
         "exposure": schema.exposure,
         "classes": None if schema.classes is None else list(schema.classes),
+        **({} if schema.row_id is None else {"row_id": schema.row_id}),
     }
 
 

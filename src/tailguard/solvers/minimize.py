@@ -1,5 +1,6 @@
 """Private minimisation of any loss over any set: the general form of the estimators."""
 
+from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
@@ -27,6 +28,7 @@ def minimize(
     *,
     target: str | None = None,
     columns: Any = None,
+    row_id: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -36,6 +38,7 @@ def minimize(
     classes: Any = None,
     solver: str | Solver = "auto",
     ledger: AnyLedger | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     random_state: int | None = None,
 ) -> Solved:
     """Minimise the mean loss over the records, privately.
@@ -45,7 +48,7 @@ def minimize(
     loss
         A loss of ``tg.losses``, or your own gradient of ONE record ``(w, x, y) -> array``, in
         plain Python or compiled with ``numba.njit``. It must keep nothing between calls.
-    X, y, target, columns
+    X, y, target, columns, row_id
         Numeric columns and, where the loss has one, a target; or a source that is read in batches
         and the names of its columns, as for ``LinearRegression``.
     epsilon, delta, guarantee
@@ -61,7 +64,7 @@ def minimize(
     exposure, classes
         As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
         to k - 1 where no classes are declared.
-    solver, ledger, random_state
+    solver, ledger, checkpoint, random_state
         As for ``LinearRegression``.
 
     Returns
@@ -97,7 +100,8 @@ def minimize(
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
     if constraint is not None:
         check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
-    table = given(X, y, target=target, columns=columns, exposure=exposure, classes=classes)
+    named = {"target": target, "columns": columns, "row_id": row_id}
+    table = given(X, y, **named, exposure=exposure, classes=classes)
     assumed = _assumed(stated, table, classes)
     problem = Problem(
         stated,
@@ -117,7 +121,9 @@ def minimize(
         classes=classes,
         missing=table.missing,
         schema=table.schema,
+        row_ids=table.row_ids,
         ledger=ledger,
+        checkpoint=checkpoint,
         random_state=random_state,
     )
     return run(chosen, plan, gate, assumptions=assumed)

@@ -11,10 +11,11 @@ from typing import Any
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable, Work
+from tailguard.tables.kinds import rows_of
 
 from .lazy import check_typed, silenced
 
-__all__ = ["DaskTable"]
+__all__ = ["DaskTable", "summed_by_workers"]
 
 # Partial sums that one task adds up.
 BRANCHES = 8
@@ -71,23 +72,7 @@ class DaskTable(BatchedTable):
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of partitions."""
-        from dask import compute, delayed  # noqa: PLC0415 (an extra)
-
-        sums, edges, first = [], [], 0
-        for part, length in zip(self._parts(names), self._lengths, strict=True):
-            cut = delayed(_summed, nout=2)(part, length, first, work, chunk_rows)
-            sums.append(cut[0])
-            edges.append(cut[1])
-            first += length
-        while len(sums) > 1:
-            groups = (sums[i : i + BRANCHES] for i in range(0, len(sums), BRANCHES))
-            sums = [delayed(sum)(group) for group in groups]
-        total, found = compute(sums[0], edges)
-        tables = [edge for edges_of_part in found for edge in edges_of_part]
-        for run in _together(tables, chunk_rows):
-            total = total + work(run)
-        answer: IntArray = total
-        return answer
+        return summed_by_workers(self._parts(names), self._lengths, work, chunk_rows)
 
     def _counted(self) -> list[int]:
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
@@ -99,6 +84,38 @@ class DaskTable(BatchedTable):
         if tuple(names) not in self._planned:
             self._planned[tuple(names)] = list(self._frame[list(names)].to_delayed())
         return self._planned[tuple(names)]
+
+
+def summed_by_workers(
+    parts: Sequence[Any], lengths: Sequence[int], work: Work, chunk_rows: int
+) -> IntArray:
+    """Return the sum of work over tables that workers make, whose lengths are known.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from dask import delayed
+    >>> parts = [delayed(pd.DataFrame)({"age": range(n)}) for n in (3, 2)]
+    >>> summed_by_workers(parts, [3, 2], lambda run: np.array([sum(map(len, run[0]))]), 4)
+    array([5])
+    """
+    from dask import compute, delayed  # noqa: PLC0415 (an extra)
+
+    sums, edges, first = [], [], 0
+    for part, length in zip(parts, lengths, strict=True):
+        cut = delayed(_summed, nout=2)(part, length, first, work, chunk_rows)
+        sums.append(cut[0])
+        edges.append(cut[1])
+        first += length
+    while len(sums) > 1:
+        groups = (sums[i : i + BRANCHES] for i in range(0, len(sums), BRANCHES))
+        sums = [delayed(sum)(group) for group in groups]
+    total, found = compute(sums[0], edges)
+    tables = [edge for edges_of_part in found for edge in edges_of_part]
+    for run in _together(tables, chunk_rows):
+        total = total + work(run)
+    answer: IntArray = total
+    return answer
 
 
 def _check_length(part: Any, length: int) -> None:
@@ -115,8 +132,8 @@ def _summed(
     stop = max(start, length - (first + length) % chunk_rows)
     if start == stop:
         return 0, [(part, first)]
-    edges = [(part.iloc[:start], first), (part.iloc[stop:], first + stop)]
-    return work(([part.iloc[start:stop]], first + start)), edges
+    edges = [(rows_of(part, 0, start), first), (rows_of(part, stop, length), first + stop)]
+    return work(([rows_of(part, start, stop)], first + start)), edges
 
 
 def _together(edges: list[tuple[Any, int]], chunk_rows: int) -> Iterator[tuple[list[Any], int]]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.design.columns import BatchedTable, TableColumns, columns_of
+from tailguard.design.columns import BatchedTable, Columns, TableColumns, columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.missing import Fill
 from tailguard.schema.declared import check_columns
 from tailguard.schema.schema import Schema
 from tailguard.tables import column_names, to_matrix
+from tailguard.tables.identifiers import identifiers_of
 
 from .opening import has_columns, opened
 
@@ -37,6 +38,8 @@ class Given:
         The target as a column of every type that it has, which for a table in batches is empty.
     names
         Names of the features, where they have names.
+    row_ids
+        What tells the rows apart, where a column was named; of a table in batches, None.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Given:
     missing: Mapping[int, float] | None = None
     targets: tuple[Any, ...] = ()
     names: tuple[str, ...] | None = None
+    row_ids: Any = None
 
 
 def given(
@@ -65,12 +69,14 @@ def given(
     missing: Any = None,
     target: str | None = None,
     columns: Any = None,
+    row_id: str | None = None,
     exposure: Any = None,
     classes: Any = None,
 ) -> Given:
     """Say what was given; of a table in batches, nothing but its head is read.
 
-    ``target``, ``columns`` and an ``exposure`` of text name columns, as the schema may do instead.
+    ``target``, ``columns``, ``row_id`` and an ``exposure`` of text name columns, as the schema may
+    do instead.
     ``missing`` declares constants, and ``classes`` the labels, where there is no schema.
 
     Examples
@@ -81,7 +87,7 @@ def given(
     """
     X = opened(X)
     named = exposure if isinstance(exposure, str) else None
-    said = {"target": target, "features": columns, "exposure": named}
+    said = {"target": target, "features": columns, "exposure": named, "row_id": row_id}
     if schema is not None and named == schema.exposure:
         said["exposure"] = None
     by_name = any(name is not None for name in said.values())
@@ -120,7 +126,9 @@ def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) ->
     if isinstance(exposure, str):
         exposure = columns.numbers([exposure])[:, 0]
     features = design_matrix(columns, schema)
+    row_id = schema.row_id
     return Given(
+        row_ids=None if row_id is None else _identifiers(columns, row_id),
         records=features,
         n_rows=len(features),
         n_features=features.shape[1],
@@ -133,6 +141,11 @@ def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) ->
     )
 
 
+def _identifiers(columns: Columns, name: str) -> Any:
+    """Return the column that tells rows apart."""
+    return identifiers_of(columns.target(name, ("text",)), f"Column {name!r} of {columns.where}")
+
+
 def _of_batches(X: BatchedTable, schema: Schema, *, y: Any, exposure: Any) -> Given:
     """Return a table in batches, whose target and exposure are columns of its own."""
     for name, column in (("y", y), ("exposure", None if isinstance(exposure, str) else exposure)):
@@ -142,7 +155,8 @@ def _of_batches(X: BatchedTable, schema: Schema, *, y: Any, exposure: Any) -> Gi
                 f"as {'target' if name == 'y' else name}='...'."
             )
     schema = schema.settled(X.names, X.where)
-    check_columns([name for name in (schema.target, exposure) if name], X.names, X.where)
+    beside = (schema.target, exposure, schema.row_id)
+    check_columns([name for name in beside if name], X.names, X.where)
     return Given(
         records=X,
         n_rows=X.n_rows,

@@ -1,21 +1,22 @@
 """What a user may bring that is not in memory, and how it is opened."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from inspect import isroutine
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_choice
 from tailguard.design.columns import BatchedTable
 from tailguard.tables.kinds import is_a
 
 from .dask_table import DaskTable
 from .files import FileColumns, is_parquet
 from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
-from .parquet_files import ParquetFiles
+from .parquet_files import DaskFiles, ParquetFiles
 
-__all__ = ["TableFiles", "has_columns", "opened", "opened_path"]
+__all__ = ["ENGINES", "TableFiles", "has_columns", "opened", "opened_path", "opened_table"]
 
 TableFiles: TypeAlias = FileColumns | ParquetFiles
 """What commands read: a CSV file whole, Parquet files in batches."""
@@ -66,6 +67,35 @@ def opened_path(path: str | PathLike[str]) -> TableFiles:
     if place.is_file() and not is_parquet(place):
         return FileColumns(place)
     return ParquetFiles(place)
+
+
+ENGINES = ("local", "dask")
+"""What may read the files of a command."""
+
+
+def opened_table(
+    path: str | PathLike[str], engine: str = "local", *, fewest: int = 1
+) -> TableFiles:
+    r"""Return what reads the files of a command, refusing fewer records than ``fewest``.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age\n41\n")
+    >>> opened_table("ages.csv", "dask")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: --engine must be 'local' for a CSV file; got 'dask'.
+    """
+    table = opened_path(path)
+    if check_choice("--engine", engine, ENGINES) == "dask":
+        if not isinstance(table, ParquetFiles):
+            raise InputError("--engine must be 'local' for a CSV file; got 'dask'.")
+        if find_spec("dask") is None:
+            raise InputError(
+                "--engine dask needs Dask: install it with pip install 'tailguard[dask]'."
+            )
+        table = DaskFiles(Path(path))
+    table.check_rows(fewest)
+    return table
 
 
 def has_columns(X: Any) -> bool:

@@ -19,6 +19,7 @@ __all__ = [
     "is_a",
     "is_column",
     "refused",
+    "rows_of",
     "table_columns",
     "type_word",
 ]
@@ -138,3 +139,17 @@ def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
     word = type_word(dtype)
     remedy = next(remedy for pattern, remedy in REMEDIES if re.search(pattern, word.lower()))
     return InputError(f"{where} must hold {allowed}; got {word}: {remedy}.")
+
+
+def rows_of(table: Any, start: int, stop: int) -> Any:
+    """Return rows of a table of any library, without copying.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows_of(pa.table({"age": [41, 50, 30]}), 1, 3)["age"].to_pylist()
+    [50, 30]
+    """
+    if start == 0 and stop == len(table):
+        return table
+    return table.slice(start, stop - start) if hasattr(table, "slice") else table.iloc[start:stop]

@@ -1,18 +1,18 @@
 """``tailguard fit``: from a file to a model file with its certificate."""
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 import tailguard as tg
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, ledger_of
+from tailguard.cli.arguments import checkpoint_of, destination, ledger_of
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
 from tailguard.cli.printing import coefficient_table, print_findings, print_plain
-from tailguard.sources.opening import opened_path
+from tailguard.cli.progress_bar import with_progress
+from tailguard.sources.opening import opened_table
 
 __all__ = ["HELP", "fit"]
 
@@ -69,15 +69,19 @@ def fit(
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
     exposure: options.ExposureOption = None,
+    row_id: options.RowIdOption = None,
     classes: options.ClassesOption = None,
     threshold: options.ThresholdOption = None,
     level: options.LevelOption = None,
     power: options.PowerOption = None,
     keep: options.KeepOption = None,
     intercept: options.InterceptOption = True,
+    engine: options.EngineOption = "local",
     ledger: options.LedgerOption = None,
     ledger_name: options.LedgerNameOption = None,
     ledger_key: options.LedgerKeyOption = None,
+    checkpoint: options.CheckpointOption = None,
+    resume: options.ResumeOption = False,
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Fit a model privately and write the model file.
@@ -98,8 +102,7 @@ def fit(
     LinearRegression ...
     """
     tg.ApproxDP(epsilon, delta)
-    columns = opened_path(file)
-    columns.check_rows(FEWEST_ROWS)
+    columns = opened_table(file, engine, fewest=FEWEST_ROWS)
     declared = declared_schema(
         schema,
         features=features,
@@ -109,25 +112,22 @@ def fit(
         target=target,
         exposure=exposure,
         classes=classes,
+        row_id=row_id,
     )
-    own_options = {
-        "--classes": declared.classes,
-        "--exposure": exposure,
-        "--keep": keep,
-        "--level": level,
-        "--power": power,
-        "--threshold": threshold,
-    }
+    own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
+    own |= {"--level": level, "--power": power, "--threshold": threshold}
     settled = settled_for(declared, columns)
     columns.check_types([*settled.numeric, *_numbers_beside(settled)])
-    parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
-    parameters |= {"schema": settled, "random_state": random_state}
-    parameters["ledger"] = ledger_of(ledger, ledger_name, ledger_key)
-    fitted = ModelFile(model, make_estimator(model, parameters, own_options=own_options))
+    parameters = {
+        **{"epsilon": epsilon, "delta": delta, "fit_intercept": intercept, "schema": settled},
+        **{"checkpoint": checkpoint_of(checkpoint, resume=resume), "random_state": random_state},
+        "ledger": ledger_of(ledger, ledger_name, ledger_key),
+    }
+    fitted = ModelFile(model, make_estimator(model, parameters, own_options=own))
     destination(out)
     console = Console()
     tell_undeclared(console, declared, columns)
-    fitted.estimator.fit(columns)
+    with_progress(fitted.estimator.fit, columns)
     fitted.save(out)
     _print_fit(console, fitted, out)
 

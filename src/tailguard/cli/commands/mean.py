@@ -12,11 +12,19 @@ from rich.table import Table
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, ledger_of, options_of, promise_of, write_text
+from tailguard.cli.arguments import (
+    checkpoint_of,
+    destination,
+    ledger_of,
+    options_of,
+    promise_of,
+    write_text,
+)
 from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.cli.progress_bar import with_progress
 from tailguard.means.registry import MEANS, check_options, own_options
-from tailguard.sources.opening import opened_path
+from tailguard.sources.opening import opened_table
 
 __all__ = ["HELP", "estimate_means"]
 
@@ -68,6 +76,7 @@ def estimate_means(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
+    row_id: options.RowIdOption = None,
     method: options.MeanMethodOption = "auto",
     moment_order: options.MomentOrderOption = None,
     moment_bound: options.MomentBoundOption = None,
@@ -76,11 +85,14 @@ def estimate_means(
     option: options.MethodOption = None,
     calibration: options.CalibrationOption = "tight",
     unsafe_reproduction: options.UnsafeReproductionOption = False,
+    engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
     out: options.MeanOutOption = None,
     ledger: options.LedgerOption = None,
     ledger_name: options.LedgerNameOption = None,
     ledger_key: options.LedgerKeyOption = None,
+    checkpoint: options.CheckpointOption = None,
+    resume: options.ResumeOption = False,
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Print private means, and write them with their certificate if asked to.
@@ -95,21 +107,18 @@ def estimate_means(
     ...
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
-    books = ledger_of(ledger, ledger_name, ledger_key)
     moment = _moment(moment_order, moment_bound, moment_kind)
-    if out is not None:
-        destination(out)
-    table = opened_path(file)
-    table.check_rows(1)
+    table = opened_table(file, engine)
     declared = declared_schema(
-        schema, columns=columns, categorical=categorical, drop=drop, missing=missing
+        schema, columns=columns, categorical=categorical, drop=drop, missing=missing, row_id=row_id
     )
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
     chosen = _chosen(method, groups, option or [])
-    console = Console()
-    tell_undeclared(console, declared, table, "--columns")
-    result = tg.mean(
+    out = None if out is None else destination(out)
+    tell_undeclared(Console(), declared, table, "--columns")
+    result = with_progress(
+        tg.mean,
         table,
         schema=settled,
         guarantee=guarantee,
@@ -117,13 +126,14 @@ def estimate_means(
         moment=moment,
         calibration=calibration,  # type: ignore[arg-type] # the library checks it
         unsafe_reproduction=unsafe_reproduction,
-        ledger=books,
+        ledger=ledger_of(ledger, ledger_name, ledger_key),
+        checkpoint=checkpoint_of(checkpoint, resume=resume),
         random_state=random_state,
         **chosen,
     )
     if out is not None:
         write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
-    _print_means(console, result, explain=explain)
+    _print_means(Console(), result, explain=explain)
 
 
 def _chosen(method: str, groups: int | None, declared: list[str]) -> dict[str, Any]:

@@ -10,46 +10,45 @@ Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (fully adaptive compo
 depend on answers; ``privacy/books/books.py`` has the proof).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import Lock
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
-    BudgetError,
     InputError,
-    ReleaseError,
     check_finite,
     check_integer,
-    check_methods,
     shown,
 )
 from tailguard.design.columns import BatchedTable
+from tailguard.gate.noised import noised_answer
+from tailguard.gate.run_books import RunBooks
 from tailguard.losses.registry import check_known
+from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
 from tailguard.plans.stage import Stage
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
-from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.books import AnyLedger, MemoryBooks, ReadOnlyBooks, Release, own_copy
+from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.books import AnyLedger, ReadOnlyBooks, Release
 from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
-from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.events import Composed, Event
-from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.privacy.events import Event
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.progress import tell_answered
 from tailguard.queries.admission import check_question
 from tailguard.queries.base import AnyQuery, Query, calibration_for
-from tailguard.quiet import quietly
+from tailguard.queries.told import release_of
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
+from tailguard.rows.keyed import KeyedRows, in_keyed_order
 from tailguard.rows.partitions import Partitions
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
-from tailguard.rows.watched import WatchedRows
 from tailguard.schema.schema import Schema
 
 __all__ = ["Gate"]
@@ -78,26 +77,21 @@ class Gate:
     """
 
     def __init__(
-        self, rows: Rows, *, guarantee: Guarantee, source: Source, ledger: AnyLedger | None = None
+        self,
+        rows: Rows,
+        *,
+        guarantee: Guarantee,
+        source: Source,
+        ledger: AnyLedger | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
-        if ledger is not None:
-            check_methods("ledger", ledger, ("opened",), "a tg.Ledger, or an object like it")
-        if ledger is not None and not source.private:
-            raise BudgetError(
-                "random_state must be None when a ledger is given: a simulation is not private "
-                "and cannot be charged to a budget."
-            )
         self._rows = rows
         self._guarantee = guarantee
         self._source = source
-        self._books = MemoryBooks()
-        self._lock = Lock()
-        self._reserved_coordinates = 0
-        self._coordinates = 0
-        self._distance = EXACT
+        self._books = RunBooks(guarantee, source, ledger, checkpoint)
         self._partitions = Partitions(rows, source)
-        self._namespace = "" if ledger is None else f"{int(source.words(1)[0]):016x}"
-        self._ledger = None if ledger is None else ledger.opened(self._namespace)
+        self._facts = dict(facts or {})
 
     @classmethod
     def over(
@@ -111,7 +105,9 @@ class Gate:
         classes: Any = None,
         missing: Any = None,
         schema: Schema | None = None,
+        row_ids: Any = None,
         ledger: AnyLedger | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
     ) -> Self:
         """Wrap whatever the user brought: arrays, or pandas, polars and pyarrow tables.
@@ -119,22 +115,41 @@ class Gate:
         A table in batches is read by its ``schema``, which names its target, exposure and constants
         for missing cells, too. ``loss`` says which targets are valid; records with another one are
         void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
-        ``missing`` maps columns to public constants for their missing cells. A ``ledger`` is
-        charged beside the gate's own books.
+        ``missing`` maps columns to public constants for their missing cells. ``row_ids`` tell
+        rows apart that need no order; a table in batches has its schema name them. A ``ledger`` is
+        charged beside the gate's own books. A ``checkpoint`` is a file of released answers, from
+        which a run that was stopped goes on.
         """
         if loss is not None:
             check_known(loss)
         rows: Rows
+        source = make_source(random_state)
         if isinstance(X, BatchedTable):
-            rows = StreamRows(X, RecordReader(Schema.of(schema), loss, classes))
+            declared = Schema.of(schema)
+            rows = streamed = StreamRows(X, RecordReader(declared, loss, classes))
+            if declared.row_id is not None:
+                rows = KeyedRows(streamed, KeyedHash(source))
         else:
-            rows = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
-        return cls(rows, guarantee=guarantee, source=make_source(random_state), ledger=ledger)
+            arrays = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
+            rows = arrays
+            if row_ids is not None:
+                rows = in_keyed_order(arrays, KeyedHash(source).of(row_ids))
+        return cls(
+            rows,
+            guarantee=guarantee,
+            source=source,
+            ledger=ledger,
+            checkpoint=checkpoint,
+            facts={
+                "declarations": (schema, missing, classes, loss, rows.feature_names),
+                "random state": random_state,
+            },
+        )
 
     @property
     def books(self) -> ReadOnlyBooks:
         """What this gate reserved and released."""
-        return ReadOnlyBooks(self._books)
+        return ReadOnlyBooks(self._books.own)
 
     @property
     def n_rows(self) -> int:
@@ -146,27 +161,19 @@ class Gate:
         """The public number of feature columns."""
         return self._rows.n_features
 
-    def reserve(self, event: Event, *, coordinates: int = 1000) -> None:
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether answers are recorded in a file."""
+        return self._books.has_checkpoint
+
+    def reserve(self, event: Event, *, coordinates: int = 1000, run: Any = None) -> None:
         """Reserve the planned event, refusing one that costs more than the guarantee.
 
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
-        sampled from ideal noise, which is charged.
+        sampled from ideal noise, which is charged. ``run`` is what a checkpoint must be of.
         """
-        planned = check_integer("coordinates", coordinates, minimum=0)
-        event = own_copy(event)
-        with self._lock:
-            coordinates = planned + self._reserved_coordinates
-            total = Composed((self._books.reserved, event))
-            distance = COORDINATE_DISTANCE.times(coordinates)
-            if not satisfies(total, self._guarantee, distance=distance):
-                raise BudgetError(
-                    f"the plan must cost at most {self._guarantee.describe()}; it costs more."
-                )
-            if self._ledger is not None:
-                charged = namespaced_event(event, self._namespace)
-                self._ledger.reserve(charged, coordinates=planned)
-            self._books.reserve(event)
-            self._reserved_coordinates = coordinates
+        public = (self._guarantee, self.n_rows, self.n_features)
+        self._books.reserve(event, coordinates, self._facts | {"records": public, "plan": run})
 
     def partition(
         self,
@@ -199,6 +206,8 @@ class Gate:
         """
         n_rows = self.n_rows if within is None else self._partitions.check(within).n_rows
         found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
+        if self.has_checkpoint and (len(found) > 1 or amplified or within is not None):
+            raise InputError("checkpoint must be None where a plan cuts records into blocks.")
         return self._partitions.cut(name, found, amplified=amplified, within=within)
 
     def has_partition(self, name: str) -> bool:
@@ -232,15 +241,23 @@ class Gate:
         n_rows = n_rows if sample_rows is None else sample_rows
         hidden = sample_rows is not None or (block is not None and block.blocks.amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
+        read: Callable[[], Rows]
         if block is not None:
-            self._book(query, calibration, stage, block.blocks, block.index)
+            release = release_of(
+                query, calibration, stage.name, blocks=block.blocks, index=block.index
+            )
             read = partial(self._partitions.rows_of, block)
+        elif sample_rows is not None:
+            sample = sample_rows, self.n_rows
+            release = release_of(query, calibration, stage.name, sample=sample)
+            read = partial(self._drawn, sample_rows)
         else:
-            self._book(query, calibration, stage, sample_rows=sample_rows)
+            release = release_of(query, calibration, stage.name)
             read = partial(self._partitions.all_rows, random_order=query.random_order)
-            if sample_rows is not None:
-                read = partial(self._drawn, sample_rows)
-        return self._answer(query, state, calibration, n_rows, read)
+            if query.random_order and self.has_checkpoint:
+                self._partitions.draw_order()  # of a simulation, before its recorded answers
+        self._book(release, calibration)
+        return self._answer(query, state, calibration, n_rows, read, release)
 
     def ask_each(self, query: Query, state: Any, stage: Stage, *, blocks: Blocks) -> FloatArray:
         """Answer one query for every block of equal size: an answer a row, booked as one release.
@@ -255,9 +272,11 @@ class Gate:
         n_rows = min(self._partitions.check(block).n_rows for block in blocks)
         self._sample_rows(stage, blocks[0])
         calibration = self._calibrate(query, n_rows, stage, hidden=blocks.amplified)
-        self._book(query, calibration, stage, blocks)
+        release = release_of(query, calibration, stage.name, blocks=blocks)
+        self._book(release, calibration, len(blocks))
         reads = [partial(self._partitions.rows_of, block) for block in blocks]
-        return np.array([self._answer(query, state, calibration, n_rows, read) for read in reads])
+        asked = partial(self._answer, query, state, calibration, n_rows)
+        return np.array([asked(read, release) for read in reads])
 
     def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
@@ -284,117 +303,51 @@ class Gate:
         """Draw a sample. A record and the one in its place of another sample share a chunk."""
         return self._rows.restricted(random_sample(self.n_rows, n_rows, self._source))
 
-    def _book(
-        self,
-        query: AnyQuery,
-        calibration: Any,
-        stage: Stage,
-        blocks: Blocks | None = None,
-        index: int | None = None,
-        sample_rows: int | None = None,
-    ) -> None:
-        """Write down a release: of all records, of one block or every block, or of a sample."""
-        drawn = {} if sample_rows is None else {"sample_rows": sample_rows, "of_rows": self.n_rows}
+    def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
+        """Write down a release of so many answers."""
         distance = make_mechanism(calibration.mechanism).distance(calibration)
-        n_answers = len(blocks) if blocks is not None and index is None else 1
-        self._record(
-            Release(
-                name=query.name,
-                kind=type(query).__name__,
-                mechanism=f"sampled-{calibration.mechanism}" if drawn else calibration.mechanism,
-                norm=calibration.norm,
-                sensitivity=calibration.charged,
-                noise_std=calibration.noise_std,
-                block_map=None if blocks is None else blocks.name,
-                block=index,
-                parameters={
-                    **query.parameters(),
-                    **calibration.parameters(),
-                    **({} if blocks is None else blocks.facts()),
-                    **drawn,
-                },
-                stage=stage.name,
-            ),
-            calibration.size * n_answers,
-            distance.times(n_answers),
-        )
+        self._record(release, calibration.size * n_answers, distance.times(n_answers))
+
+    def _record(self, release: Release, size: int, distance: Distance) -> None:
+        self._books.record(release, size, distance)
 
     def _answer(
-        self, query: Any, state: Any, calibration: Any, n_rows: int, read: Callable[[], Rows]
+        self,
+        query: Any,
+        state: Any,
+        calibration: Any,
+        n_rows: int,
+        read: Callable[[], Rows],
+        release: Release,
     ) -> FloatArray:
         """Read, add noise, finish; query and mechanism agree on what only passes here."""
-        noised = self._noised(query, state, calibration, read)
+        draw = partial(self._noised, query, state, calibration, read)
+        noised = self._books.answered(release, draw)
+        tell_answered(release.stage, n_rows)
         finished: FloatArray = query.finish(noised.astype(np.float64) * calibration.grid, n_rows)
         return finished
 
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        """Read and add noise. What goes wrong once records are read is told to nobody.
-
-        Before that, an error speaks of the question, hence of public and released numbers.
-        """
-        cause: BaseException | None = None
-        rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
-        try:
-            rows = WatchedRows(read())
-            with quietly():
-                answer = query.answer(rows, state, calibration)
-            mechanism = make_mechanism(calibration.mechanism)
-            noised: IntArray = mechanism.release(answer, calibration, self._source)
-            return noised
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # SystemExit too
-            if rows is not None and not rows.read:
-                raise
-            if not self._source.private:
-                cause = error
-        # Raised out here, where the error above is no longer its context.
-        raise ReleaseError(
-            f"release {query.name!r} must be repeated: it failed while records were read, stays "
-            "charged, and nothing of it leaves; with random_state=<int>, a simulation, the cause "
-            "is shown."
-        ) from cause
-
-    def _record(self, release: Release, size: int, distance: Distance) -> None:
-        """Write a release down, or refuse it: first for good, then in the gate's own books."""
-        with self._lock:
-            if self._coordinates + size > self._reserved_coordinates:
-                raise BudgetError(
-                    f"release {release.name!r} must be among the numbers that were reserved; more "
-                    "were released than planned."
-                )
-            self._check_distance(release, self._distance + distance)
-            self._books.check(release)
-            if self._ledger is not None:
-                self._ledger.record(namespaced_release(release, self._namespace))
-            self._books.record(release)
-            self._coordinates += size
-            self._distance += distance
-
-    def _check_distance(self, release: Release, distance: Distance) -> None:
-        """Refuse noise further from what is accounted for than an (epsilon, delta) plan charged."""
-        charged = COORDINATE_DISTANCE.times(self._reserved_coordinates)
-        if isinstance(self._guarantee, ApproxDP) and not distance.within(charged):
-            raise BudgetError(
-                f"release {release.name!r} must be on a finer lattice; its noise is further from "
-                "ideal than was charged."
-            )
+        return noised_answer(query, state, calibration, read, self._source)
 
     def settle(self) -> None:
         """Tell the ledger that the run is over; what was reserved stays charged."""
-        if self._ledger is not None:
-            self._ledger.settle()
+        self._books.settle()
+
+    def close(self) -> None:
+        """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""
+        self._books.close()
 
     def certificate(self, *, assumptions: tuple[str, ...] = ()) -> Certificate:
         """State what was promised, reserved, released and assumed."""
         return Certificate.of(
             guarantee=self._guarantee,
-            books=self._books,
+            books=self._books.own,
             n_rows=self.n_rows,
             assumptions_for_accuracy=assumptions,
             private=self._source.private,
-            sampler_distance=self._distance,
-            ledger_entries=() if self._ledger is None else tuple(self._ledger.entries),
+            sampler_distance=self._books.distance,
+            ledger_entries=self._books.entries,
         )

@@ -1,0 +1,57 @@
+"""An answer with its noise, and what is said where there is none."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tailguard.array_types import IntArray
+from tailguard.checks import ReleaseError
+from tailguard.noise.registry import make_mechanism
+from tailguard.noise.sources import Source
+from tailguard.quiet import quietly
+from tailguard.rows.base import Rows
+from tailguard.rows.watched import WatchedRows
+
+__all__ = ["noised_answer"]
+
+
+def noised_answer(
+    query: Any, state: Any, calibration: Any, read: Callable[[], Rows], source: Source
+) -> IntArray:
+    """Read and add noise. What goes wrong once records are read is told to nobody.
+
+    Before that, an error speaks of the question, hence of public and released numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailguard.noise.sources import make_source
+    >>> from tailguard.queries.counts import CountBelow
+    >>> from tailguard.rows.arrays import ArrayRows
+    >>> query, rows = CountBelow(columns=(0,)), ArrayRows(np.zeros((9, 1)))
+    >>> public = query.calibrate(9, 1, mu=1.0)
+    >>> noised_answer(query, np.ones(1), public, lambda: rows, make_source(None)).shape
+    (1,)
+    """
+    cause: BaseException | None = None
+    rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
+    try:
+        rows = WatchedRows(read())
+        with quietly():
+            answer = query.answer(rows, state, calibration)
+        noised: IntArray = make_mechanism(calibration.mechanism).release(
+            answer, calibration, source
+        )
+        return noised
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too
+        if rows is not None and not rows.read:
+            raise
+        if not source.private:
+            cause = error
+    # Raised out here, where the error above is no longer its context.
+    raise ReleaseError(
+        f"release {query.name!r} must be repeated: it failed while records were read, stays "
+        "charged, and nothing of it leaves; with random_state=<int>, a simulation, the cause "
+        "is shown."
+    ) from cause

@@ -1,0 +1,148 @@
+"""What one gate writes down: its own books, a ledger beside them, and a checkpoint of answers."""
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from threading import Lock
+from typing import Any
+
+from tailguard.array_types import IntArray
+from tailguard.checkpoint.checkpoint import Checkpoint
+from tailguard.checks import BudgetError, check_integer, check_methods
+from tailguard.noise.sources import Source
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
+from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.books import AnyLedger, Books, MemoryBooks, Release, own_copy
+from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
+from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
+
+__all__ = ["RunBooks"]
+
+
+class RunBooks:
+    """Reserves and records for one gate: first for good, then in memory.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import make_source
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> books = RunBooks(GDP(1.0), make_source(None))
+    >>> books.reserve(Gaussian(0.5), 10, facts={})
+    >>> books.own.reserved
+    Composed(events=(Gaussian(mu=0.5),))
+    """
+
+    def __init__(
+        self,
+        guarantee: Guarantee,
+        source: Source,
+        ledger: AnyLedger | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        if ledger is not None:
+            needed = ("opened",) if checkpoint is None else ("opened", "resumed")
+            check_methods("ledger", ledger, needed, "a tg.Ledger, or an object like it")
+        if ledger is not None and not source.private:
+            raise BudgetError(
+                "random_state must be None when a ledger is given: a simulation is not private "
+                "and cannot be charged to a budget."
+            )
+        self.own = MemoryBooks()
+        self.distance = EXACT
+        self._guarantee, self._source = guarantee, source
+        self._given, self._path = ledger, checkpoint
+        self._lock = Lock()
+        self._reserved_coordinates = 0
+        self._coordinates = 0
+        self._checkpoint: Checkpoint | None = None
+        self._namespace = ""
+        self._ledger: Books | None = None
+        if ledger is not None and checkpoint is None:
+            self._namespace = f"{int(source.words(1)[0]):016x}"
+            self._ledger = ledger.opened(self._namespace)
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether answers are recorded in a file."""
+        return self._path is not None
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """Where a ledger was charged."""
+        return () if self._ledger is None else tuple(self._ledger.entries)
+
+    def reserve(self, event: Event, coordinates: int, facts: Mapping[str, Any]) -> None:
+        """Reserve an event of so many numbers; ``facts`` say what a checkpoint must be of."""
+        planned = check_integer("coordinates", coordinates, minimum=0)
+        event = own_copy(event)
+        with self._lock:
+            coordinates = planned + self._reserved_coordinates
+            total = Composed((self.own.reserved, event))
+            distance = COORDINATE_DISTANCE.times(coordinates)
+            if not satisfies(total, self._guarantee, distance=distance):
+                raise BudgetError(
+                    f"the plan must cost at most {self._guarantee.describe()}; it costs more."
+                )
+            if self._path is not None:
+                self._open_checkpoint({**facts, "reservation": (event, planned)})
+            if self._ledger is not None:
+                charged = namespaced_event(event, self._namespace)
+                self._ledger.reserve(charged, coordinates=planned)
+            self.own.reserve(event)
+            self._reserved_coordinates = coordinates
+
+    def record(self, release: Release, size: int, distance: Distance) -> None:
+        """Write a release down, or refuse it: first for good, then in the gate's own books."""
+        with self._lock:
+            if self._coordinates + size > self._reserved_coordinates:
+                raise BudgetError(
+                    f"release {release.name!r} must be among the numbers that were reserved; more "
+                    "were released than planned."
+                )
+            self._check_distance(release, self.distance + distance)
+            self.own.check(release)
+            if self._ledger is not None:
+                self._ledger.record(namespaced_release(release, self._namespace))
+            self.own.record(release)
+            self._coordinates += size
+            self.distance += distance
+
+    def answered(self, release: Release, draw: Callable[[], IntArray]) -> IntArray:
+        """Return what a checkpoint recorded for a release that is in the books, or draw."""
+        if self._checkpoint is None:
+            return draw()
+        return self._checkpoint.answered(release.to_dict(), draw)
+
+    def settle(self) -> None:
+        """Say that the run is over; what was reserved stays charged."""
+        if self._checkpoint is not None:
+            self._checkpoint.finish()
+        if self._ledger is not None:
+            self._ledger.settle()
+
+    def close(self) -> None:
+        """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""
+        if self._checkpoint is not None:
+            self._checkpoint.close(begun=self._reserved_coordinates > 0)
+
+    def _open_checkpoint(self, facts: Mapping[str, Any]) -> None:
+        """Begin a file or go on with one, and so with its charge."""
+        if self._checkpoint is not None:
+            raise BudgetError("checkpoint must be None where more is reserved on the way.")
+        assert self._path is not None
+        self._checkpoint = Checkpoint(self._path, self._source)
+        self._checkpoint.begin(dict(facts))
+        if self._given is not None:
+            self._namespace = self._checkpoint.run
+            self._ledger = self._checkpoint.opened(self._given)
+
+    def _check_distance(self, release: Release, distance: Distance) -> None:
+        """Refuse noise further from what is accounted for than an (epsilon, delta) plan charged."""
+        charged = COORDINATE_DISTANCE.times(self._reserved_coordinates)
+        if isinstance(self._guarantee, ApproxDP) and not distance.within(charged):
+            raise BudgetError(
+                f"release {release.name!r} must be on a finer lattice; its noise is further from "
+                "ideal than was charged."
+            )

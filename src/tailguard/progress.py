@@ -1,0 +1,84 @@
+"""How far a run has come, told to whoever listens: public numbers, and names of planned stages.
+
+What is told follows from the plan and from released answers. When it is told follows from the
+clock, which anybody may read anyway.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+__all__ = ["Listener", "listening", "tell_answered", "tell_planned"]
+
+
+class Listener(Protocol):
+    """Who is told.
+
+    Examples
+    --------
+    >>> class Counting:
+    ...     def planned(self, n_answers):
+    ...         self.left = n_answers
+    ...     def answered(self, stage, n_rows):
+    ...         self.left -= 1
+    >>> listener: Listener = Counting()
+    """
+
+    def planned(self, n_answers: int) -> None:
+        """Hear how many answers at most a run will ask for."""
+        ...
+
+    def answered(self, stage: str, n_rows: int) -> None:
+        """Hear that an answer of a stage was released, for which so many records were read."""
+        ...
+
+
+LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=None)
+"""Who is told of runs that begin here."""
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Have a listener told of the runs within.
+
+    Examples
+    --------
+    >>> class Printing:
+    ...     def planned(self, n_answers):
+    ...         print(n_answers)
+    ...     def answered(self, stage, n_rows):
+    ...         print(stage, n_rows)
+    >>> with listening(Printing()):
+    ...     tell_planned(1)
+    ...     tell_answered("scale", 1000)
+    1
+    scale 1000
+    """
+    token = LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        LISTENER.reset(token)
+
+
+def tell_planned(n_answers: int) -> None:
+    """Tell the listener, if there is one, what a run will do.
+
+    Examples
+    --------
+    >>> tell_planned(7)
+    """
+    if (listener := LISTENER.get()) is not None:
+        listener.planned(n_answers)
+
+
+def tell_answered(stage: str, n_rows: int) -> None:
+    """Tell the listener, if there is one, of a released answer.
+
+    Examples
+    --------
+    >>> tell_answered("scale", 1000)
+    """
+    if (listener := LISTENER.get()) is not None:
+        listener.answered(stage, n_rows)

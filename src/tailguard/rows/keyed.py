@@ -1,0 +1,137 @@
+"""Records in the order of a secret function of their identifiers, wherever they lie in a table.
+
+A record's place is the rank of its identifier's value under a fresh secret key. So it does not
+depend on the order of rows, nor on how they are cut into files and partitions; and with the places
+all else is the same, too: the chunks in which floats are added, pairs, groups, samples and blocks.
+
+*Privacy.* Identifiers tell the records apart, and are values like all others. Of neighbours, whose
+records differ in one, values and identifier, the places have the same law: with a function that is
+chance to whoever lacks the key, the place of the record that was replaced can be that of its
+replacement, while all others stay. Given the places, one record is replaced in its place. Two
+records of one identifier lie next to each other, so a record whose identifier is another one's is
+no neighbour: identifiers must differ.
+
+Reference
+---------
+Goldreich, Goldwasser and Micali 1986 (pseudo-random functions).
+"""
+
+from collections.abc import Iterator
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.kernels.base import Kernel
+from tailguard.kernels.block import RecordBlock
+from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.orders import Order
+from tailguard.noise.sources import Words
+
+from .arrays import ArrayRows
+from .base import Rows
+from .reader import joined
+from .spilled import SpilledRows, check_room
+from .streams import NUMBERS_GATHERED, StreamRows
+
+__all__ = ["KeyedRows", "in_keyed_order"]
+
+
+class _Settled(Protocol):
+    """Records that have their places."""
+
+    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray: ...
+
+    def restricted(self, places: IntArray) -> Rows: ...
+
+    def in_order(self, order: Order) -> Rows: ...
+
+
+class KeyedRows:
+    """Records of a table in batches, in the order of their identifiers' secret values.
+
+    They are read twice, when a sum is first asked for: once for the identifiers, once to bring each
+    record to its place, in memory or in a file that has no name.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tailguard.kernels.gather import GatheredRecords
+    >>> from tailguard.noise.sources import make_source
+    >>> from tailguard.rows.reader import RecordReader
+    >>> from tailguard.schema.schema import Schema
+    >>> from tailguard.sources.lazy import of_polars
+    >>> table = pl.DataFrame({"id": ["a", "b", "c"], "age": [41.0, 50.0, 30.0]})
+    >>> reader = RecordReader(Schema(features=["age"], row_id="id"))
+    >>> kernel = GatheredRecords(n_rows=3, n_columns=2)
+    >>> one, other = (
+    ...     KeyedRows(StreamRows(of_polars(given.lazy()), reader), KeyedHash(make_source(7)))
+    ...     for given in (table, table.reverse())
+    ... )
+    >>> bool((one.reduce(kernel) == other.reduce(kernel)).all())
+    True
+    """
+
+    def __init__(self, rows: StreamRows, hashed: KeyedHash) -> None:
+        self._rows = rows
+        self._hashed = hashed
+        self._lock = Lock()
+        self._found: _Settled | None = None
+        self.n_rows = rows.n_rows
+        self.n_features = rows.n_features
+        self.feature_names = rows.feature_names
+        self.has_target = rows.has_target
+        self.has_offset = rows.has_offset
+        self._fits = rows.n_rows * rows.width <= NUMBERS_GATHERED
+        if not self._fits:
+            check_room(rows)
+
+    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
+        """Return the kernel's lattice sum over all records, in whatever order the table has them.
+
+        The same bits for any ``n_threads``.
+        """
+        return self._settled().reduce(kernel, n_threads)
+
+    def restricted(self, places: IntArray) -> Rows:
+        """Return the records at these places alone, in this order, as rows of their own."""
+        return self._settled().restricted(places)
+
+    def in_order(self, order: Order) -> Rows:
+        """Return all records in this order."""
+        return self._settled().in_order(order)
+
+    def _settled(self) -> _Settled:
+        """Bring each record to its place, the first time that one is read."""
+        with self._lock:
+            if self._found is None:
+                if self._fits:
+                    self._found = self._in_memory()
+                else:
+                    self._found = SpilledRows(self._rows, self._hashed)
+            return self._found
+
+    def _in_memory(self) -> ArrayRows:
+        blocks, values = zip(*_identified(self._rows, self._hashed), strict=True)
+        block = joined(blocks)
+        rows = ArrayRows(
+            block.features, block.target, block.offset, feature_names=self.feature_names
+        )
+        return in_keyed_order(rows, np.concatenate(values))
+
+
+def in_keyed_order(rows: ArrayRows, values: Words) -> ArrayRows:
+    """Return records in the order of their identifiers' values.
+
+    Examples
+    --------
+    >>> rows = ArrayRows(np.array([[1.0], [2.0], [3.0]]))
+    >>> in_keyed_order(rows, np.array([7, 9, 8], dtype=np.uint64)).block().features[:, 0]
+    array([1., 3., 2.])
+    """
+    return rows.restricted(np.argsort(values, kind="stable"))
+
+
+def _identified(rows: StreamRows, hashed: KeyedHash) -> Iterator[tuple[RecordBlock, Words]]:
+    return rows.read(lambda reader, run: reader.identified(run, hashed))

@@ -1,0 +1,95 @@
+"""``--engine`` and ``--row-id``: who reads the files, and in which order, changes no bit."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+from support.batched import small_memory
+from tailguard.cli.app import run
+
+__all__ = ["small_memory"]
+pytestmark = pytest.mark.usefixtures("small_memory")
+
+BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--random-state", "0"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((6000, 3)), columns=["age", "power", "cost"])
+    table["policy"] = rng.permutation(6000)
+    (tmp_path / "claims").mkdir()
+    for part, size in ((0, 700), (1, 2000)):
+        table[3000 * part : 3000 * (part + 1)].to_parquet(
+            f"claims/{part}.parquet", row_group_size=size
+        )
+    table[::-1].to_parquet("reversed.parquet")
+    table.to_csv("claims.csv", index=False)
+    return tmp_path
+
+
+def coefficients(folder, table, *more):
+    arguments = ["fit", table, "--target", "cost", "--features", "age,power", *BUDGET]
+    assert run([*arguments, "--out", "model.json", *more]) == 0
+    return json.loads((folder / "model.json").read_text())["coef"]
+
+
+def test_workers_that_read_the_files_change_no_bit(folder, monkeypatch):
+    local = coefficients(folder, "claims")
+    read = []
+    from tailguard.sources import parquet_files
+
+    row_group = parquet_files._row_group
+    monkeypatch.setattr(
+        parquet_files, "_row_group", lambda *given: read.append(given) or row_group(*given)
+    )
+    assert coefficients(folder, "claims", "--engine", "dask") == local
+    assert {number for _, number, _ in read} == {0, 1, 2, 3, 4}
+
+
+def test_identifiers_give_rows_one_order(folder):
+    told = [
+        coefficients(folder, table, "--row-id", "policy", *more)
+        for table, more in (
+            ("claims", []),
+            ("claims", ["--engine", "dask"]),
+            ("reversed.parquet", []),
+            ("claims.csv", []),
+        )
+    ]
+    assert told.count(told[0]) == 4
+    assert told[0] != coefficients(folder, "claims")
+
+
+def test_a_mean_takes_them_too(folder, capsys):
+    told = []
+    for table, more in (("claims", ["--engine", "dask"]), ("reversed.parquet", [])):
+        arguments = ["mean", table, "--columns", "age", *BUDGET, "--row-id", "policy", *more]
+        assert run([*arguments, "--out", "mean.json"]) == 0
+        told.append((folder / "mean.json").read_text())
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("table", "engine", "sentence"),
+    [
+        ("claims.csv", "dask", "--engine must be 'local' for a CSV file"),
+        ("claims", "spark", "--engine must be one of 'local', 'dask'; got 'spark'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(folder, capsys, table, engine, sentence):
+    code = run(["fit", table, "--target", "cost", *BUDGET, "--out", "m", "--engine", engine])
+    assert code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_an_engine_that_is_not_installed_is_one_sentence(folder, capsys, monkeypatch):
+    monkeypatch.setattr("tailguard.sources.opening.find_spec", lambda _: None)
+    code = run(["fit", "claims", "--target", "cost", *BUDGET, "--out", "m", "--engine", "dask"])
+    assert code == 2
+    assert "pip install 'tailguard[dask]'" in capsys.readouterr().err
+    assert tg.__version__

@@ -1,0 +1,151 @@
+"""Rows with identifiers have one secret order, wherever they lie."""
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tailguard.checks import InputError
+from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.kernels.gather import GatheredRecords
+from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.sources import CryptographicSource, SimulationSource
+from tailguard.rows import keyed, spilled, streams
+from tailguard.rows.keyed import KeyedRows
+from tailguard.rows.reader import RecordReader
+from tailguard.rows.streams import StreamRows
+from tailguard.schema.schema import Schema
+from tailguard.sources.lazy import of_polars
+
+N_ROWS = 5_000
+RNG = np.random.default_rng(5)
+TABLE = pl.DataFrame(
+    {
+        "id": RNG.permutation(10**6)[:N_ROWS] - 400_000,
+        "a": RNG.standard_normal(N_ROWS).astype(np.float32),
+        "b": RNG.standard_t(3, N_ROWS).astype(np.float32),
+        "y": RNG.standard_normal(N_ROWS),
+    }
+)
+SCHEMA = Schema(features=["a", "b"], target="y", row_id="id")
+ALL = GatheredRecords(n_rows=N_ROWS, n_columns=3)
+
+
+@pytest.fixture(params=["memory", "file"])
+def place(request, monkeypatch):
+    """Where the records are put in order."""
+    monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
+    if request.param == "file":
+        monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+        monkeypatch.setattr(streams, "NUMBERS_GATHERED", 4 * 2**11)
+        for module in (streams, spilled):
+            monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 3 * CHUNK_ROWS)
+    return request.param
+
+
+def rows_of(table, seed=3, schema=SCHEMA):
+    source = CryptographicSource() if seed is None else SimulationSource(seed)
+    return KeyedRows(StreamRows(of_polars(table.lazy()), RecordReader(schema)), KeyedHash(source))
+
+
+def records(rows, kernel=ALL):
+    """Rows of feature a, b and target."""
+    return rows.reduce(kernel).view(np.float64).reshape(-1, kernel.n_columns)
+
+
+def shuffled(seed):
+    return TABLE[np.random.default_rng(seed).permutation(N_ROWS)]
+
+
+def test_all_records_are_there_in_an_order_that_does_not_depend_on_theirs(place):
+    found = records(rows_of(TABLE))
+    expected = TABLE.select("a", "b", "y").to_numpy().astype(np.float64)
+    np.testing.assert_array_equal(found[np.lexsort(found.T)], expected[np.lexsort(expected.T)])
+    assert (found != expected).any(axis=1).mean() > 0.99
+    for seed in range(3):
+        np.testing.assert_array_equal(records(rows_of(shuffled(seed))), found)
+    values = KeyedHash(SimulationSource(3)).of(TABLE["id"].to_numpy())
+    np.testing.assert_array_equal(found, expected[np.argsort(values)])
+
+
+def test_the_order_is_that_of_the_key(place):
+    one, other = (records(rows_of(TABLE, seed=None)) for _ in range(2))
+    assert (one != other).any(axis=1).mean() > 0.99
+
+
+def test_text_orders_as_the_numbers_that_it_writes(place):
+    text = TABLE.with_columns(pl.col("id").cast(pl.String))
+    np.testing.assert_array_equal(records(rows_of(text)), records(rows_of(TABLE)))
+
+
+def test_samples_and_orders_are_by_places_in_the_secret_order(place):
+    rows = rows_of(shuffled(1))
+    found = records(rows)
+    places = np.random.default_rng(2).permutation(N_ROWS)
+    some = GatheredRecords(n_rows=700, n_columns=3)
+    np.testing.assert_array_equal(records(rows.restricted(places[:700]), some), found[places[:700]])
+    np.testing.assert_array_equal(records(rows.in_order(places)), found[places])
+
+
+def test_a_replaced_record_whose_identifier_is_another_is_replaced_in_some_place(place):
+    """Over keys, the place of the replaced record and the order of all others have the same law."""
+    ids = TABLE["id"].to_list()
+    fresh = [*ids[:17], 987_654_321, *ids[18:]]
+    ranks = []
+    for identifiers in (ids, fresh):
+        keys = [KeyedHash(SimulationSource(seed)) for seed in range(400)]
+        values = np.array([key.of(np.array(identifiers)) for key in keys])
+        ranks.append((values < values[:, 17:18]).sum(axis=1) / N_ROWS)
+        others = np.delete(values, 17, axis=1)
+        if len(ranks) == 1:
+            order = others
+        else:
+            np.testing.assert_array_equal(others, order)
+    for found in ranks:
+        # Kolmogorov and Smirnov, 400 draws: 1.95 / 20 is passed once in a thousand.
+        grid = np.sort(found)
+        assert np.abs(grid - (np.arange(400) + 0.5) / 400).max() < 1.95 / 20
+
+
+def test_identifiers_that_repeat_or_are_missing_lose_no_record(place):
+    repeated = TABLE.with_columns(id=pl.when(pl.col("id") % 2 == 0).then(None).otherwise(1))
+    found, expected = records(rows_of(repeated)), TABLE.select("a", "b", "y").to_numpy()
+    np.testing.assert_array_equal(
+        found[np.lexsort(found.T)], expected.astype(np.float64)[np.lexsort(expected.T)]
+    )
+
+
+@pytest.mark.parametrize("kind", [pl.Float64, pl.Boolean, pl.Date])
+def test_identifiers_of_another_type_are_refused(kind):
+    table = TABLE.with_columns(id=pl.lit(None, dtype=kind))
+    with pytest.raises(InputError, match="'id' of X must hold whole numbers or text"):
+        rows_of(table)
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_read(monkeypatch):
+    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1}))
+    with pytest.raises(InputError, match=r"row_id needs .* GB in .* variable TMPDIR"):
+        rows_of(TABLE)
+
+
+def test_a_table_that_changes_between_its_readings_is_told(monkeypatch):
+    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+    rows = rows_of(TABLE)
+    calls = []
+
+    def batches(names, n_rows):
+        calls.append(0)
+        table = TABLE.with_columns(id=pl.lit(len(calls)))
+        yield pa.table(table.select(names).to_arrow())
+
+    object.__setattr__(rows._rows._table, "read", batches)
+    with pytest.raises(InputError, match="same rows"):
+        rows.reduce(ALL)
+
+
+def test_nothing_is_left_on_the_disk(place, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    rows = rows_of(TABLE)
+    records(rows)
+    assert list(tmp_path.iterdir()) == []

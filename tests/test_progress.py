@@ -1,0 +1,116 @@
+"""What a run tells of its progress is public, and nobody is told who does not listen."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import tailguard as tg
+from tailguard.cli import progress_bar
+from tailguard.cli.progress_bar import with_progress
+from tailguard.gate import Gate
+from tailguard.progress import listening
+
+X = np.random.default_rng(0).standard_normal((3000, 2))
+FIT = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+
+
+class Told:
+    def __init__(self):
+        self.planned_answers, self.answers = [], []
+
+    def planned(self, n_answers):
+        self.planned_answers.append(n_answers)
+
+    def answered(self, stage, n_rows):
+        self.answers.append((stage, n_rows))
+
+
+def fitted(X, **options):
+    told = Told()
+    with listening(told):
+        model = tg.LinearRegression(**FIT | options).fit(X, X[:, 0])
+    return model, told
+
+
+def test_every_answer_is_told_with_its_stage_and_public_number_of_rows():
+    model, told = fitted(X)
+    releases = [(r.stage, len(X)) for r in model.certificate_.releases for _ in range(r.times)]
+    assert told.answers == releases
+    assert told.planned_answers == [sum(stage.times for stage in model.plan_.stages)]
+    assert len(told.answers) <= told.planned_answers[0]
+
+
+def test_what_is_told_depends_on_released_numbers_alone(monkeypatch):
+    """With equal answers from other records, the same is told."""
+    from tailguard.gate import gate as gates
+
+    _, expected = fitted(X)
+    answers = []
+    drawn = gates.noised_answer
+
+    def kept(*given):
+        answers.append(drawn(*given))
+        return answers[-1]
+
+    monkeypatch.setattr(gates, "noised_answer", kept)
+    fitted(X)
+    monkeypatch.setattr(gates, "noised_answer", lambda *_: answers.pop(0))
+    _, told = fitted(np.full_like(X, np.nan))
+    assert told.answers == expected.answers
+
+
+def test_a_run_elsewhere_tells_nobody():
+    told = Told()
+    with listening(told):
+        pass
+    fitted(X)
+    assert told.answers == []
+
+
+def test_blocks_are_told_one_by_one():
+    told = Told()
+    gate = Gate.over(X, guarantee=tg.GDP(5.0), random_state=0)
+    blocks = gate.partition("halves", 2)
+    from tailguard.plans.stage import Stage
+    from tailguard.queries.counts import CountBelow
+
+    stage = Stage("counts", "small values", 1.0, 1, 1, block_map="halves", n_blocks=2)
+    gate.reserve(stage.event)
+    with listening(told):
+        for block in blocks:
+            gate.ask(CountBelow(columns=(0,)), np.zeros(1), stage, block=block)
+    assert told.answers == [("counts", 1500)] * 2
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_is_shown_on_a_terminal_alone(monkeypatch, terminal):
+    text = io.StringIO()
+    monkeypatch.setattr(
+        progress_bar,
+        "Console",
+        lambda **_: Console(file=text, force_terminal=terminal, width=120),
+    )
+    model = with_progress(tg.LinearRegression(**FIT).fit, X, X[:, 0])
+    assert model.coef_.shape == (2,)
+    assert ("passes" in text.getvalue()) == terminal
+    assert ("rows/s" in text.getvalue()) == terminal
+
+
+def test_an_interruption_leaves_books_that_count(tmp_path, monkeypatch):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", epsilon=2.0, delta=1e-5)
+
+    class Stopping(Told):
+        def answered(self, stage, n_rows):
+            super().answered(stage, n_rows)
+            if len(self.answers) == 5:
+                raise KeyboardInterrupt
+
+    model = tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger)
+    with listening(Stopping()), pytest.raises(KeyboardInterrupt):
+        model.fit(X, X[:, 0])
+    assert [line.kind for line in ledger.lines()] == ["created", "reserved"]
+    left = ledger.left.epsilon
+    assert left < 2.0
+    ledger.verify()
