@@ -13,6 +13,8 @@ __all__ = ["EXPERIMENTS", "all_experiments", "find_experiments"]
 # Paper -> the function of a file that lists its experiments.
 EXPERIMENTS = {
     "rates": "tailguard.reproduce.experiments.rates:experiments",
+    "optimisation": "tailguard.reproduce.experiments.optimisation:experiments",
+    "lower-bounds": "tailguard.reproduce.experiments.lower_bounds:experiments",
 }
 
 

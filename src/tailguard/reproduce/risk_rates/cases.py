@@ -1,0 +1,331 @@
+"""Each theorem on optimisation: how it is run, and the slopes that theorem and lower bound state.
+
+Rates depend on records and budget by their product alone, and hidden constants are large: so budgets
+are those at which the range of the theorem begins within some thousands of records, and far above
+what anybody promises. With fewer, as many more records are needed.
+
+Moments are those of every coordinate and stay as they are while columns are added, so that norms
+grow with their root. Where the steps of a theorem grow beyond use their number is held; logarithms
+are left aside.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from tailguard.moments import Moment, MomentKind
+from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers.common.theorem import Theorem
+from tailguard.privacy.guarantees import ZCDP
+from tailguard.reproduce.risk_rates.tasks import DIAMETER, LinearTask, SquaredTask, Task
+
+__all__ = ["AXES", "CASES", "Axis", "RiskCase", "Slopes"]
+
+Axis = Literal["n", "d", "mu"]
+AXES: tuple[Axis, ...] = ("n", "d", "mu")
+# Sizes of the mean gradient, in parts of the largest: the worst is where the noise matches it.
+PARTS = (1.0, 0.5, 0.25, 0.125)
+ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
+GROWTH = {"growth_constant": 0.5}  # the same as a growth of 2
+SPARSE_COLUMNS = (100.0, 1000.0)  # along d, where few of them matter
+COLUMN_NORM = 2.0  # largest norm of a row of the squared task, over the root of the columns
+
+
+class Slopes(NamedTuple):
+    """Slopes of log(excess risk) in log(n), log(d) and log(mu).
+
+    Examples
+    --------
+    >>> Slopes(-1.0, 1.5, -1.0).d
+    1.5
+    """
+
+    n: float
+    d: float
+    mu: float
+
+
+@dataclass(frozen=True)
+class RiskCase:
+    """One theorem: its call, its task, its grids and its slopes, as functions of ``1 - 1/k``.
+
+    Examples
+    --------
+    >>> case = CASES["kamath2022 5.7"]
+    >>> case.upper(0.5), case.theorem("n", 20_000, order=2.0).n_rows
+    (Slopes(n=-1.0, d=1.5, mu=-1.0), 20000)
+    """
+
+    name: str
+    call: Callable[..., Any]
+    kind: MomentKind
+    task: Task
+    base: tuple[int, int, float]  # records, columns, and mu
+    spans: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+    upper: Callable[[float], Slopes]
+    lower: Callable[[float], Slopes]
+    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    first_steps: float | None = None  # at the fewest records, where the theorem has too many
+    orders: tuple[float, ...] = (2.0,)
+    doubled: bool = False  # whether the moment is of twice the order of the rate
+    row_limit: float | None = None  # over the root of the columns
+    reason: str = ""  # why a slope is another, where it is
+
+    def span(self, axis: Axis) -> tuple[float, float]:
+        """Return where an axis begins and ends."""
+        return self.spans[AXES.index(axis)]
+
+    def theorem(self, axis: Axis, size: float, *, order: float) -> Theorem:
+        """Return the theorem with one of records, columns and mu at a size, the others at base."""
+        n_rows, n_features, mu = self.base
+        if axis == "n":
+            n_rows = round(size)
+        elif axis == "d":
+            n_features = round(size)
+        else:
+            mu = size
+        facts = dict(self.facts)
+        if self.first_steps is not None:
+            facts["n_steps"] = self._n_steps(n_rows, n_features, mu, order)
+        if self.row_limit is not None:
+            facts["row_limit"] = self.row_limit * n_features**0.5
+        power = order * (2.0 if self.doubled else 1.0)
+        norm = n_features ** (power / 2.0) if self.kind == "norm" else 1.0
+        moment = Moment(power, norm, kind=self.kind)
+        guarantee = ZCDP(mu**2 / 2.0)
+        found: Theorem = self.call(
+            n_rows, n_features, guarantee, moment=moment, diameter=DIAMETER, **facts
+        )
+        return found
+
+
+    def _n_steps(self, n_rows: int, n_features: int, mu: float, order: float) -> int:
+        """Return a fixed part of the theorem's number of steps: it goes as one over its rate squared."""
+        rate = self.upper(1.0 - 1.0 / order)
+        places = (n_rows / self.spans[0][0], n_features / self.base[1], mu / self.base[2])
+        assert self.first_steps is not None
+        count = self.first_steps
+        for place, slope in zip(places, rate, strict=True):
+            count *= place ** (-2.0 * slope)
+        return max(1, round(count))
+
+
+def _linear(largest: float) -> LinearTask:
+    return LinearTask(tuple(largest * part for part in PARTS))
+
+
+def _clamped(e: float) -> Slopes:
+    return Slopes(-e, 0.5 + 1.5 * e, -e)
+
+
+def _hard(e: float) -> Slopes:
+    """Kamath 6.4 and Tao 9: the error of a mean."""
+    return Slopes(-e, 0.5 + 0.5 * e, -e)
+
+
+def _squares(e: float) -> Slopes:
+    """Kamath 5.7 and 6.1, Tao 7 and 8, Xu 2 to 4 at growth 2: the squared error of a mean."""
+    return Slopes(-2.0 * e, 1.0 + e, -2.0 * e)
+
+
+def _directional(e: float) -> Slopes:
+    """Zhao 1, corrected (E51)."""
+    return Slopes(-e, 0.5 * e, -e)
+
+
+def _sparse(e: float) -> Slopes:
+    """Tao 10 and 11: a power of the logarithm of the columns, as it rises along the grid."""
+    first, last = SPARSE_COLUMNS
+    rise = math.log(math.log(last) / math.log(first)) / math.log(last / first)
+    return Slopes(-2.0 * e, 2.0 * e * rise, -2.0 * e)
+
+
+def _accelerated(e: float) -> Slopes:
+    """Xu 6 with noise over batches (E47): the root of the number of steps is lost."""
+    return Slopes(-0.75 * e, 0.375 * (1.0 + e), -0.75 * e)
+
+
+ROWS = (
+    RiskCase(
+        "kamath2022 5.2",
+        kamath2022.convex,
+        "central",
+        _linear(1.0),
+        (6_000, 4, 50.0),
+        ((2_000, 20_000), (4, 16), (15.0, 150.0)),
+        _clamped,
+        _hard,
+        orders=(2.0, 3.0),
+        first_steps=25,
+    ),
+    RiskCase(
+        "kamath2022 5.5",
+        kamath2022.soft_convex,
+        "central",
+        _linear(0.2),
+        (10_000, 8, 1.0),
+        ((3_000, 50_000), (4, 32), (0.3, 3.0)),
+        lambda e: Slopes(-0.5, 1.0, -0.25),
+        _hard,
+        {"gradient_bound": 0.2},
+    ),
+    RiskCase(
+        "kamath2022 5.7",
+        kamath2022.strongly_convex,
+        "central",
+        SquaredTask(),
+        (30_000, 4, 140.0),
+        ((10_000, 300_000), (4, 32), (100.0, 1000.0)),
+        _squares,
+        _squares,
+        {**ROUND, "n_steps": 8},
+        orders=(2.0, 3.0),
+    ),
+    RiskCase(
+        "tao2022 6",
+        tao2022.convex,
+        "raw",
+        _linear(1.0),
+        (6_000, 4, 25.0),
+        ((2_000, 20_000), (4, 16), (8.0, 80.0)),
+        _clamped,
+        _hard,
+        orders=(2.0, 1.5),
+        first_steps=25,
+    ),
+    RiskCase(
+        "tao2022 7",
+        tao2022.strongly_convex,
+        "raw",
+        SquaredTask(),
+        (50_000, 4, 20.0),
+        ((30_000, 600_000), (4, 32), (10.0, 200.0)),
+        _squares,
+        _squares,
+        {**ROUND, "n_steps": 8},
+        orders=(2.0, 1.5),
+    ),
+    RiskCase(
+        "tao2022 10",
+        tao2022.sparse,
+        "raw",
+        SquaredTask(2),
+        (5_000, 100, 4.0),
+        ((3_000, 60_000), SPARSE_COLUMNS, (1.0, 10.0)),
+        _sparse,
+        _sparse,
+        {**ROUND, "n_nonzero": 2, "n_kept": 4, "n_steps": 10},
+        orders=(2.0, 1.5),
+    ),
+    RiskCase(
+        "wang2020 7",
+        wang2020.smoothed_strongly_convex,
+        "raw",
+        SquaredTask(),
+        (40_000, 8, 1.0),
+        ((10_000, 300_000), (4, 32), (0.3, 3.0)),
+        lambda e: Slopes(-1.0, 3.0, -2.0),
+        _squares,
+        {**ROUND, "n_steps": 12},
+    ),
+    RiskCase(
+        "wang2020 8",
+        wang2020.smoothed_convex,
+        "raw",
+        _linear(1.0),
+        (30_000, 8, 1.0),
+        ((3_000, 100_000), (4, 32), (0.3, 3.0)),
+        lambda e: Slopes(-1.0 / 3.0, 1.0, -2.0 / 3.0),
+        _hard,
+        {"smoothness": 4.0},
+    ),
+    RiskCase(
+        "zhao2024 4",
+        zhao2024.convex,
+        "directional",
+        _linear(1.0),
+        (20_000, 4, 0.2),
+        ((8_000, 80_000), (4, 16), (0.06, 0.3)),
+        _hard,
+        _directional,
+        {"smoothness": 0.5},
+        first_steps=25,
+    ),
+    RiskCase(
+        "zhao2024 7",
+        zhao2024.iterative_convex,
+        "directional",
+        _linear(1.0),
+        (6_000, 4, 6.0),
+        ((3_000, 20_000), (4, 16), (3.0, 30.0)),
+        _hard,
+        _directional,
+        {"smoothness": 0.5, "centre": "median", "n_groups": 10},
+        first_steps=15,
+    ),
+    RiskCase(
+        "xu2025 1",
+        xu2025.localised,
+        "norm",
+        _linear(4.0),
+        (10_000, 8, 1.0),
+        ((3_000, 60_000), (4, 32), (0.3, 3.0)),
+        _hard,
+        _hard,
+        doubled=True,
+        row_limit=5.0,
+    ),
+    RiskCase(
+        "xu2025 2",
+        xu2025.tsybakov,
+        "norm",
+        SquaredTask(),
+        (40_000, 8, 4.0),
+        ((10_000, 200_000), (4, 32), (1.0, 10.0)),
+        _squares,
+        _squares,
+        GROWTH,
+        doubled=True,
+        row_limit=COLUMN_NORM,
+    ),
+    RiskCase(
+        "xu2025 3",
+        xu2025.unknown_growth,
+        "norm",
+        SquaredTask(),
+        (60_000, 8, 40.0),
+        ((10_000, 200_000), (4, 32), (10.0, 100.0)),
+        _squares,
+        _squares,
+        GROWTH,
+        doubled=True,
+        row_limit=COLUMN_NORM,
+    ),
+    RiskCase(
+        "xu2025 6",
+        xu2025.accelerated,
+        "norm",
+        _linear(4.0),
+        (30_000, 8, 2.0),
+        ((3_000, 300_000), (4, 32), (0.5, 10.0)),
+        _accelerated,
+        _hard,
+        {"smoothness": 4.0},
+    ),
+    RiskCase(
+        "xu2025 7",
+        xu2025.accelerated_growth,
+        "norm",
+        SquaredTask(),
+        (60_000, 8, 30.0),
+        ((10_000, 200_000), (4, 32), (7.0, 70.0)),
+        lambda e: Slopes(*(2.0 * slope for slope in _accelerated(e))),
+        _squares,
+        {"smoothness": 1.0, **GROWTH},
+    ),
+)
+
+CASES = {row.name: row for row in ROWS}
+"""Theorem -> how it is measured."""
