@@ -11,8 +11,8 @@ __all__ = ["experiments"]
 
 FEW = 2  # numbers of records, for a glance
 VACUOUS = (
-    "The upper bound is vacuous here: with its constants it is above the risk of every point of the "
-    "set."
+    "The upper bound is vacuous here: with its constants it is above the risk of every point of "
+    "the set."
 )
 
 
@@ -49,7 +49,10 @@ def experiments() -> tuple[Experiment, ...]:
     True
     """
     between = [
-        claim for name, case in CASES.items() for curve in case.answers for claim in _claims(name, curve)
+        claim
+        for name, case in CASES.items()
+        for curve in case.answers
+        for claim in _claims(name, curve)
     ]
     meaning = [
         Claim(

@@ -1,8 +1,8 @@
 """Each theorem on optimisation: how it is run, and the slopes that theorem and lower bound state.
 
-Rates depend on records and budget by their product alone, and hidden constants are large: so budgets
-are those at which the range of the theorem begins within some thousands of records, and far above
-what anybody promises. With fewer, as many more records are needed.
+Private rates depend on records and budget by their product alone, and constants are large. So the
+budgets are those at which the range of a theorem begins within some thousands of records, in many
+rows far above what anybody promises; at less, as many times more records show the same.
 
 Moments are those of every coordinate and stay as they are while columns are added, so that norms
 grow with their root. Where the steps of a theorem grow beyond use their number is held; logarithms
@@ -11,7 +11,7 @@ are left aside.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -20,6 +20,7 @@ from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import ZCDP
 from tailguard.reproduce.risk_rates.tasks import DIAMETER, LinearTask, SquaredTask, Task
+from tailguard.solvers.oracles import make_oracle
 
 __all__ = ["AXES", "CASES", "Axis", "RiskCase", "Slopes"]
 
@@ -29,6 +30,7 @@ AXES: tuple[Axis, ...] = ("n", "d", "mu")
 PARTS = (1.0, 0.5, 0.25, 0.125)
 ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"growth_constant": 0.5}  # the same as a growth of 2
+MOST_TRIED, SEEN = 60, 0.25  # quarters of a decade from 1000 records; of a gradient of norm 1
 SPARSE_COLUMNS = (100.0, 1000.0)  # along d, where few of them matter
 COLUMN_NORM = 2.0  # largest norm of a row of the squared task, over the root of the columns
 
@@ -71,6 +73,8 @@ class RiskCase:
     orders: tuple[float, ...] = (2.0,)
     doubled: bool = False  # whether the moment is of twice the order of the rate
     row_limit: float | None = None  # over the root of the columns
+    n_groups: int | None = None  # those of the most columns, at all points
+    reached: bool = True  # within records that can be simulated
     reason: str = ""  # why a slope is another, where it is
 
     def span(self, axis: Axis) -> tuple[float, float]:
@@ -98,11 +102,23 @@ class RiskCase:
         found: Theorem = self.call(
             n_rows, n_features, guarantee, moment=moment, diameter=DIAMETER, **facts
         )
-        return found
+        return found if self.n_groups is None else _with_groups(found, self.n_groups)
 
+    def rows_needed(self) -> float:
+        """Return from how many records, at the mu of the base, noise is a quarter of the gradient.
+
+        The noise is that of all steps together, as planned, and the gradient the largest.
+        """
+        for place in range(MOST_TRIED):
+            n_rows = 10.0 ** (3.0 + place / 4.0)
+            theorem = self.theorem("n", n_rows, order=self.orders[0])
+            error = theorem.noise_std * math.sqrt(theorem.n_features / theorem.n_passes)
+            if error <= SEEN:
+                return n_rows
+        return math.inf
 
     def _n_steps(self, n_rows: int, n_features: int, mu: float, order: float) -> int:
-        """Return a fixed part of the theorem's number of steps: it goes as one over its rate squared."""
+        """Return a fixed part of the theorem's number of steps, which goes as its rate to -2."""
         rate = self.upper(1.0 - 1.0 / order)
         places = (n_rows / self.spans[0][0], n_features / self.base[1], mu / self.base[2])
         assert self.first_steps is not None
@@ -110,6 +126,15 @@ class RiskCase:
         for place, slope in zip(places, rate, strict=True):
             count *= place ** (-2.0 * slope)
         return max(1, round(count))
+
+
+def _with_groups(theorem: Theorem, n_groups: int) -> Theorem:
+    """Return a theorem on medians of means with another number of groups, and noise for it."""
+    solver: Any = theorem.solver
+    known = {**solver.oracle.parameters, "n_groups": n_groups}
+    oracle = make_oracle(solver.oracle.name, **known)
+    noise = theorem.noise_std * n_groups / solver.oracle.parameters["n_groups"]
+    return replace(theorem, solver=replace(solver, oracle=oracle), noise_std=noise)
 
 
 def _linear(largest: float) -> LinearTask:
@@ -147,26 +172,40 @@ def _accelerated(e: float) -> Slopes:
     return Slopes(-0.75 * e, 0.375 * (1.0 + e), -0.75 * e)
 
 
+# Grids: the fewest records at which the noise is within the gradient, by the plans.
 ROWS = (
     RiskCase(
         "kamath2022 5.2",
         kamath2022.convex,
         "central",
         _linear(1.0),
-        (6_000, 4, 50.0),
-        ((2_000, 20_000), (4, 16), (15.0, 150.0)),
+        (20_000, 4, 50.0),
+        ((2_000, 20_000), (4, 16), (5.0, 50.0)),
         _clamped,
         _hard,
         orders=(2.0, 3.0),
         first_steps=25,
+        n_groups=24,
+    ),
+    RiskCase(
+        "kamath2022 5.2 uniform",
+        kamath2022.convex,
+        "central",
+        _linear(1.0),
+        (6_000, 4, 2.0),
+        ((2_000, 20_000), (4, 16), (1.0, 10.0)),
+        _clamped,
+        _hard,
+        {"groups": "uniform", "n_steps": 200},
+        reached=False,
     ),
     RiskCase(
         "kamath2022 5.5",
         kamath2022.soft_convex,
         "central",
         _linear(0.2),
-        (10_000, 8, 1.0),
-        ((3_000, 50_000), (4, 32), (0.3, 3.0)),
+        (30_000, 8, 0.25),
+        ((10_000, 100_000), (4, 32), (0.08, 0.6)),
         lambda e: Slopes(-0.5, 1.0, -0.25),
         _hard,
         {"gradient_bound": 0.2},
@@ -176,24 +215,38 @@ ROWS = (
         kamath2022.strongly_convex,
         "central",
         SquaredTask(),
-        (30_000, 4, 140.0),
-        ((10_000, 300_000), (4, 32), (100.0, 1000.0)),
+        (100_000, 4, 40.0),
+        ((30_000, 600_000), (4, 32), (20.0, 200.0)),
         _squares,
         _squares,
         {**ROUND, "n_steps": 8},
         orders=(2.0, 3.0),
+        n_groups=26,
     ),
     RiskCase(
         "tao2022 6",
         tao2022.convex,
         "raw",
         _linear(1.0),
-        (6_000, 4, 25.0),
-        ((2_000, 20_000), (4, 16), (8.0, 80.0)),
+        (20_000, 4, 25.0),
+        ((2_000, 20_000), (4, 16), (2.5, 25.0)),
         _clamped,
         _hard,
         orders=(2.0, 1.5),
         first_steps=25,
+        n_groups=24,
+    ),
+    RiskCase(
+        "tao2022 6 uniform",
+        tao2022.convex,
+        "raw",
+        _linear(1.0),
+        (6_000, 4, 2.0),
+        ((2_000, 20_000), (4, 16), (1.0, 10.0)),
+        _clamped,
+        _hard,
+        {"groups": "uniform", "n_steps": 200},
+        reached=False,
     ),
     RiskCase(
         "tao2022 7",
@@ -206,14 +259,15 @@ ROWS = (
         _squares,
         {**ROUND, "n_steps": 8},
         orders=(2.0, 1.5),
+        n_groups=26,
     ),
     RiskCase(
         "tao2022 10",
         tao2022.sparse,
         "raw",
         SquaredTask(2),
-        (5_000, 100, 4.0),
-        ((3_000, 60_000), SPARSE_COLUMNS, (1.0, 10.0)),
+        (8_000, 100, 0.7),
+        ((5_000, 60_000), SPARSE_COLUMNS, (0.3, 1.5)),
         _sparse,
         _sparse,
         {**ROUND, "n_nonzero": 2, "n_kept": 4, "n_steps": 10},
@@ -224,8 +278,8 @@ ROWS = (
         wang2020.smoothed_strongly_convex,
         "raw",
         SquaredTask(),
-        (40_000, 8, 1.0),
-        ((10_000, 300_000), (4, 32), (0.3, 3.0)),
+        (60_000, 8, 0.5),
+        ((20_000, 300_000), (4, 32), (0.15, 0.9)),
         lambda e: Slopes(-1.0, 3.0, -2.0),
         _squares,
         {**ROUND, "n_steps": 12},
@@ -235,8 +289,8 @@ ROWS = (
         wang2020.smoothed_convex,
         "raw",
         _linear(1.0),
-        (30_000, 8, 1.0),
-        ((3_000, 100_000), (4, 32), (0.3, 3.0)),
+        (60_000, 8, 0.5),
+        ((6_000, 100_000), (4, 32), (0.15, 1.0)),
         lambda e: Slopes(-1.0 / 3.0, 1.0, -2.0 / 3.0),
         _hard,
         {"smoothness": 4.0},
@@ -282,8 +336,8 @@ ROWS = (
         xu2025.tsybakov,
         "norm",
         SquaredTask(),
-        (40_000, 8, 4.0),
-        ((10_000, 200_000), (4, 32), (1.0, 10.0)),
+        (60_000, 8, 1.0),
+        ((20_000, 200_000), (4, 32), (0.4, 2.0)),
         _squares,
         _squares,
         GROWTH,
@@ -302,6 +356,8 @@ ROWS = (
         GROWTH,
         doubled=True,
         row_limit=COLUMN_NORM,
+        reason="Where doubling rounds begin to tell, sampling costs as much as privacy; with less "
+        "budget, millions of records are needed.",
     ),
     RiskCase(
         "xu2025 6",
@@ -324,6 +380,8 @@ ROWS = (
         lambda e: Slopes(*(2.0 * slope for slope in _accelerated(e))),
         _squares,
         {"smoothness": 1.0, **GROWTH},
+        reason="Where doubling phases begin to tell, sampling costs as much as privacy; with less "
+        "budget, millions of records are needed.",
     ),
 )
 

@@ -1,9 +1,9 @@
 """Algorithms on the laws that the lower bounds are proved with, beside both bounds.
 
 The lower bounds are Fano's with all constants, on average over the laws of a packing; a few of its
-laws are run, which are alike but for the order of the columns. The loss ``|w - x|^2 / 2`` is none of
-one score. There a record shows one of its columns alone, drawn at random: the mean loss is the same,
-and what is private of these is private of the records, so that the lower bound holds as well.
+laws are run, which are alike but for the order or the signs of columns. The loss ``|w - x|^2 / 2``
+is none of one score. There a record shows one of its columns alone, drawn at random: the mean loss
+is the same, and what is private of these is private of the records, so that the lower bound holds.
 
 Reference
 ---------
@@ -11,7 +11,6 @@ Kamath, Liu and Zhang 2022, Theorems 1.4, 6.1, 6.4 and B.7; Tao and others 2022,
 and 11; Xu and others 2025, Theorems 4 and 5.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.datasets.hard_instances import one_column_each
 from tailguard.datasets.hard_laws import GaussianLaw, SignLaw, SpikeLaw
 from tailguard.estimators.mean import mean
 from tailguard.losses.squared import Squared
@@ -76,7 +76,7 @@ class HardCase:
     name: str
     n_rows: tuple[int, ...]
     laws: Callable[[int], Sequence[HardLaw]]
-    risk: Callable[[Any, FloatArray], float]
+    risk: Callable[[Any, Any], float]
     answers: Mapping[str, Answer]
     least: Callable[[int], float]
     most: Callable[[int], float]
@@ -96,7 +96,7 @@ class HardCase:
             for name, answer in self.answers.items()
         ]
         radius = self.radius(n_rows)
-        far = [law.mean * (-radius / max(np.linalg.norm(law.mean), 1e-300)) for law in laws]
+        far = [law.mean * (-radius / max(float(np.linalg.norm(law.mean)), 1e-300)) for law in laws]
         drawn = {
             LEAST: self.least(n_rows),
             MOST: self.most(n_rows),
@@ -151,13 +151,8 @@ def by_columns(theorem: Callable[[int], Theorem]) -> Answer:
     """
 
     def answer(n_rows: int, law: HardLaw, seed: int) -> FloatArray:
-        size = law.mean.size
-        drawn = nested_seed(seed, n_rows, size)
-        records = law.sample(n_rows, seed=drawn)
-        shown = np.random.default_rng(drawn + 1).integers(size, size=n_rows)
-        rows = np.zeros((n_rows, size))
-        rows[np.arange(n_rows), shown] = math.sqrt(size)
-        target = math.sqrt(size) * records[np.arange(n_rows), shown]
+        drawn = nested_seed(seed, n_rows, law.mean.size)
+        rows, target = one_column_each(law.sample(n_rows, seed=drawn), seed=drawn + 1)
         found: FloatArray = (
             theorem(n_rows).minimize(Squared(), rows, target, random_state=drawn).coef
         )
@@ -166,7 +161,7 @@ def by_columns(theorem: Callable[[int], Theorem]) -> Answer:
     return answer
 
 
-def by_mean(*, unit: bool = False, **options: Any) -> Answer:
+def by_mean(options: Mapping[str, Any], *, unit: bool = False) -> Answer:
     """Take the private mean; its direction alone where the loss is linear.
 
     Examples

@@ -28,7 +28,7 @@ from tailguard.datasets.tsybakov import TsybakovInstance, hard_tsybakov, hard_ts
 from tailguard.moments import Moment
 from tailguard.papers import fano, kamath2022, tao2022, xu2025
 from tailguard.papers.common.theorem import Theorem
-from tailguard.privacy.guarantees import ZCDP, ApproxDP, PureDP
+from tailguard.privacy.guarantees import ZCDP, PureDP
 from tailguard.reproduce.risk_rates.hard import HardCase, by_columns, by_linear_loss, by_mean
 
 __all__ = ["CASES"]
@@ -36,7 +36,7 @@ __all__ = ["CASES"]
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
 N_NONZERO = 4  # of sparse means
 RHO, EPSILON, DELTA = 2.0, 2.0, 1e-6  # of the promises
-ROWS = (2_000, 8_000, 32_000)
+ROWS = (2_000, 8_000, 32_000)  # of hard instances: they are drawn anew for each
 ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"smoothness": 1.0, "growth_constant": 0.5}  # the same as a growth of 2
 ZERO = SpikeLaw(np.zeros(1), chance=1.0)  # against which a scalar spike has to be seen
@@ -95,7 +95,7 @@ def _least(laws: Laws, log_n_laws: float, places: float, per_place: float, n_row
     """
     law = laws(n_rows)[0]
     apart = law.chance * float(np.abs(law.point).max()) * per_place * math.sqrt(places)
-    facts = {"log_n_laws": log_n_laws, "n_rows": n_rows, "rho": RHO, "power": 2.0}
+    facts: dict[str, Any] = {"log_n_laws": log_n_laws, "n_rows": n_rows, "rho": RHO, "power": 2.0}
     return 0.5 * fano.fano_bound(separation=apart, total_variation=law.chance, **facts)
 
 
@@ -106,7 +106,7 @@ def _least_linear(laws: Laws, n_rows: int, *, pure: bool = False) -> float:
     excess is at least half of the mean's norm times the squared distance from v.
     """
     law = laws(n_rows)[0]
-    facts = {"log_n_laws": fano.log_packing_size(D), "n_rows": n_rows, "power": 2.0}
+    facts: dict[str, Any] = {"log_n_laws": fano.log_packing_size(D), "n_rows": n_rows, "power": 2.0}
     facts |= {"separation": math.sqrt(2.0 * fano.least_distance(D) / D)}
     facts |= {"total_variation": law.chance}
     if pure:
@@ -120,7 +120,12 @@ def _least_sampling(n_rows: int) -> float:
     """Fano's bound for signs that are hardly biased, which holds without privacy."""
     law: Any = _fair_signs(n_rows)[0].law
     apart = 2.0 * law.bias * law.size * math.sqrt(math.ceil(D / 8))
-    facts = {"log_n_laws": _log_sign_words(), "n_rows": n_rows, "rho": RHO, "power": 2.0}
+    facts: dict[str, Any] = {
+        "log_n_laws": _log_sign_words(),
+        "n_rows": n_rows,
+        "rho": RHO,
+        "power": 2.0,
+    }
     divergence = law.divergence(D)
     return 0.5 * fano.fano_bound(
         separation=apart, total_variation=1.0, divergence=divergence, **facts
@@ -142,10 +147,8 @@ def _in_radius(instances: Callable[[int], Sequence[TsybakovInstance]], n_rows: i
     return instances(n_rows)[0].radius
 
 
-def _growth_theorem(
-    instances: Callable[[int], Sequence[TsybakovInstance]], n_rows: int
-) -> Theorem:
-    """Return Xu's Theorem 7 for records that show one column: their norms have D times the moment."""
+def _growth_theorem(instances: Callable[[int], Sequence[TsybakovInstance]], n_rows: int) -> Theorem:
+    """Return Xu 7 for records that show one column: D times the moment of the norm."""
     diameter = 2.0 * _in_radius(instances, n_rows)
     moment = Moment(2.0, float(D), kind="norm")
     return _on_zcdp(xu2025.accelerated_growth, moment, diameter=diameter, **GROWTH)(n_rows)
@@ -176,7 +179,7 @@ def _descent(
     return HardCase(name, ROWS, laws, risk, answers, least, partial(_bound, theorem), **more)
 
 
-# A record that shows one of D columns, times the root of D, has D^(k-1) times the moment of order k.
+# A record that shows one of D columns, times the root of D, has D^(k-1) times the moment.
 K52 = _on_zcdp(kamath2022.convex, Moment(2.0, 1.0))
 K57 = _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **ROUND)
 T6 = _on_zcdp(tao2022.convex, Moment(1.5, 1.0, kind="raw"))
@@ -184,16 +187,25 @@ T7 = _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **ROUND)
 T10 = _on_zcdp(
     tao2022.sparse, Moment(2.0, float(D), kind="raw"), n_nonzero=N_NONZERO, n_kept=8, **ROUND
 )
-PURE_MEAN = {"guarantee": PureDP(EPSILON), "method": "clamped", "moment": Moment(2.0, 1.0)}
+PURE_MEAN: dict[str, Any] = {
+    "guarantee": PureDP(EPSILON),
+    "method": "clamped",
+    "moment": Moment(2.0, 1.0),
+}
 PAIR = {"epsilon": EPSILON, "delta": DELTA}
-SCALAR_MEAN = {"method": "truncated", "moment": Moment(1.5, 1.0, kind="raw")}
+SCALAR_MEAN: dict[str, Any] = {"method": "truncated", "moment": Moment(1.5, 1.0, kind="raw")}
 SCALAR = {"moment_order": 1.5, "moment_bound": 1.0, **PAIR}
 WORDS, PLACES = fano.log_packing_size(D), fano.least_distance(D)
 SQUARES = partial(_means, 2.0)
 HEAVIER = partial(_means, 1.5)
 GROWING, SIGNS = partial(_laws_of, _growing), partial(_laws_of, _fair_signs)
-ZCDP_MEAN = {"guarantee": ZCDP(RHO), "method": "clamped", "moment": Moment(2.0, 1.0)}
+ZCDP_MEAN: dict[str, Any] = {
+    "guarantee": ZCDP(RHO),
+    "method": "clamped",
+    "moment": Moment(2.0, 1.0),
+}
 
+# Lower bounds with the upper bound of their paper: papers-bounds.md has their table.
 ROWS_OF_TABLE = (
     _descent(
         "Kamath 6.1",
@@ -201,7 +213,7 @@ ROWS_OF_TABLE = (
         K57,
         partial(_least, SQUARES, WORDS, PLACES, 1.0),
         curve="Kamath 5.7",
-        also={"Kamath 4.2, the mean": by_mean(**ZCDP_MEAN)},
+        also={"Kamath 4.2, the mean": by_mean(ZCDP_MEAN)},
     ),
     _descent(
         "Kamath 6.4", SQUARES, K52, partial(_least_linear, SQUARES), linear=True, curve="Kamath 5.2"
@@ -211,11 +223,13 @@ ROWS_OF_TABLE = (
         ROWS,
         _means_pure,
         linear_excess,
-        {"Kamath 4.2, the pure mean's direction": by_mean(unit=True, **PURE_MEAN)},
+        {"Kamath 4.2, the pure mean's direction": by_mean(PURE_MEAN, unit=True)},
         partial(_least_linear, _means_pure, pure=True),
-        lambda n_rows: 2.0
-        * kamath2022.mean_bound_pure(
-            n_rows=n_rows, n_features=D, moment_order=2.0, epsilon=EPSILON
+        lambda n_rows: (
+            2.0
+            * kamath2022.mean_bound_pure(
+                n_rows=n_rows, n_features=D, moment_order=2.0, epsilon=EPSILON
+            )
         ),
     ),
     HardCase(
@@ -223,16 +237,12 @@ ROWS_OF_TABLE = (
         ROWS,
         _scalars,
         _distance,
-        {"Tao 1, the mean": by_mean(**PAIR, **SCALAR_MEAN)},
+        {"Tao 1, the mean": by_mean(PAIR | SCALAR_MEAN)},
         lambda n_rows: tao2022.scalar_lower_bound(n_rows=n_rows, **SCALAR),
-        lambda n_rows: tao2022.scalar_mean_bound(
-            n_rows=n_rows, failure_probability=0.1, **SCALAR
-        ),
+        lambda n_rows: tao2022.scalar_mean_bound(n_rows=n_rows, failure_probability=0.1, **SCALAR),
     ),
     _descent("Tao 8", HEAVIER, T7, partial(_least, HEAVIER, WORDS, PLACES, 1.0), curve="Tao 7"),
-    _descent(
-        "Tao 9", HEAVIER, T6, partial(_least_linear, HEAVIER), linear=True, curve="Tao 6"
-    ),
+    _descent("Tao 9", HEAVIER, T6, partial(_least_linear, HEAVIER), linear=True, curve="Tao 6"),
     _descent(
         "Tao 11",
         _sparse_means,
