@@ -10,7 +10,7 @@ from functools import lru_cache
 from accuracy.lines import append, read, short
 from papers import rivals
 from papers.methods import METHODS, fit
-from papers.optimum import minimise_over
+from tailguard.reproduce.tasks.optimum import minimise_over
 
 NO_CALIBRATION = "-"
 

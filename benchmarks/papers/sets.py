@@ -1,10 +1,6 @@
 """The LIBSVM sets a8a, a9a and w7a from a folder of Parquet files, with their own split."""
 
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-
-import numpy as np
 
 from accuracy import real
 
@@ -31,17 +27,3 @@ def available(folder):
         f"{each.file} is left out: there is no {each.file}.parquet in the data folder."
         for each in missing
     ]
-
-
-@lru_cache(maxsize=1)
-def read(folder, source):
-    """Return (train, test), each features and labels 0 and 1."""
-    import pandas as pd  # noqa: PLC0415 - only where there is data
-
-    table = pd.read_parquet(Path(folder) / f"{source.file}.parquet")
-    found = []
-    for part in ("train", "test"):
-        rows = table[table["split"] == part]
-        features = rows.drop(columns=["split", "label"]).to_numpy(np.float64)
-        found.append((np.ascontiguousarray(features), (rows["label"] == 1).to_numpy(np.float64)))
-    return tuple(found)

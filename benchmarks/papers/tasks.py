@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from scipy.special import expit
 
 import tailguard as tg
 from accuracy import public
-from papers.optimum import Objective, minimise_over
-from papers.sets import available, read
+from papers.sets import available
+from tailguard.reproduce.tasks.optimum import Objective, minimise_over
+from tailguard.reproduce.tasks.public_sets import read_libsvm
 
 N_REFERENCE = 100_000
 REFERENCE_SEED = 20_202
@@ -120,7 +122,10 @@ def _ridge(n_rows, n_features=10):
         growth=2.0,
     )
     truth = public.direction(n_features)
-    objective = Objective.quadratic(truth, PENALTY)
+    objective = Objective(
+        lambda w: 0.5 * np.sum((w - truth) ** 2) + PENALTY / 2 * (w @ w),
+        lambda w: w - truth + PENALTY * w,
+    )
     return _w9("ridge", tg.losses.Squared(), n_rows, n_features, known, public.draw_t1, objective)
 
 
@@ -178,7 +183,8 @@ def real_tasks(folder, quick=False):
     here, missing = available(folder)
     tasks = []
     for source in here[:1] if quick else here:
-        train, test = read(folder, source)
+        records = read_libsvm(Path(folder), source.file)
+        train, test = (records.X, records.y), (records.X_test, records.y_test)
         tasks += [_fourth_power(source, train, test), _real_logistic(source, train, test)]
     return tasks, missing
 

@@ -9,8 +9,8 @@ import tailguard as tg
 from papers import again, cells, figure, methods, noise, report, rivals, runner, support
 from papers import tasks as of_papers
 from papers.methods import METHODS, PAPER, TIGHT
-from papers.optimum import Objective, minimise_over
 from papers.sets import SETS, available
+from tailguard.reproduce.tasks.optimum import Objective, minimise_over
 
 RIDGE, LOGISTIC = of_papers.synthetic_tasks(quick=True)
 BY_KEY = {method.key: method for method in METHODS}

@@ -35,7 +35,7 @@ def test_a_share_of_the_places_may_do_and_a_factor():
     found = results({"new": (1.0, 3.0), "old": (2.0, 2.0)})
     assert below("new", "old", share=0.5)(found, "tight").outcome == "holds"
     assert below("new", "old", factor=2.0)(found, "tight").outcome == "holds"
-    assert below("new", "old", last=True)(found, "tight").outcome == "does not hold"
+    assert below("new", "old", at="last")(found, "tight").outcome == "does not hold"
 
 
 def test_what_was_not_measured_is_not_run():
@@ -70,8 +70,8 @@ def test_one_seed_decides_nothing():
 
 
 def test_only_shared_seeds_are_compared():
-    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 3.0}).verdict == "level"  # two seeds
-    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 2.01}).verdict == "less"
+    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 3.0}).verdict() == "level"  # two seeds
+    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 2.01}).verdict() == "less"
 
 
 @pytest.mark.parametrize(("n_seeds", "k"), [(5, 1), (6, 1), (9, 2), (10, 2), (20, 6)])

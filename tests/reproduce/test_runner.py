@@ -8,7 +8,7 @@ from reproduce.toys import level, toy
 from tailguard.checks import InputError
 from tailguard.reproduce.experiment import Setup
 from tailguard.reproduce.registry import EXPERIMENTS, all_experiments, find_experiments
-from tailguard.reproduce.report import write_refusals
+from tailguard.reproduce.report import refusals
 from tailguard.reproduce.results import Results
 from tailguard.reproduce.runner import check_data, lines_path, run_experiment
 from tailguard.reproduce.verdicts import judge_claims, keep_verdicts, read_verdicts
@@ -36,30 +36,17 @@ def test_what_is_missing_is_run_and_what_is_no_cell_any_more_is_left_out(tmp_pat
 
 
 def test_processes_change_nothing(tmp_path):
-    (rates,) = find_experiments("rates")
-    few = replace(rates, n_quick_seeds=1)
-    cells = [cell.name for cell in few.cells(QUICK)]
-    path = lines_path(tmp_path / "two", few, QUICK)
-    path.parent.mkdir(parents=True)
-    lines = "".join(
-        f'{{"cell": "{name}", "seed": 0, "refused": null, "seconds": 0, "curves": []}}\n'
-        for name in cells
-        if "d = 4" not in name and "n = 1000," not in name
-    )
-    path.write_text(lines)
-    two = run_experiment(few, QUICK, tmp_path / "two", n_jobs=2)
-    other = lines_path(tmp_path / "one", few, QUICK)
-    other.parent.mkdir(parents=True)
-    other.write_text(lines)
-    one = run_experiment(few, QUICK, tmp_path / "one")
-    assert [replace(line, seconds=0.0) for line in one] == [
-        replace(line, seconds=0.0) for line in two
+    (table,) = find_experiments("zhao2024-table")
+    found = [
+        run_experiment(table, QUICK, tmp_path / str(n_jobs), n_jobs=n_jobs) for n_jobs in (1, 2)
     ]
+    assert [line.points for line in found[0]] == [line.points for line in found[1]]
+    assert len(found[0]) == len(table.cells(QUICK))
 
 
 def test_refusals_are_told_once(tmp_path):
     lines = run_experiment(toy(), QUICK, tmp_path)
-    assert write_refusals(lines) == ["refused: n_rows must be above 5; got 3."]
+    assert refusals(lines) == ["refused: n_rows must be above 5; got 3."]
 
 
 def test_verdicts_say_that_a_claim_does_not_hold_and_why(tmp_path):

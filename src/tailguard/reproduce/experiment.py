@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from tailguard.reproduce.judges import Judge
+from tailguard.reproduce.results import Results
 
 __all__ = ["Axes", "Cell", "Claim", "Experiment", "Measure", "Noise", "Point", "Setup"]
 
@@ -17,7 +18,9 @@ Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need b
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is asked for: a glance or all of it, and where the public data sets are.
+    """What a run is asked for: a glance or all of it, how many seeds, where the public sets are.
+
+    Where ``n_seeds`` is None an experiment has its own number of seeds.
 
     Examples
     --------
@@ -27,6 +30,7 @@ class Setup:
 
     quick: bool = False
     data: Path | None = None
+    n_seeds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,8 @@ class Experiment:
         Files that it needs, such as ``"a8a"``.
     n_seeds, n_quick_seeds
         How many seeds there are in full, and for a glance.
+    table
+        From the results to Markdown, where the paper has a table and no figure.
 
     Examples
     --------
@@ -153,7 +159,9 @@ class Experiment:
     data: tuple[str, ...] = ()
     n_seeds: int = 10
     n_quick_seeds: int = 2
+    table: Callable[[Results], str] | None = None
 
     def seeds(self, setup: Setup) -> range:
         """Return the seeds of a run."""
-        return range(self.n_quick_seeds if setup.quick else self.n_seeds)
+        own = self.n_quick_seeds if setup.quick else self.n_seeds
+        return range(own if self.table is not None else setup.n_seeds or own)

@@ -19,7 +19,7 @@ PANEL_SIZE = (4.4, 3.1)  # inches
 LEGEND_LINE = 0.2  # inches of one line of the legend
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
-N_COLOURS = 64  # of a file: eight curves, and what lies between them and the ground
+N_COLOURS = 200  # of a file: with fewer, curves of another colour become grey
 
 
 def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
@@ -41,7 +41,7 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     n_lines = math.ceil(len(panels) / n_columns)
     n_legend = math.ceil((len(curves) + 1) / n_columns)
     width, height = PANEL_SIZE[0] * n_columns, PANEL_SIZE[1] * n_lines
-    margin = LEGEND_LINE * (n_legend + 1.5)
+    margin = LEGEND_LINE * (n_legend + 0.5)
     plot, axes = plt.subplots(
         n_lines, n_columns, figsize=(width, height + margin + 0.6), squeeze=False
     )
@@ -55,8 +55,7 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
         f"Medians over {results.n_seeds} seeds, band: {band}. Non-private simulation.",
         fontsize=9,
     )
-    low, high = margin / (height + margin + 0.6), 1.0 - 0.45 / (height + margin + 0.6)
-    plot.tight_layout(rect=(0, low, 1, high))
+    plot.tight_layout(rect=(0, margin / (height + margin + 0.6), 1, 1))
     named: dict[str, Any] = {}
     for axis in axes.flat:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -110,7 +109,7 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, curves: lis
     axis.set_xlabel(axes.x, fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
     axis.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
-    axis.tick_params(labelsize=7)
+    axis.tick_params(labelsize=7, which="both")
     axis.grid(color="#eeeeee")
 
 

@@ -4,15 +4,28 @@ Each says *holds* or *does not hold* only where seeds tell: a difference within 
 level, and what is level everywhere is *not reached at this size*.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from tailguard.reproduce.results import Comparison, Results, compare
 from tailguard.reproduce.slopes import slope_of
 
-__all__ = ["NOT_RUN", "Decision", "Judge", "Outcome", "above", "below", "falls", "has_slope"]
+__all__ = [
+    "NOT_RUN",
+    "Decision",
+    "Judge",
+    "Outcome",
+    "above",
+    "below",
+    "falls",
+    "has_slope",
+    "spreads_more",
+]
 
 Outcome = Literal["holds", "does not hold", "not reached at this size", "not run"]
 
@@ -42,12 +55,12 @@ def below(
     factor: float = 1.0,
     share: float = 1.0,
     panels: Iterable[str] = (),
-    last: bool = False,
+    at: Literal["all", "first", "last", "end"] = "all",
 ) -> Judge:
     """Judge whether a curve lies below ``factor`` times another at a share of all places.
 
-    It fails where so many places are above that the share cannot be kept; ``last`` looks at the
-    last place of each panel alone, and ``panels`` at some panels.
+    It fails where so many places are above that the share cannot be kept; ``at`` may be
+    the first or the last place of both alone, or the end of either, and ``panels`` at some panels.
 
     Examples
     --------
@@ -64,10 +77,12 @@ def below(
         found = []
         for panel in tuple(panels) or results.panels:
             own, its = (results.curve(panel, name, noise) for name in (curve, other))
-            places = [x for x in own if x in its]
-            found += [
-                compare(own[x], its[x], factor=factor) for x in (places[-1:] if last else places)
-            ]
+            pairs = [(x, x) for x in own if x in its]
+            if at == "end" and own and its:
+                pairs = [(max(own), max(its))]
+            elif at != "all":
+                pairs = pairs[:1] if at == "first" else pairs[-1:]
+            found += [compare(own[x], its[z], factor=factor) for x, z in pairs]
         return _of_share(found, share)
 
     return judge
@@ -84,8 +99,12 @@ def above(curve: str, other: str, **options: object) -> Judge:
     return below(other, curve, **options)  # type: ignore[arg-type]
 
 
-def falls(*curves: str, panels: Iterable[str] = (), rises: bool = False) -> Judge:
-    """Judge whether the last place of curves lies below their first, in all panels.
+def falls(
+    *curves: str, panels: Iterable[str] = (), rises: bool = False, factor: float = 1.0
+) -> Judge:
+    """Judge whether one end of curves lies ``factor`` times below the other, in all panels.
+
+    That is the last place below the first, or the other way where ``rises``.
 
     Examples
     --------
@@ -103,9 +122,45 @@ def falls(*curves: str, panels: Iterable[str] = (), rises: bool = False) -> Judg
             for name in curves:
                 ends = list(results.curve(panel, name, noise).values())
                 if len(ends) > 1:
-                    first, last = (ends[-1], ends[0]) if rises else (ends[0], ends[-1])
-                    found.append(compare(last, first))
+                    high, low = (ends[-1], ends[0]) if rises else (ends[0], ends[-1])
+                    found.append(compare(low, high, factor=1.0 / factor))
         return _of_share(found, 1.0)
+
+    return judge
+
+
+def spreads_more(curve: str, other: str) -> Judge:
+    """Judge whether the seeds of a curve differ more than those of another at its last place.
+
+    The logarithm of the ratio of standard deviations has a standard error of
+    ``1 / sqrt(seeds - 1)`` if errors are normal; over all panels it must lie two of them above 0.
+
+    Examples
+    --------
+    >>> from tailguard.reproduce.results import Row
+    >>> rows = [Row("a", name, "tight", 1.0, seed, scale * (-1) ** seed)
+    ...         for name, scale in (("wild", 9.0), ("calm", 1.0)) for seed in range(10)]
+    >>> spreads_more("wild", "calm")(Results(rows), "tight")
+    Decision(outcome='holds', figure='spread 9 times')
+    >>> spreads_more("calm", "wild")(Results(rows), "tight").outcome
+    'does not hold'
+    """
+
+    def judge(results: Results, noise: str) -> Decision:
+        logs, n_seeds = [], 0
+        for panel in results.panels:
+            own, its = (results.curve(panel, name, noise) for name in (curve, other))
+            if own and its:
+                spreads = [np.std([*each[max(each)].values()], ddof=1) for each in (own, its)]
+                n_seeds = len(own[max(own)])
+                logs.append(float(np.log(spreads[0] / spreads[1])))
+        if not logs or n_seeds < 2:
+            return NOT_RUN
+        middle, doubt = float(np.mean(logs)), 2.0 / math.sqrt(len(logs) * (n_seeds - 1))
+        outcome: Outcome = "not reached at this size"
+        if abs(middle) > doubt:
+            outcome = "holds" if middle > 0.0 else "does not hold"
+        return Decision(outcome, f"spread {math.exp(middle):.2g} times")
 
     return judge
 
@@ -142,7 +197,7 @@ def _of_share(found: list[Comparison], share: float) -> Decision:
     """Decide whether enough of the comparisons are less."""
     if not found:
         return NOT_RUN
-    counts = Counter(each.verdict for each in found)
+    counts = Counter(each.verdict(len(found)) for each in found)
     ratios = sorted(each.ratio for each in found)
     spread = dict.fromkeys(f"{ratio:.2g}" for ratio in (ratios[0], ratios[-1]))
     figure = f"{' to '.join(spread)} times; below at {counts['less']} of {len(found)}"

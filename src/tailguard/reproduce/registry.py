@@ -12,6 +12,9 @@ __all__ = ["EXPERIMENTS", "all_experiments", "find_experiments"]
 
 # Paper -> the function of a file that lists its experiments.
 EXPERIMENTS = {
+    "wang2020": "tailguard.reproduce.experiments.wang2020:experiments",
+    "xu2025": "tailguard.reproduce.experiments.xu2025:experiments",
+    "tables": "tailguard.reproduce.experiments.tables:experiments",
     "rates": "tailguard.reproduce.experiments.rates:experiments",
     "optimisation": "tailguard.reproduce.experiments.optimisation:experiments",
     "lower-bounds": "tailguard.reproduce.experiments.lower_bounds:experiments",

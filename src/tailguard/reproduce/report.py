@@ -11,14 +11,14 @@ from tailguard.reproduce.results import Results
 from tailguard.reproduce.store import Line
 from tailguard.reproduce.verdicts import Verdict
 
-__all__ = ["claims_page", "markdown_table", "write_curves", "write_refusals"]
+__all__ = ["claims_page", "markdown_table", "refusals", "write_curves"]
 
 CSV_COLUMNS = ("panel", "curve", "noise", "x", "seeds", "median", "low", "high", "least", "most")
 PAGE = (
     "# Claims of the papers, measured",
-    "Written by `{command}`. *NON-PRIVATE simulation*: noise follows a seed, and the records are "
-    "simulated or public. How a claim is decided stands on the page Reproduce. *Printed* is noise "
-    "as the paper prints it, *tight* the least that keeps the same promise.",
+    "Written by `tailguard reproduce`. *NON-PRIVATE simulation*: noise follows a seed, and the "
+    "records are simulated or public. How a claim is decided stands on the page Reproduce. "
+    "*Printed* is noise as the paper prints it, *tight* the least that keeps the same promise.",
     "Of {count} claims, with tight noise: {told}.",
 )
 HEAD = ("claim", "the paper reports", "printed noise", "tight noise", "if not, why")
@@ -44,12 +44,12 @@ def write_curves(path: Path, results: Results) -> None:
                 writer.writerow([*key, f"{s.x:.6g}", s.n_seeds, *shown])
 
 
-def write_refusals(lines: Iterable[Line]) -> list[str]:
+def refusals(lines: Iterable[Line]) -> list[str]:
     """Return a sentence for every reason for which cells were refused.
 
     Examples
     --------
-    >>> write_refusals([Line("mean", 0, (), "n_rows must be above 5; got 3.")])
+    >>> refusals([Line("mean", 0, (), "n_rows must be above 5; got 3.")])
     ['mean: n_rows must be above 5; got 3.']
     """
     reasons: dict[str, list[str]] = defaultdict(list)
@@ -80,13 +80,12 @@ def claims_page(
     *,
     folder: Path,
     page: Path,
-    command: str,
 ) -> str:
     """Return the page of all claims, with links from ``page`` to the figures in ``folder``.
 
     Examples
     --------
-    >>> text = claims_page([], [], folder=Path("out"), page=Path("claims.md"), command="make it")
+    >>> text = claims_page([], [], folder=Path("out"), page=Path("claims.md"))
     >>> text.splitlines()[0]
     '# Claims of the papers, measured'
     """
@@ -96,8 +95,7 @@ def claims_page(
 
     outcomes = Counter(verdict.tight_outcome for verdict in verdicts)
     told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "-"
-    facts = {"command": command, "count": len(verdicts), "told": told}
-    parts = [part.format(**facts) for part in PAGE]
+    parts = [part.format(count=len(verdicts), told=told) for part in PAGE]
     for experiment in experiments:
         own = [each for each in verdicts if each.experiment == experiment.name]
         parts.append(f"## {experiment.name}")

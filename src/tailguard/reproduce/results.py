@@ -66,8 +66,10 @@ class Summary:
         return cls(x, n_seeds, *(float(number) for number in numbers))
 
 
-def student_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Student's 95 % interval of the mean; without end where there is one value.
+def student_interval(
+    values: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Student's interval of the mean; without end where there is one value.
 
     *Reference.* Student 1908.
 
@@ -77,11 +79,11 @@ def student_interval(values: Sequence[float]) -> tuple[float, float]:
     >>> round(low, 2), round(high, 2)
     (-0.48, 4.48)
     """
-    mean = float(np.mean(values))
     if len(values) < 2:
         return -math.inf, math.inf
+    mean = float(np.mean(values))
     spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    half = float(stats.t.ppf((1.0 + CONFIDENCE) / 2.0, len(values) - 1)) * spread
+    half = float(stats.t.ppf((1.0 + confidence) / 2.0, len(values) - 1)) * spread
     return mean - half, mean + half
 
 
@@ -91,20 +93,23 @@ class Comparison:
 
     Examples
     --------
-    >>> compare({0: 1.0, 1: 1.1}, {0: 2.0, 1: 2.1}).verdict
+    >>> compare({0: 1.0, 1: 1.1}, {0: 2.0, 1: 2.1}).verdict()
     'less'
     """
 
     ratio: float
-    low: float
-    high: float
+    gaps: tuple[float, ...]
 
-    @property
-    def verdict(self) -> Literal["less", "level", "more"]:
-        """Where the 95 % interval of the mean paired difference lies."""
-        if self.high < 0.0:
+    def verdict(self, n_places: int = 1) -> Literal["less", "level", "more"]:
+        """Say where the 95 % interval of the mean paired difference lies.
+
+        To be below at all of several places is no more likely than at any one of them. To be above
+        at one of them is, and is held against a 5 % chance at all of them (Bonferroni 1936).
+        """
+        if student_interval(self.gaps)[1] < 0.0:
             return "less"
-        return "more" if self.low > 0.0 else "level"
+        wide = 1.0 - (1.0 - CONFIDENCE) / n_places
+        return "more" if student_interval(self.gaps, wide)[0] > 0.0 else "level"
 
 
 def compare(
@@ -114,14 +119,15 @@ def compare(
 
     Examples
     --------
-    >>> compare({0: 1.0, 1: 1.1, 2: 1.0}, {0: 0.9, 1: 1.3, 2: 1.0}).verdict
+    >>> compare({0: 1.0, 1: 1.1, 2: 1.0}, {0: 0.9, 1: 1.3, 2: 1.0}).verdict()
     'level'
     """
     seeds = sorted(own.keys() & other.keys())
-    gaps = [own[seed] - factor * other[seed] for seed in seeds]
+    gaps = tuple(own[seed] - factor * other[seed] for seed in seeds)
+    if not seeds:
+        return Comparison(math.nan, ())
     middle = [float(np.median([each[seed] for seed in seeds])) for each in (own, other)]
-    ratio = middle[0] / middle[1] if middle[1] else math.inf
-    return Comparison(ratio, *student_interval(gaps))
+    return Comparison(middle[0] / middle[1] if middle[1] else math.inf, gaps)
 
 
 class Results:

@@ -53,7 +53,7 @@ def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list
     >>> {verdict.tight_outcome for verdict in found}
     {'not run'}
     """
-    run = f"{results.n_seeds} seeds{', quick' if setup.quick else ''}"
+    run = f"{results.n_seeds} seeds, `{_command(experiment, setup)}`"
     found = []
     for claim in experiment.claims:
         printed, tight = (claim.judge(results, noise) for noise in ("printed", "tight"))
@@ -66,6 +66,13 @@ def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list
             )
         )
     return found
+
+
+def _command(experiment: Experiment, setup: Setup) -> str:
+    """Return what was typed."""
+    words = ["tailguard reproduce", experiment.name, *(["--quick"] if setup.quick else [])]
+    words += ["--data DIR"] if experiment.data else []
+    return " ".join(words + ([f"--seeds {setup.n_seeds}"] if setup.n_seeds else []))
 
 
 def read_verdicts(path: Path) -> list[Verdict]:

@@ -16,7 +16,7 @@ from tailguard.cli.printing import print_wrapped
 from tailguard.reproduce.experiment import Experiment, Setup
 from tailguard.reproduce.figure import draw_figure
 from tailguard.reproduce.registry import all_experiments, find_experiments
-from tailguard.reproduce.report import claims_page, write_curves, write_refusals
+from tailguard.reproduce.report import claims_page, refusals, write_curves
 from tailguard.reproduce.results import Results
 from tailguard.reproduce.runner import check_data, run_experiment
 from tailguard.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
@@ -60,6 +60,9 @@ def reproduce(
         Path | None,
         typer.Option(metavar="FILE.md", help="The table of claims; DIR/claims.md by default."),
     ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Seeds, where others are wanted.")
+    ] = None,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, help="How many processes.")] = 1,
     listed: Annotated[bool, typer.Option("--list", help="Only list what there is.")] = False,
 ) -> None:
@@ -78,7 +81,7 @@ def reproduce(
         return
     if experiment is None:
         raise InputError("EXPERIMENT must be all, or a name that --list shows; got none.")
-    chosen, setup = find_experiments(experiment), Setup(quick, _folder(data))
+    chosen, setup = find_experiments(experiment), Setup(quick, _folder(data), seeds)
     runnable = _runnable(chosen, setup, console)
     out.mkdir(parents=True, exist_ok=True)
     page = destination(table or out / "claims.md")
@@ -86,8 +89,7 @@ def reproduce(
         verdicts = _run_one(each, setup, out, jobs, console)
         known = all_experiments()
         kept = keep_verdicts(out / "claims.csv", verdicts, [other.name for other in known])
-        command = f"tailguard reproduce {experiment}{' --quick' if quick else ''}"
-        write_text(page, claims_page(kept, known, folder=out, page=page, command=command))
+        write_text(page, claims_page(kept, known, folder=out, page=page))
     print_wrapped(console, f"Figures are in {out}, all claims in {page}.")
 
 
@@ -128,7 +130,9 @@ def _run_one(
         )
     results = Results(row for line in lines for row in line.rows())
     write_curves(out / f"{experiment.name}.csv", results)
-    for sentence in write_refusals(lines):
+    if experiment.table is not None:
+        write_text(out / f"{experiment.name}.md", experiment.table(results))
+    for sentence in refusals(lines):
         print_wrapped(console, f"Not run: {sentence}")
     try:
         draw_figure(out / f"{experiment.name}.png", experiment, results)

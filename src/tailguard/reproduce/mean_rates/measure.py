@@ -133,10 +133,10 @@ def has_rate(name: str, axis: Axis) -> Judge:
     def judge(results: Results, noise: str) -> Decision:
         shown, agree = [], []
         for panel, curve, own in results.keys:
-            if (panel, own) != (f"{name}, along {axis}", noise):
+            measured = results.curve(panel, curve, noise)
+            if (panel, own) != (f"{name}, along {axis}", noise) or len(measured) < 2:
                 continue
             order = float(curve.rpartition(" ")[2])
-            measured = results.curve(panel, curve, noise)
             seeds = sorted(set.intersection(*({*each} for each in measured.values())))
             errors = [[each[seed] for each in measured.values()] for seed in seeds]
             slope = slope_of(list(measured), errors)

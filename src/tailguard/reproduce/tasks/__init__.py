@@ -1,0 +1,1 @@
+"""What experiments on optimisation share: fits that are planned once, public sets, optima."""
