@@ -112,9 +112,9 @@ class RiskCase:
         for place in range(MOST_TRIED):
             n_rows = 10.0 ** (3.0 + place / 4.0)
             theorem = self.theorem("n", n_rows, order=self.orders[0])
-            error = theorem.noise_std * math.sqrt(theorem.n_features / theorem.n_passes)
+            error = float(theorem.noise_std) * math.sqrt(theorem.n_features / theorem.n_passes)
             if error <= SEEN:
-                return n_rows
+                return float(n_rows)
         return math.inf
 
     def _n_steps(self, n_rows: int, n_features: int, mu: float, order: float) -> int:
@@ -232,7 +232,6 @@ ROWS = (
         ((2_000, 20_000), (4, 16), (2.5, 25.0)),
         _clamped,
         _hard,
-        orders=(2.0, 1.5),
         first_steps=25,
         n_groups=24,
     ),
@@ -258,7 +257,6 @@ ROWS = (
         _squares,
         _squares,
         {**ROUND, "n_steps": 8},
-        orders=(2.0, 1.5),
         n_groups=26,
     ),
     RiskCase(
