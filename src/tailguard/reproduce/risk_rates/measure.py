@@ -41,7 +41,7 @@ class RiskSlope:
     --------
     >>> slope = list_slopes("wang2020", quick=True)[0]
     >>> slope.panel, slope.curve, slope.sizes
-    ('wang2020 7, along n', 'k = 2', (10000.0, 54772.0, 300000.0))
+    ('wang2020 7, along n', 'k = 2', (20000.0, 77460.0, 300000.0))
     """
 
     case: RiskCase
