@@ -18,7 +18,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench bench-means bench-accuracy bench-accuracy-peers bench-papers audit clean
+.PHONY: help demo test lint docs bench bench-means bench-accuracy bench-accuracy-peers bench-papers reproduce audit clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 28
@@ -62,6 +62,14 @@ bench-papers: export OMP_NUM_THREADS = 1
 bench-papers: export PYTHONPATH = benchmarks
 bench-papers: $(INSTALLED_DEV)  ## Run the papers' methods on the papers' tasks; QUICK=1, DATA=folder
 	@$(BIN)/python -m papers $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# One thread a process, as for bench-papers. What has a line is not run again.
+reproduce: export OPENBLAS_NUM_THREADS = 1
+reproduce: export OMP_NUM_THREADS = 1
+reproduce: export NUMBA_NUM_THREADS = 1
+reproduce: $(INSTALLED_DEV)  ## Run the papers' experiments and judge their claims; QUICK=1, DATA=folder, JOBS=2
+	@$(BIN)/tailguard reproduce all --jobs $(JOBS) $(if $(DATA),--data $(DATA)) $(ARGS) \
+		$(if $(QUICK),--quick --out reproduced,--out benchmarks/results/reproduce --table docs/claims.md)
 
 # diffprivlib needs an older scikit-learn than tailguard's own tools: an environment of their own.
 bench-accuracy-peers: export PYTHONPATH = benchmarks

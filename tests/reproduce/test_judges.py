@@ -2,7 +2,7 @@
 
 import pytest
 
-from tailguard.reproduce.judges import above, below, falls, has_slope
+from tailguard.reproduce.judges import above, below, falls, has_slope, spreads_more
 from tailguard.reproduce.results import Results, Row, Summary, compare, student_interval
 
 
@@ -46,7 +46,7 @@ def test_what_was_not_measured_is_not_run():
 
 def test_a_curve_without_noises_is_compared_with_either():
     rows = [Row("panel", "old", "-", 1.0, seed, 2.0 + seed) for seed in range(3)]
-    rows += [Row("panel", "new", "printed", 1.0, seed, 1.0 + seed) for seed in range(3)]
+    rows += [Row("panel", "new", "printed", 1.0, seed, 1.0 + seed / 2) for seed in range(3)]
     assert below("new", "old")(Results(rows), "printed").outcome == "holds"
     assert below("new", "old")(Results(rows), "tight").outcome == "not run"
 
@@ -67,6 +67,42 @@ def test_slopes(predicted, outcome):
 def test_one_seed_decides_nothing():
     found = results({"new": (1.0,), "old": (2.0,)}, n_seeds=1)
     assert below("new", "old")(found, "tight").outcome == "not reached at this size"
+
+
+def test_to_be_above_at_one_of_many_places_takes_more():
+    gaps = {seed: 1.0 + 0.3 * seed for seed in range(4)}
+    found = compare(gaps, dict.fromkeys(gaps, 0.5))
+    assert found.verdict() == "more"
+    assert found.verdict(n_places=100) == "level"
+    assert compare({seed: -gap for seed, gap in gaps.items()}, gaps).verdict(100) == "less"
+
+
+def test_factors_are_compared_where_numbers_allow_it():
+    other = {seed: 10.0**seed for seed in range(4)}
+    own = {seed: 2.0 * value for seed, value in other.items()}
+    assert compare(own, other).verdict() == "more"  # the differences are 1 to 1000
+    assert compare({**own, 0: -1.0}, other).verdict() == "level"
+
+
+@pytest.mark.parametrize(("at", "outcome"), [("first", "holds"), ("last", "does not hold")])
+def test_ends_of_what_both_have(at, outcome):
+    found = results({"new": (1.0, 3.0, 1.0), "old": (2.0, 2.0)})
+    assert below("new", "old", at=at)(found, "tight").outcome == outcome
+    assert below("new", "old", at="end")(found, "tight").outcome == "holds"
+
+
+@pytest.mark.parametrize(
+    ("wild", "calm", "outcome"),
+    [(1.0, 0.1, "holds"), (0.1, 1.0, "does not hold"), (1.0, 1.0, "not reached at this size")],
+)
+def test_spread(wild, calm, outcome):
+    rows = [
+        Row("panel", name, "tight", 1.0, seed, 5.0 + scale * (-1) ** seed)
+        for name, scale in (("new", wild), ("old", calm))
+        for seed in range(10)
+    ]
+    assert spreads_more("new", "old")(Results(rows), "tight").outcome == outcome
+    assert spreads_more("new", "old")(Results(rows), "printed").outcome == "not run"
 
 
 def test_only_shared_seeds_are_compared():

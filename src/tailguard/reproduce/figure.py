@@ -17,6 +17,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
 MOST_COLUMNS = 3  # of panels, so that their text can be read
 PANEL_SIZE = (4.4, 3.1)  # inches
 LEGEND_LINE = 0.2  # inches of one line of the legend
+FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
 N_COLOURS = 200  # of a file: with fewer, curves of another colour become grey
@@ -49,11 +50,8 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
         _draw_panel(axis, experiment.axes, results, panel, curves)
     for axis in list(axes.flat)[len(panels) :]:
         axis.axis("off")
-    band = "worst to best seed" if experiment.axes.band == "extremes" else "95 % interval"
     plot.suptitle(
-        f"{experiment.source}: {experiment.title}\n"
-        f"Medians over {results.n_seeds} seeds, band: {band}. Non-private simulation.",
-        fontsize=9,
+        f"{experiment.source}: {experiment.title}\n{_told(experiment, results)}", fontsize=9
     )
     plot.tight_layout(rect=(0, margin / (height + margin + 0.6), 1, 1))
     named: dict[str, Any] = {}
@@ -65,6 +63,16 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     )
     _save(plot, path)
     plt.close(plot)
+
+
+def _told(experiment: Experiment, results: Results) -> str:
+    """Say what curves and bands are."""
+    n_seeds = results.n_seeds
+    if n_seeds == 1:
+        return "One value a place. Non-private simulation."
+    extremes = experiment.axes.band == "extremes" or n_seeds < FEWEST_FOR_INTERVAL
+    band = "worst to best seed" if extremes else "95 % interval of the median"
+    return f"Medians over {n_seeds} seeds, band: {band}. Non-private simulation."
 
 
 def _pyplot() -> Any:

@@ -117,13 +117,18 @@ def compare(
 ) -> Comparison:
     """Compare ``own`` with ``factor`` times ``other``, seed by seed.
 
+    Logarithms are compared, as factors are what is claimed; numbers where some are not positive.
+
     Examples
     --------
     >>> compare({0: 1.0, 1: 1.1, 2: 1.0}, {0: 0.9, 1: 1.3, 2: 1.0}).verdict()
     'level'
     """
     seeds = sorted(own.keys() & other.keys())
-    gaps = tuple(own[seed] - factor * other[seed] for seed in seeds)
+    pairs = [(own[seed], factor * other[seed]) for seed in seeds]
+    if all(value > 0.0 for pair in pairs for value in pair):
+        pairs = [(math.log(value), math.log(bar)) for value, bar in pairs]
+    gaps = tuple(value - bar for value, bar in pairs)
     if not seeds:
         return Comparison(math.nan, ())
     middle = [float(np.median([each[seed] for seed in seeds])) for each in (own, other)]

@@ -57,8 +57,8 @@ OPTIMUM = "optimum, no privacy"
 
 
 @dataclass(frozen=True)
-class Loss7:
-    """One of the two losses of Section 7: its task, its labels, and public constants of it."""
+class Setting:
+    """One of the two losses: its task, its lower label, and public constants of it."""
 
     task: Task
     low_label: float
@@ -68,8 +68,7 @@ class Loss7:
 
     def objective(self, X: FloatArray, labels: FloatArray) -> Objective:
         """Return the loss of the records, with the ridge."""
-        y = self.low_label + (1.0 - self.low_label) * labels
-        return Objective.of_records(self.task.loss, X, y, self.penalty)
+        return Objective.of_records(self.task.loss, X, self.target(labels), self.penalty)
 
     def target(self, labels: FloatArray) -> FloatArray:
         """Return labels of 0 and 1 as the loss has them."""
@@ -81,8 +80,8 @@ def _loss(name: str, loss: Loss, ball: L1Ball | L2Ball, **labels: Any) -> Task:
 
 
 # At the start every residual is 1: slopes of 4 and curvatures of 12 for the fourth power.
-L4 = Loss7(_loss("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
-RIDGE_LOGISTIC = Loss7(
+L4 = Setting(_loss("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
+RIDGE_LOGISTIC = Setting(
     _loss("logistic", Logistic(), L2Ball(1.0), classes=(0.0, 1.0)), 0.0, PENALTY, 1.0, 0.25
 )
 
@@ -103,10 +102,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Problem7:
-    """A loss on a set; methods as functions of a place."""
+class Study:
+    """A loss on a data set; methods as functions of a place."""
 
-    loss: Loss7
+    setting: Setting
     file: str
 
     @property
@@ -117,7 +116,7 @@ class Problem7:
     @property
     def norm(self) -> float:
         """Norm of a gradient at the start."""
-        return self.loss.slope * self.row_limit
+        return self.setting.slope * self.row_limit
 
     def localised(self, place: Place, width: int, noise: Noise) -> Theorem:
         """Return LNC-GM: the fourth moment of the norm, practical schedule."""
@@ -136,7 +135,7 @@ class Problem7:
             place.n_rows,
             width,
             place.guarantee,
-            smoothness=self.loss.curvature * ACTIVE[self.file],
+            smoothness=self.setting.curvature * ACTIVE[self.file],
             **told,
             **(void if noise == "printed" else {}),
         )
@@ -148,26 +147,24 @@ class Problem7:
         n_passes = max(1, round(DESCENT_STEPS / (place.n_rows // rows)))
         how: dict[str, Any] = {"n_passes": n_passes, "sampling": "fresh", "iterate": "last"}
         solver = DpSgd(clip_norm=clip_norm, batch_rows=rows, **how)
-        return Fit(self.loss.task, solver, place.n_rows, width, place.guarantee)
+        return Fit(self.setting.task, solver, place.n_rows, width, place.guarantee)
 
 
-def _cells(
-    problem: Problem7, places: Callable[[Setup, int], list[Place]], setup: Setup
-) -> list[Cell]:
+def _cells(study: Study, places: Callable[[Setup, int], list[Place]], setup: Setup) -> list[Cell]:
     """Return a cell a place and method."""
     assert setup.data is not None
-    records = read_libsvm(setup.data, problem.file)
-    test = problem.loss.objective(records.X_test, records.y_test).value
+    records = read_libsvm(setup.data, study.file)
+    test = study.setting.objective(records.X_test, records.y_test).value
     cells = []
     for place in places(setup, records.n_rows):
         part = records.first(place.n_rows)
-        cells.append(_optimum(problem, place, part, test))
-        for curve, theorem in ((LNC, problem.localised), (PNCA, problem.accelerated)):
+        cells.append(_optimum(study, place, part, test))
+        for curve, theorem in ((LNC, study.localised), (PNCA, study.accelerated)):
             noises: tuple[Noise, ...] = ("printed", "tight")
             for noise in noises:
                 make = partial(theorem, place, part.X.shape[1], noise)
-                cells.append(_private(problem, place, curve, noise, make, part, test))
-        cells.append(_descents(problem, place, part, test))
+                cells.append(_private(study, place, curve, noise, make, part, test))
+        cells.append(_descents(study, place, part, test))
     return cells
 
 
@@ -178,13 +175,13 @@ def _name(place: Place, *words: str) -> str:
     return ", ".join((place.panel, f"n = {place.n_rows}, epsilon = {place.epsilon:g}", *words))
 
 
-def _optimum(problem: Problem7, place: Place, part: PublicSet, test: Judged) -> Cell:
+def _optimum(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of the best weights for the training records."""
 
     @cache
     def found() -> float:
-        objective = problem.loss.objective(part.X, part.y)
-        return test(minimise_over(objective, problem.loss.task.constraint, part.X.shape[1]))
+        objective = study.setting.objective(part.X, part.y)
+        return test(minimise_over(objective, study.setting.task.constraint, part.X.shape[1]))
 
     def measure(_seed: int) -> list[Point]:
         return [Point(place.panel, OPTIMUM, "-", place.x, found())]
@@ -193,7 +190,7 @@ def _optimum(problem: Problem7, place: Place, part: PublicSet, test: Judged) -> 
 
 
 def _private(
-    problem: Problem7,
+    study: Study,
     place: Place,
     curve: str,
     noise: Noise,
@@ -201,22 +198,22 @@ def _private(
     part: PublicSet,
     test: Judged,
 ) -> Cell:
-    fit = cache(lambda: Fit.of_theorem(problem.loss.task, make()))
+    fit = cache(lambda: Fit.of_theorem(study.setting.task, make()))
 
     def measure(seed: int) -> list[Point]:
-        weights = fit().run(part.X, problem.loss.target(part.y), seed=seed).coef
+        weights = fit().run(part.X, study.setting.target(part.y), seed=seed).coef
         return [Point(place.panel, curve, noise, place.x, test(weights))]
 
     return Cell(_name(place, curve, noise), measure)
 
 
-def _descents(problem: Problem7, place: Place, part: PublicSet, test: Judged) -> Cell:
+def _descents(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of DP-SGD at the usual clip norm, and the least of several."""
-    clips = (USUAL_CLIP, *(share * problem.norm for share in CLIPS))
-    fits = cache(lambda: [problem.descent(place, part.X.shape[1], clip) for clip in clips])
+    clips = (USUAL_CLIP, *(share * study.norm for share in CLIPS))
+    fits = cache(lambda: [study.descent(place, part.X.shape[1], clip) for clip in clips])
 
     def measure(seed: int) -> list[Point]:
-        y = problem.loss.target(part.y)
+        y = study.setting.target(part.y)
         losses = [test(fit.run(part.X, y, seed=seed).coef) for fit in fits()]
         return [
             Point(place.panel, TUNED, "-", place.x, min(losses)),
@@ -279,53 +276,53 @@ class Figure:
     """A figure: its loss and set, and the claims of its halves a and b."""
 
     number: int
-    problem: Problem7
+    study: Study
     on_epsilon: tuple[Claim, ...]
     on_rows: tuple[Claim, ...]
 
 
 # As numbered in the paper.
 FIGURES = (
-    Figure(1, Problem7(L4, "a8a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    Figure(2, Problem7(L4, "a9a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    Figure(3, Problem7(L4, "w7a"), (MATCHED,), (MATCHED, *MANY_ROWS)),
+    Figure(1, Study(L4, "a8a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
+    Figure(2, Study(L4, "a9a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
+    Figure(3, Study(L4, "w7a"), (MATCHED,), (MATCHED, *MANY_ROWS)),
     Figure(
         4,
-        Problem7(RIDGE_LOGISTIC, "a8a"),
+        Study(RIDGE_LOGISTIC, "a8a"),
         (DESCENT_IS_BETTER, ACCEPTABLE),
         (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
     ),
     Figure(
         5,
-        Problem7(RIDGE_LOGISTIC, "a9a"),
+        Study(RIDGE_LOGISTIC, "a9a"),
         (DESCENT_IS_BETTER, ACCEPTABLE),
         (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
     ),
-    Figure(6, Problem7(RIDGE_LOGISTIC, "w7a"), BOTH_BEAT, BOTH_BEAT),
+    Figure(6, Study(RIDGE_LOGISTIC, "w7a"), BOTH_BEAT, BOTH_BEAT),
 )
 
 
 def _halves(figure: Figure) -> tuple[Experiment, Experiment]:
-    problem = figure.problem
-    title = f"{problem.loss.task.name} loss on {problem.file}"
+    study = figure.study
+    title = f"{study.setting.task.name} loss on {study.file}"
     return (
         Experiment(
             f"xu2025-{figure.number}a",
             f"{PAPER}, Figure {figure.number}a",
             f"{title} against epsilon",
             Axes("epsilon", "test loss"),
-            partial(_cells, problem, _along_epsilon),
+            partial(_cells, study, _along_epsilon),
             figure.on_epsilon,
-            data=(problem.file,),
+            data=(study.file,),
         ),
         Experiment(
             f"xu2025-{figure.number}b",
             f"{PAPER}, Figure {figure.number}b",
             f"{title} against the number of records, epsilon = {ROWS_EPSILON:g}",
             Axes("records", "test loss", log_x=True),
-            partial(_cells, problem, _along_rows),
+            partial(_cells, study, _along_rows),
             figure.on_rows,
-            data=(problem.file,),
+            data=(study.file,),
         ),
     )
 

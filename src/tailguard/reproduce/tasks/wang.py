@@ -37,7 +37,6 @@ __all__ = [
     "N_FEATURES",
     "RGD",
     "RIDGE",
-    "SIGNS",
     "THEOREM_5",
     "VOID",
     "Method",
@@ -65,7 +64,6 @@ THEOREM_5, RGD, BATCH_RGD = "Algorithm 3 by Theorem 5", "RGD, no privacy", "RGD,
 
 RIDGE = Task("ridge", Squared(), L2Ball(RADIUS))
 LOGISTIC = Task("logistic", Logistic(), L2Ball(RADIUS), {"classes": (0.0, 1.0)})
-SIGNS = Task("ridge", Squared(), L2Ball(RADIUS))
 LAWS: dict[str, Callable[..., Dataset]] = {"ridge": lognormal_line, "logistic": loglogistic_labels}
 # The risk of the logistic task falls along the weights up to the edge of the ball.
 LENGTHS = {"ridge": 1.0, "logistic": RADIUS}
