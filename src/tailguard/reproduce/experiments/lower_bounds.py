@@ -9,7 +9,7 @@ from tailguard.reproduce.risk_rates.hard_cases import CASES
 
 __all__ = ["experiments"]
 
-FEW = 2  # numbers of records, for a glance
+FEW = 1  # numbers of records, for a glance
 VACUOUS = (
     "The upper bound is vacuous here: with its constants it is above the risk of every point of "
     "the set."

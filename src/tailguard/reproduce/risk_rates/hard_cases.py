@@ -36,7 +36,7 @@ __all__ = ["CASES"]
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
 N_NONZERO = 4  # of sparse means
 RHO, EPSILON, DELTA = 2.0, 2.0, 1e-6  # of the promises
-ROWS = (2_000, 6_000, 20_000)  # of hard instances: they are drawn anew for each
+ROWS = (2_000, 16_000)  # of hard instances: they are drawn anew for each
 ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"smoothness": 1.0, "growth_constant": 0.5}  # the same as a growth of 2
 ZERO = SpikeLaw(np.zeros(1), chance=1.0)  # against which a scalar spike has to be seen
