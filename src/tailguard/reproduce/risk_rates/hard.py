@@ -114,7 +114,7 @@ def hard_cell(case: HardCase, n_rows: int) -> Cell:
     >>> from tailguard.reproduce.risk_rates.hard_cases import CASES
     >>> cell = hard_cell(CASES["Tao 2"], 1000)
     >>> cell.name, sorted(point.curve for point in cell.measure(1))[:2]
-    ('Tao 2, n = 1000', ['centre of the set', 'largest risk on the set'])
+    ('Tao 2, n = 1000', ['Tao 1, the mean', 'centre of the set'])
     """
     return Cell(f"{case.name}, n = {n_rows}", lambda seed: case.points(n_rows, seed))
 
