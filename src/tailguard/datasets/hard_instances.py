@@ -21,6 +21,7 @@ __all__ = [
     "hard_scalar_mean",
     "hard_sparse_means",
     "linear_excess",
+    "one_column_each",
     "pure_chance",
     "squared_excess",
     "zcdp_chance",
@@ -195,6 +196,29 @@ def linear_excess(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> float:
     0.0
     """
     return float(np.linalg.norm(law.mean) - _as_point(law, point) @ law.mean)
+
+
+def one_column_each(
+    records: NDArray[np.float64], *, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Show one column alone of each record x, drawn at random: ``sqrt(d) e_j``, ``sqrt(d) x_j``.
+
+    The mean squared loss of the two is that of ``||w - x||^2 / 2``, which is no loss of one score.
+    A column depends on its own record, so that whatever is private of them is private of the
+    records: lower bounds hold for both.
+
+    Examples
+    --------
+    >>> rows, target = one_column_each(np.array([[3.0, 4.0]]), seed=0)
+    >>> rows.round(3), target.round(3)
+    (array([[0.   , 1.414]]), array([5.657]))
+    """
+    n_rows, size = records.shape
+    rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
+    shown, places = rng.integers(size, size=n_rows), np.arange(n_rows)
+    rows = np.zeros((n_rows, size))
+    rows[places, shown] = math.sqrt(size)
+    return rows, math.sqrt(size) * records[places, shown]
 
 
 def _as_point(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Records with power tails that meet a moment only just: Student's t, and Pareto.
 
 Coordinates are independent, have mean 0, and a central moment of the given order of exactly 1,
-although the moment of an order a little larger is infinite.
+although the moment of an order a little larger is infinite. Beside them a skewed law of two points.
 """
 
 import math
@@ -14,7 +14,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
 from tailguard.datasets.hard_laws import check_moment_order
 
-__all__ = ["MARGIN", "ParetoLaw", "StudentLaw"]
+__all__ = ["MARGIN", "ParetoLaw", "StudentLaw", "TwoPointLaw"]
 
 
 # How far the index of the tail lies above the order of the moment.
@@ -104,6 +104,28 @@ class ParetoLaw:
         np.exp(rows, out=rows)
         rows -= self.index / (self.index - 1.0)
         rows *= self.scale
+        return rows
+
+
+@dataclass(frozen=True)
+class TwoPointLaw:
+    """2 with chance 1/5, else -1/2: mean 0 and variance 1, bounded, and as skewed as that.
+
+    Features of a regression whose gradients then have the tails of its errors, all on one side.
+
+    Examples
+    --------
+    >>> rows = TwoPointLaw().sample(1000, 2, seed=1)
+    >>> sorted(set(rows.ravel())), bool(abs(rows.mean()) < 0.1)
+    ([np.float64(-0.5), np.float64(2.0)], True)
+    """
+
+    name = "two-point"
+
+    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
+        """Draw records."""
+        drawn = _generator(n_rows, n_features, seed).random((n_rows, n_features))
+        rows: FloatArray = np.where(drawn < 0.2, 2.0, -0.5)
         return rows
 
 

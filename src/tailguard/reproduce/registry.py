@@ -16,6 +16,8 @@ EXPERIMENTS = {
     "xu2025": "tailguard.reproduce.experiments.xu2025:experiments",
     "tables": "tailguard.reproduce.experiments.tables:experiments",
     "rates": "tailguard.reproduce.experiments.rates:experiments",
+    "optimisation": "tailguard.reproduce.experiments.optimisation:experiments",
+    "lower-bounds": "tailguard.reproduce.experiments.lower_bounds:experiments",
 }
 
 
