@@ -56,7 +56,8 @@ def heard(monkeypatch):
     def fit(make_gate, X, seed, **asked):
         gates = []
 
-        def over(matrix, *, guarantee, missing, schema, ledger, random_state):
+        def over(matrix, *, guarantee, random_state, **undeclared):
+            assert not any(undeclared.values())
             gates.append(make_gate(guarantee, random_state))
             return gates[0]
 

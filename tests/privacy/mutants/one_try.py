@@ -10,6 +10,5 @@ class CountedAsOneTry(SelectionGate):
 
     def _record(self, release, size, distance):
         one = replace(release, mechanism="gaussian")
-        self._reserved_coordinates += size
-        self._books.reserve(one.event())
+        self._books.own.reserve(one.event())
         super()._record(one, size, distance)

@@ -110,35 +110,27 @@ class WhitenedNewton:
         if chosen and scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
-        logistic = not problem.link.scaled
         require(
-            logistic or not shares.balanced,
+            not (problem.link.scaled and shares.balanced),
             "shares must have balanced=False but for a logistic loss.",
         )
         started = problem.intercept or problem.has_offset
-        likelihood = problem.link.curved
         require(
-            shares.constant > 0.0 or not (likelihood and started),
+            shares.constant > 0.0 or not (problem.link.curved and started),
             "shares must have constant > 0 for a likelihood with an intercept or offsets.",
         )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
-        warnings: tuple[str, ...] = ()
-        if chosen and scales_hide(problem, guarantee):
-            warnings = (warning(problem, guarantee, constant=False),)
+        hidden = chosen and scales_hide(problem, guarantee)
         return Plan(
             solver="whitened-newton",
             problem=problem,
             guarantee=guarantee,
             stages=stages_for(problem, shares, mu),
-            settings={
-                "target": self.target,
-                **predicted(problem, mu),
-                **shares.settings(),
-            },
+            settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
             assumptions=assumptions(problem, mu),
             remarks=(meaning(problem),),
-            warnings=warnings,
+            warnings=(warning(problem, guarantee, constant=False),) if hidden else (),
         )
 
     def shares_of(self, problem: Problem, guarantee: Guarantee) -> Shares:
