@@ -1,4 +1,4 @@
-"""Within which bounds features are read, and what of a fit is kept: public numbers, then contests.
+"""Within which bounds features are read, and whether a fit, half of it or its constant is kept.
 
 A scale that fits most records of a column can be far too small for some: a column that is mostly
 zero, of two clusters, with codes for what is missing, or of a heavy tail. Then a few rows are
