@@ -39,8 +39,8 @@ LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=None)
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Have a listener told of the runs within.
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Have a listener told of the runs within; None has nobody told.
 
     Examples
     --------

@@ -36,6 +36,7 @@ from tailguard.privacy.books import Release
 from tailguard.privacy.events import Composed, Selected
 from tailguard.privacy.guarantees import GDP
 from tailguard.privacy.selection.costs import tries_of
+from tailguard.progress import listening
 from tailguard.queries.base import Query
 from tailguard.quiet import quietly
 
@@ -170,7 +171,7 @@ class SelectionGate(Gate):
             COORDINATE_DISTANCE.times(coordinates),
         )
         best: BestTry | None = None
-        with quietly():
+        with quietly(), listening(None):  # how far tries have come would tell how many there are
             for _ in range(draw_number_of_tries(tries_of(event), self._source)):
                 found = self._try(candidates, score, event.mu)
                 if found is not None and (best is None or found.score < best.score):

@@ -1,6 +1,7 @@
 """Rows with identifiers have one secret order, wherever they lie."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -9,13 +10,14 @@ from tailguard.checks import InputError
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.gather import GatheredRecords
 from tailguard.noise.keyed_hash import KeyedHash
-from tailguard.noise.sources import CryptographicSource, SimulationSource
+from tailguard.noise.sources import CryptographicSource, SimulationSource, make_source
 from tailguard.rows import keyed, spilled, streams
 from tailguard.rows.keyed import KeyedRows
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.schema.schema import Schema
 from tailguard.sources.lazy import of_polars
+from tailguard.tables.identifiers import identifiers_of
 
 N_ROWS = 5_000
 RNG = np.random.default_rng(5)
@@ -115,11 +117,27 @@ def test_identifiers_that_repeat_or_are_missing_lose_no_record(place):
     )
 
 
-@pytest.mark.parametrize("kind", [pl.Float64, pl.Boolean, pl.Date])
+@pytest.mark.parametrize("kind", [pl.Boolean, pl.Date])
 def test_identifiers_of_another_type_are_refused(kind):
     table = TABLE.with_columns(id=pl.lit(None, dtype=kind))
     with pytest.raises(InputError, match="'id' of X must hold whole numbers or text"):
         rows_of(table)
+
+
+def test_one_cell_that_is_missing_or_no_whole_number_refuses_no_column():
+    """It makes floats of the whole numbers of a pandas column: to refuse these would tell of it."""
+    whole = identifiers_of(pd.Series([7, 8, 9]), "id")
+    for odd in (None, np.nan, 1.5, np.inf):
+        found = identifiers_of(pd.Series([7, odd, 9]), "id")
+        assert found == [7, None, 9]
+        key = KeyedHash(make_source(1))
+        np.testing.assert_array_equal(key.of(found)[[0, 2]], key.of(whole)[[0, 2]])
+
+
+def test_a_whole_number_of_any_length_is_an_identifier():
+    assert (
+        len(set(KeyedHash(make_source(1)).of(identifiers_of([10**5000, 10**5001, 7], "id")))) == 3
+    )
 
 
 def test_a_disk_without_room_is_refused_before_anything_is_read(monkeypatch):

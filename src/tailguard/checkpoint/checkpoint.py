@@ -24,10 +24,14 @@ the light of earlier answers, within what was reserved).
 
 import os
 import re
+import sys
 from collections.abc import Callable
+from hashlib import sha256
 from itertools import pairwise
 from threading import Lock
 from typing import Any
+
+import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checkpoint.log import Log
@@ -87,7 +91,7 @@ class Checkpoint:
         self._secret = CryptographicSource()
         self._source = source
         self._lock = Lock()
-        self._log = Log(os.path.abspath(os.fspath(path)))
+        self._log = Log(os.path.realpath(os.fspath(path)))
         kinds = [kind for kind, _ in self._log.lines]
         # No run at all, where the process ended before its first line was whole.
         self.resumed = bool(kinds)
@@ -99,7 +103,7 @@ class Checkpoint:
 
     def begin(self, facts: dict[str, Any]) -> None:
         """Write down what the run is, or refuse a file that is of another one."""
-        facts = {name: PLACE_IN_MEMORY.sub("", repr(fact)) for name, fact in facts.items()}
+        facts = {name: _told(fact) for name, fact in facts.items()}
         facts |= {"format": repr(VERSION), "software": repr(__version__)}
         if not self.resumed:
             self._log.append(RUN, {"run": self.run, "facts": facts})
@@ -114,8 +118,11 @@ class Checkpoint:
         if not self.finished:
             self._log.append(RESUMED, {"start": self.starts})
 
-    def answered(self, release: dict[str, Any], draw: Callable[[], IntArray]) -> IntArray:
+    def answered(
+        self, release: dict[str, Any], draw: Callable[[], IntArray], question: Any = None
+    ) -> IntArray:
         """Return the recorded answer to a release; where there is none, draw one and record it."""
+        release = release | {"question": sha256(_told(question).encode()).hexdigest()}
         with self._lock:
             canonical(release)  # what cannot be written is refused before an answer is drawn
             if self._next < len(self._answers):
@@ -184,3 +191,9 @@ class Checkpoint:
             f"{self._log.path!r}, and nothing was drawn: use the machine and the software that it "
             "was begun with."
         )
+
+
+def _told(fact: Any) -> str:
+    """Return all that can be written of a fact, whole arrays included, but for places in memory."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        return PLACE_IN_MEMORY.sub("", repr(fact))

@@ -97,7 +97,9 @@ class Log:
     def _hold(self) -> None:
         """Refuse a file that another run holds."""
         if fcntl is None:
-            return
+            raise InputError(
+                "checkpoint must be None on this system, which cannot hold a file for one run."
+            )
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

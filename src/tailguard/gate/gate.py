@@ -322,7 +322,7 @@ class Gate:
     ) -> FloatArray:
         """Read, add noise, finish; query and mechanism agree on what only passes here."""
         draw = partial(self._noised, query, state, calibration, read)
-        noised = self._books.answered(release, draw)
+        noised = self._books.answered(release, draw, (query, state))
         tell_answered(release.stage, n_rows)
         finished: FloatArray = query.finish(noised.astype(np.float64) * calibration.grid, n_rows)
         return finished

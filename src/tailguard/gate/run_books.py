@@ -109,11 +109,11 @@ class RunBooks:
             self._coordinates += size
             self.distance += distance
 
-    def answered(self, release: Release, draw: Callable[[], IntArray]) -> IntArray:
+    def answered(self, release: Release, draw: Callable[[], IntArray], question: Any) -> IntArray:
         """Return what a checkpoint recorded for a release that is in the books, or draw."""
         if self._checkpoint is None:
             return draw()
-        return self._checkpoint.answered(release.to_dict(), draw)
+        return self._checkpoint.answered(release.to_dict(), draw, question)
 
     def settle(self) -> None:
         """Say that the run is over; what was reserved stays charged."""

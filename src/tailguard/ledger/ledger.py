@@ -217,8 +217,11 @@ class Ledger:
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
-            told = [line.told() for line in lines if line.kind == RESUMED]
-            later = [each for each in told if each["run"] == key and each["start"] >= start]
+            charged = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
+            if charged and charged[0].told()["released_by"] != run:
+                raise self._taken(charged[0])
+            told = (line.told() for line in lines if line.kind == RESUMED)
+            later = any(each["run"] == key and each["start"] >= start for each in told)
             if later or any((line.kind, line.key) == (SETTLED, key) for line in lines):
                 raise BudgetError(
                     f"checkpoint must be the latest of its run; ledger {self.name!r} knows of a "
@@ -231,7 +234,7 @@ class Ledger:
         return self._run(run, again=True)
 
     def _run(self, run: str, *, again: bool) -> "LedgerRun":
-        charge = partial(self._charged, again=again, by="a gate")
+        charge = partial(self._charged, again=again, by=run)
         return LedgerRun(charge, self._settled, self._key or run)
 
     def head(self) -> dict[str, Any]:
@@ -325,10 +328,8 @@ class Ledger:
     ) -> LedgerEntry:
         """Write a charge down if it fits; ``again`` allows the one that is there already."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
-        asked = own_copy(event)
-        charge = cap_of(self.lines()).charge(asked)  # before the lock: a cover may take seconds
-        # What a gate was charged for is released once, by that gate's run alone.
-        told = charge_told(charge, numbers) | {"released_by": by}
+        charge = cap_of(self.lines()).charge(own_copy(event))  # unlocked: a cover may take seconds
+        told = charge_told(charge, numbers) | {"released_by": by}  # a gate's is its own run's alone
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
@@ -336,10 +337,7 @@ class Ledger:
             if there and again and there[0].content == canonical(told):
                 return there[0]
             if there:
-                raise BudgetError(
-                    f"key must be new to ledger {self.name!r}; entry {there[0].position} was "
-                    f"charged under {shown(key)}, and nothing more is charged or released."
-                )
+                raise self._taken(there[0])
             cap, before = cap_of(lines), charges_of(lines)
             if not cap.admits((*before, charge)):
                 raise BudgetError(
@@ -350,6 +348,12 @@ class Ledger:
             return Draft(RESERVED, key, told)
 
         return self._store.append(self.name, decide).entry()
+
+    def _taken(self, line: Line) -> BudgetError:
+        return BudgetError(
+            f"key must be new to ledger {self.name!r}; entry {line.position} was "
+            f"charged under {shown(line.key)}, and nothing more is charged or released."
+        )
 
     def _settled(self, key: str, told: dict[str, Any]) -> None:
         """Write down what was released against a charge."""

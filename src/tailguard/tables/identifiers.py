@@ -11,6 +11,7 @@ from tailguard.tables.kinds import refused
 __all__ = ["identifiers_of"]
 
 ALLOWED = "whole numbers or text"
+LARGEST = 2**63  # beyond, a whole number counts as text, which may have any length in base 16
 
 
 def identifiers_of(column: Any, where: str) -> IntArray | list[int | str | None]:
@@ -22,9 +23,9 @@ def identifiers_of(column: Any, where: str) -> IntArray | list[int | str | None]
     (array([41, 50]), ['a', 'b'])
     """
     word = str(type_of(column)).lower()
-    if kind_of(column, where, ALLOWED) == "numbers" and not word.startswith(("int", "uint")):
+    numbers = ("int", "uint", "float", "double")  # one missing cell makes floats of whole numbers
+    if kind_of(column, where, ALLOWED) == "numbers" and not word.startswith(numbers):
         raise refused(where, type_of(column), ALLOWED)
-    # A missing cell turns a column of another library into floats: then cell by cell.
     array = column if isinstance(column, list) else np.asarray(column)
     if isinstance(array, np.ndarray) and np.can_cast(array.dtype, np.int64):
         return array.astype(np.int64)
@@ -36,4 +37,8 @@ def _identifier(cell: Any) -> int | str | None:
         return cell.decode("utf-8", "surrogateescape")
     if type(cell) is str:
         return cell
-    return int(cell) if type(cell) is int or isinstance(cell, np.integer) else None
+    if isinstance(cell, float | np.floating):
+        return int(cell) if float(cell).is_integer() else None
+    if type(cell) is int or isinstance(cell, np.integer):
+        return int(cell) if abs(int(cell)) < LARGEST else hex(cell)
+    return None
