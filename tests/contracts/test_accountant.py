@@ -38,7 +38,7 @@ LEAVES = [
     *(Gaussian, Laplace, Pure, BoundedRange, ZeroConcentrated, lambda s: Approximate(s, 1e-8)),
     *(lambda s: Sampled(s, 0.1), lambda s: Sampled(s, 0.1, "poisson")),
     *(lambda s: Shuffled(s, 200), lambda s: ShuffledPure(s, 200)),
-    lambda s: Selected(s, 4.0),
+    *(lambda s: Selected(s, 4.0), lambda s: Selected(s, 3.0, "poisson")),
 ]
 DELTAS = [1e-3, 1e-6, 1e-9]
 
