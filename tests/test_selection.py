@@ -15,6 +15,7 @@ from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource
 from tailguard.privacy.events import Gaussian, Selected
 from tailguard.privacy.guarantees import Unprotected
+from tailguard.progress import listening, tell_planned
 from tailguard.rows.arrays import make_rows
 from tailguard.selection import Candidate, SelectionGate, selection_coordinates
 
@@ -93,6 +94,24 @@ def test_warnings_of_a_try_are_not_heard():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         private_gate().best([odd(warn)], score_at(1.0), EVENT)
+
+
+def test_nobody_is_told_how_far_tries_have_come():
+    """It would tell how many there are, and by the names of stages which candidates they are."""
+    told = []
+
+    class Listener:
+        def planned(self, n_answers):
+            told.append(n_answers)
+
+        def answered(self, stage, n_rows):
+            told.append(stage)
+
+    with listening(Listener()):
+        private_gate().best([odd()], score_at(1.0), EVENT)
+        assert told == []
+        tell_planned(1)  # the listener itself is back
+    assert told == [1]
 
 
 def test_a_solver_cannot_remember_other_tries():

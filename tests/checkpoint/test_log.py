@@ -205,3 +205,17 @@ def test_a_simulation_draws_the_words_that_it_would_have_drawn(path):
     second.begin({})
     second.answered({"name": "one"}, lambda: np.zeros(5, dtype=int))
     np.testing.assert_array_equal(again.words(3), expected)
+
+
+def test_a_system_that_cannot_hold_a_file_refuses_a_checkpoint(path, monkeypatch):
+    monkeypatch.setattr("tailguard.checkpoint.log.fcntl", None)
+    with pytest.raises(InputError, match="checkpoint must be None on this system"):
+        Checkpoint(path, CryptographicSource())
+
+
+def test_a_link_leads_to_the_file_that_a_refused_run_removes(path, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    begun(link).close(begun=False)
+    assert link.is_symlink()
+    assert not path.exists()

@@ -128,10 +128,10 @@ def test_every_release_carries_its_noise_where_the_pair_differs():
 
 
 def test_the_mutant_tells_more_than_its_books_show():
-    """In most runs what audits count on; now and then noise lets a stage be skipped."""
-    told = np.array([reused(seed, neighbour=seed % 2 == 1).mu for seed in range(20)])
-    assert np.median(told) > ATTAINED * TOO_MUCH * CLAIMED_MU
-    assert told.min() > 0.9 * TOO_MUCH * CLAIMED_MU
+    """What audits count on, but for one run, where noise looks like far residuals."""
+    told = np.sort([reused(seed, neighbour=seed % 2 == 1).mu for seed in range(20)])
+    assert told[1] > ATTAINED * TOO_MUCH * CLAIMED_MU
+    assert told[0] > 0.9 * TOO_MUCH * CLAIMED_MU
 
 
 @pytest.mark.audit

@@ -58,6 +58,8 @@ class KnownOrder(Partitions):
 class AttackedGate(Gate):
     """A gate whose noised numbers are kept in ``heard`` as they leave, before any finishing.
 
+    ``factor`` says how many times a mutant understates smooth scales; 1 is the truth.
+
     Examples
     --------
     >>> import numpy as np
@@ -71,6 +73,8 @@ class AttackedGate(Gate):
     >>> len(gate.heard)
     1
     """
+
+    factor = 1.0
 
     def __init__(self, rows: Rows, **facts: Any) -> None:
         super().__init__(rows, **facts)
@@ -90,6 +94,8 @@ class AttackedGate(Gate):
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
+        if self.factor != 1.0 and calibration.mechanism in SMOOTH_MECHANISMS:
+            query = Understated(query, self.factor)
         noised = super()._noised(query, state, calibration, read)
         self.heard.append(noised * calibration.grid)
         return noised
@@ -125,13 +131,6 @@ class LessNoise(AttackedGate):
         )
         super()._book(release, stated, n_answers)
 
-    def _noised(
-        self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
-    ) -> IntArray:
-        if calibration.mechanism in SMOOTH_MECHANISMS:
-            query = Understated(query, self.factor)
-        return super()._noised(query, state, calibration, read)
-
 
 class HalfSensitivity(AttackedGate):
     """Takes every sensitivity, or smooth scale, for half of what it is: adding, not replacing.
@@ -153,13 +152,6 @@ class HalfSensitivity(AttackedGate):
             return stated
         true = super()._calibrate(query, n_rows, _louder(stage, self.factor), hidden=hidden)
         return replace(true, charged=true.charged / self.factor, share=true.share / self.factor)
-
-    def _noised(
-        self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
-    ) -> IntArray:
-        if calibration.mechanism in SMOOTH_MECHANISMS:
-            query = Understated(query, self.factor)
-        return super()._noised(query, state, calibration, read)
 
 
 MUTANTS: dict[str, type[AttackedGate]] = {
