@@ -84,6 +84,22 @@ def test_an_edit_is_seen_and_nothing_more_is_charged(ledger, name):
     assert ledger._store.lines("claims") == whole
 
 
+def test_all_rows_are_read_each_time_and_the_digest_of_one_that_stayed_is_not_worked_out_again(
+    ledger, monkeypatch
+):
+    worked_out, true_digest = [], Line.true_digest
+    monkeypatch.setattr(
+        Line, "true_digest", lambda line: worked_out.append(line.position) or true_digest(line)
+    )
+    for key in ("one", "two"):
+        ledger.charge(Gaussian(1e-3), key=key)
+    # The cap, which is read by itself; the line that was written last; the one that is new.
+    assert worked_out == [1, 9, 10, 1, 10, 11]
+    edit(ledger, EDITS["time"])
+    with pytest.raises(BudgetError, match="line 3 was changed"):
+        ledger.charge(Gaussian(1e-3), key="three")
+
+
 @pytest.mark.parametrize(
     "cut",
     [

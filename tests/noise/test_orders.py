@@ -31,6 +31,15 @@ def test_every_place_comes_once(count):
         assert order[positions].tolist() == order[:][positions].tolist()
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 7, 8])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 1000, 1025, 40_000])
+def test_positions_undo_the_order(count, rounds):
+    order = keyed(count, SimulationSource(count), rounds)
+    positions = np.arange(count)
+    assert order.positions(order[:]).tolist() == positions.tolist()
+    assert order[order.positions(positions)].tolist() == positions.tolist()
+
+
 def test_every_order_of_few_places_is_equally_likely():
     n_draws, each = 10_000, list(permutations(range(4)))
     uniform = np.full(24, 1 / 24)

@@ -59,8 +59,12 @@ def test_the_certificate_names_one_mechanism_and_is_recomputed_from_its_file(fit
     assert "3 tries expected, geometric" in " ".join(certificate.to_text().split())
     assert "secret" in certificate.to_html()
     stored = certificate.to_dict()
+    without = stored | {"releases": stored["releases"][:-1]}  # totals are recomputed, not read
+    assert tg.Certificate.from_dict(without).spent.epsilon < certificate.spent.epsilon
     stored["releases"][-1]["parameters"]["mean_tries"] = 30.0
-    assert tg.Certificate.from_dict(stored).spent.epsilon > certificate.spent.epsilon
+    with pytest.raises(tg.InputError, match="cost more than was planned"):
+        tg.Certificate.from_dict(stored)
+    stored["releases"][-1]["parameters"]["mean_tries"] = 3.0
     stored["releases"][-1]["parameters"]["law"] = "uniform"
     with pytest.raises(tg.InputError, match="law must be"):
         tg.Certificate.from_dict(stored).spent  # noqa: B018

@@ -27,10 +27,10 @@ Haney et al. 2023 (filters for runs that are under way at one time).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, singledispatch
+from functools import cached_property, singledispatch
 
 from tailguard.checks import InputError, shown
 from tailguard.privacy.accounting.additive import AdditiveAccountant
@@ -43,7 +43,7 @@ from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["Cap", "Charge", "Filter", "filters_of", "fitting", "price"]
+__all__ = ["Cap", "Charge", "Filter", "exact_sum", "filters_of", "fitting", "price"]
 
 # The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
 # = 1e-6 it is enough for 90 runs that are priced by a cover.
@@ -78,6 +78,14 @@ class Charge:
     event: Event
     cover: tuple[float, float] | None = None
 
+    @cached_property
+    def prices(self) -> dict[type[AdditiveAccountant], tuple[Fraction, Fraction] | None]:
+        """What it costs in the currencies that were asked for, none of which is worked out twice.
+
+        A ledger prices all of its charges before each new one.
+        """
+        return {}
+
 
 @dataclass(frozen=True)
 class Filter:
@@ -101,10 +109,14 @@ class Filter:
 
     def left(self, charges: Sequence[Charge]) -> Fraction | None:
         """Return how much of the currency is left; None where a charge has no price in it."""
-        prices = [price(self.accountant, charge) for charge in charges]
-        if None in prices or sum(p[1] for p in prices if p is not None) > self.failure:
-            return None
-        return self.limit - sum(p[0] for p in prices if p is not None)
+        prices, failures = [], []
+        for charge in charges:
+            found = price(self.accountant, charge)
+            if found is None:
+                return None
+            prices.append(found[0])
+            failures.append(found[1])
+        return None if exact_sum(failures) > self.failure else self.limit - exact_sum(prices)
 
 
 @dataclass(frozen=True)
@@ -182,7 +194,6 @@ class Cap:
         )
 
 
-@lru_cache(maxsize=4096)
 def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fraction, Fraction] | None:
     """Return what a charge costs in a currency, and how likely it fails; None if it has no price.
 
@@ -193,6 +204,14 @@ def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fractio
     (Fraction(1, 8), Fraction(0, 1))
     >>> price(PureAccountant, Charge(Gaussian(0.5)))
     """
+    if accountant not in charge.prices:
+        charge.prices[accountant] = _worked_out(accountant, charge)
+    return charge.prices[accountant]
+
+
+def _worked_out(
+    accountant: type[AdditiveAccountant], charge: Charge
+) -> tuple[Fraction, Fraction] | None:
     if charge.cover is not None and accountant is GdpAccountant:
         mu, failure = charge.cover
         return Fraction(mu) ** 2, Fraction(failure)
@@ -200,6 +219,21 @@ def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fractio
         return None
     composed = accountant().compose(charge.event)
     return composed.total, composed.failure
+
+
+def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
+    """Add up many fractions of few denominators, such as floats are, by one addition for each.
+
+    Examples
+    --------
+    >>> exact_sum([Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)])
+    Fraction(1, 1)
+    """
+    tops: dict[int, int] = {}
+    for number in numbers:
+        top, bottom = number.as_integer_ratio()
+        tops[bottom] = tops.get(bottom, 0) + top
+    return sum((Fraction(top, bottom) for bottom, top in tops.items()), start=Fraction(0))
 
 
 @singledispatch

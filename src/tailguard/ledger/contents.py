@@ -17,6 +17,9 @@ __all__ = ["cap_of", "cap_told", "charge_told", "charges_of", "coordinates_of", 
 
 T = TypeVar("T")
 
+LARGEST_LEDGER = 2**16
+"""Charges that a process keeps as it read them, at about a kilobyte each; more are read again."""
+
 
 def cap_told(cap: Cap) -> dict[str, Any]:
     """Return what the first line says.
@@ -106,7 +109,7 @@ def _cap_in(content: str) -> Cap:
     return Cap(guarantee_from_dict(json.loads(content)["cap"]))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=LARGEST_LEDGER)
 def _charge_in(content: str) -> tuple[Charge, int]:
     """Read a charge; a process reads the same lines before each of its own."""
     told = json.loads(content)

@@ -33,11 +33,7 @@ from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import own_copy
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Composed, Event
-from tailguard.privacy.guarantees import (
-    GDP,
-    Guarantee,
-    resolve_guarantee,
-)
+from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
 
 __all__ = ["Ledger"]
 
@@ -328,7 +324,9 @@ class Ledger:
     ) -> LedgerEntry:
         """Write a charge down if it fits; ``again`` allows the one that is there already."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
-        charge = cap_of(self.lines()).charge(own_copy(event))  # unlocked: a cover may take seconds
+        first = self._store.first(self.name)
+        check_chain(self.name, first)
+        charge = cap_of(first).charge(own_copy(event))  # unlocked: a cover may take seconds
         told = charge_told(charge, numbers) | {"released_by": by}  # a gate's is its own run's alone
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:

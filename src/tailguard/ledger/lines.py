@@ -9,6 +9,7 @@ ledger holds them all.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -98,6 +99,11 @@ class Line:
         # Whatever an edit put into the file has some text, and another digest.
         return sha256(json.dumps(self._words(), default=repr).encode()).hexdigest()
 
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether the digest is that of what the line says, which no process works out twice."""
+        return self.digest == self.true_digest()
+
     def told(self) -> dict[str, Any]:
         """Return the content as plain data."""
         told: dict[str, Any] = json.loads(self.content)
@@ -139,17 +145,18 @@ nothing is charged or released.
         )
     before, charged, settled = "", set[str](), set[str]()
     for position, line in enumerate(lines, start=1):
-        fresh = {
-            CREATED: position == 1,
-            RESERVED: line.key not in charged,
-            RESUMED: True,
-            SETTLED: line.key in charged - settled,
-        }
+        if line.kind == RESERVED:
+            fresh = line.key not in charged
+            charged.add(line.key)
+        elif line.kind == SETTLED:
+            fresh = line.key in charged and line.key not in settled
+            settled.add(line.key)
+        else:
+            fresh = line.kind == (CREATED if position == 1 else RESUMED)
         whole = (line.ledger, line.position, line.previous) == (ledger, position, before)
-        if not (whole and fresh.get(line.kind) and line.digest == line.true_digest()):
+        if not (whole and fresh and line.is_whole):
             raise changed_line(ledger, position)
         before = line.digest
-        {RESERVED: charged, SETTLED: settled}.get(line.kind, set()).add(line.key)
 
 
 def changed_line(ledger: str, position: int) -> BudgetError:

@@ -52,6 +52,11 @@ DURABLE = (
     "PRAGMA trusted_schema = OFF",
 )
 
+KNOWN: dict[tuple[str, str], tuple[list[tuple[object, ...]], tuple[Line, ...]]] = {}
+"""Of a file and a data set: rows as they were read last, and their lines. All rows are read each
+time, and one that is not as it was is a new line; of others the digest is not worked out again."""
+MOST_KNOWN = 8  # data sets of a process; a line takes about a kilobyte
+
 Decision: TypeAlias = Callable[[tuple[Line, ...]], Draft | Line]
 """What to write after the lines that there are; or one of them, where nothing is to be written."""
 
@@ -111,6 +116,12 @@ class Store:
         """Return all lines of a data set."""
         with self._connected() as connection:
             return self._read(connection, ledger)
+
+    def first(self, ledger: str) -> tuple[Line, ...]:
+        """Return the first line of a data set, if there is one."""
+        words = f"SELECT {', '.join(FIELDS)} FROM lines WHERE ledger = ? ORDER BY position LIMIT 1"
+        with self._connected() as connection:
+            return tuple(Line(*row) for row in connection.execute(words, (ledger,)))
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the data sets, in order."""
@@ -177,7 +188,15 @@ class Store:
 
     def _read(self, connection: sqlite3.Connection, ledger: str) -> tuple[Line, ...]:
         words = f"SELECT {', '.join(FIELDS)} FROM lines WHERE ledger = ? ORDER BY position"
-        return tuple(Line(*row) for row in connection.execute(words, (ledger,)))
+        rows = connection.execute(words, (ledger,)).fetchall()
+        before, known = KNOWN.pop((self.path, ledger), ([], ()))
+        if rows[: len(before)] != before:
+            before, known = [], ()
+        lines = (*known, *(Line(*row) for row in rows[len(before) :]))
+        KNOWN[self.path, ledger] = rows, lines
+        while len(KNOWN) > MOST_KNOWN:
+            KNOWN.pop(next(iter(KNOWN)), None)
+        return lines
 
     def _write(
         self,

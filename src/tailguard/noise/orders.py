@@ -15,6 +15,7 @@ cannot tell the function from chance); Black and Rogaway 2002, Section 5 (cycle 
 Steele, Lea and Flood 2014, Figure 16 (the mixing function; it is no cipher and needs to be none).
 """
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -60,16 +61,21 @@ class KeyedOrder:
         """Return the places that come at these positions of the order."""
         if isinstance(asked, slice):
             asked = np.arange(*asked.indices(self._count))
-        places = np.empty(len(asked), dtype=np.int64)
-        for start in range(0, len(asked), AT_ONCE):
-            places[start : start + AT_ONCE] = self._walked(asked[start : start + AT_ONCE])
-        return places
+        return self._walked(asked, self._turned)
 
-    def _walked(self, asked: IntArray) -> Words:
-        places = self._turned(asked.astype(np.uint64))
-        while (beyond := np.flatnonzero(places >= self._count)).size:
-            places[beyond] = self._turned(places[beyond])
-        return places
+    def positions(self, places: IntArray) -> IntArray:
+        """Return the positions of the order at which these places come."""
+        return self._walked(places, self._turned_back)
+
+    def _walked(self, asked: IntArray, turned: Callable[[Words], Words]) -> IntArray:
+        """Turn places, and those beyond the last again until none is, a few at once."""
+        found = np.empty(len(asked), dtype=np.int64)
+        for start in range(0, len(asked), AT_ONCE):
+            places = turned(asked[start : start + AT_ONCE].astype(np.uint64))
+            while (beyond := np.flatnonzero(places >= self._count)).size:
+                places[beyond] = turned(places[beyond])
+            found[start : start + AT_ONCE] = places
+        return found
 
     def _turned(self, places: Words) -> Words:
         low_digits, high_digits = self._halves
@@ -80,6 +86,19 @@ class KeyedOrder:
             mixed = (high ^ _mixed(low ^ word)) & ((np.uint64(1) << high_digits) - np.uint64(1))
             places = (low << high_digits) | mixed
             low_digits, high_digits = high_digits, low_digits
+        return places
+
+    def _turned_back(self, places: Words) -> Words:
+        low_digits, high_digits = self._halves
+        if len(self._key) % 2:
+            low_digits, high_digits = high_digits, low_digits
+        for word in reversed(self._key):
+            # The halves before this round were of the lengths of those after it, exchanged.
+            low_digits, high_digits = high_digits, low_digits
+            mixed = places & ((np.uint64(1) << high_digits) - np.uint64(1))
+            low = places >> high_digits
+            high = (mixed ^ _mixed(low ^ word)) & ((np.uint64(1) << high_digits) - np.uint64(1))
+            places = (high << low_digits) | low
         return places
 
 

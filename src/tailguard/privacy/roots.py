@@ -6,6 +6,7 @@ inequality that is checked at it.
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from scipy.optimize import brentq
 
@@ -49,6 +50,7 @@ def crossing(excess: Callable[[float], float], guess: float, rtol: float = 8.9e-
     >>> round(crossing(lambda x: x * x - 2.0, guess=1.0), 12)
     1.414213562373
     """
+    excess = cache(excess)  # Brent's method asks for both ends of the bracket once more
     low = high = guess
     while excess(high) < 0:
         low, high = high, 4.0 * high

@@ -85,3 +85,10 @@ def test_distances_add_up():
             Distance(bad)
         with pytest.raises(InputError):
             Distance(0.0, bad)
+
+
+def test_a_distance_is_within_itself_and_within_none_that_is_smaller_in_a_number():
+    distance = Distance(1e-12, 1e-26)
+    assert distance.within(distance)
+    assert not distance.within(Distance(1e-13, 1e-25))
+    assert not distance.within(Distance(1e-11, 1e-27))

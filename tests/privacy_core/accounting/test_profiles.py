@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.concentrated import delta_of_zcdp, epsilon_of_zcdp
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
-from tailguard.privacy.accounting.profiles import loss_distribution, profile_of
+from tailguard.privacy.accounting.profiles import convexified, loss_distribution, profile_of
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -149,3 +149,18 @@ def test_the_package_builds_the_same_laplace_distribution():
 def test_what_is_no_leaf_has_no_profile():
     with pytest.raises(InputError, match="known privacy profile"):
         profile_of(Nothing())
+
+
+def test_an_approximate_release_fails_or_is_randomised_response():
+    profile, epsilons = profile_of(Approximate(1.0, 0.1)), np.linspace(0.0, 1.0, 9)
+    pure = (np.e - np.exp(epsilons)) / (np.e + 1.0)
+    assert profile.delta(epsilons) == pytest.approx(0.1 + 0.9 * pure)
+    assert profile.end == 1.0
+
+
+def test_no_hull_is_worked_out_where_floats_do_not_tell_its_points_apart():
+    far = np.array([0.0, 1.0, 2.0, 800.0, 1600.0, 1700.0])
+    delta = np.array([0.9, 0.5, 0.45, 0.3, 0.1, 0.0])
+    assert convexified(far, delta).tolist() == delta.tolist()
+    near = np.array([0.0, 1.0, 2.0])
+    assert convexified(near, np.array([0.9, 0.9, 0.0]))[1] < 0.9

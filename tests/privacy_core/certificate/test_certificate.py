@@ -115,6 +115,19 @@ def test_a_stored_total_is_never_believed():
     assert Certificate.from_dict(data).total.epsilon == honest
 
 
+def test_a_file_whose_releases_were_never_planned_is_refused():
+    for changes in (
+        {"planned": Gaussian(0.1).to_dict()},
+        {"releases": [gaussian(0.1, times=76).to_dict()]},
+        {"releases": [laplace(0.1).to_dict()]},
+    ):
+        data = json.loads(example().to_json()) | changes
+        with pytest.raises(InputError, match="must plan for all that was released"):
+            Certificate.from_dict(data)
+    data["releases"] = [gaussian(0.1, times=75).to_dict()]
+    assert Certificate.from_dict(data).spent.mu == pytest.approx(math.sqrt(0.75))
+
+
 def test_the_page_says_what_an_officer_needs():
     page = example().to_text()
     assert max(map(len, page.splitlines())) <= 79

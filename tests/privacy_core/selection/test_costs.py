@@ -240,3 +240,28 @@ def test_the_log_ratio_solves_its_equation():
     assert density_log_ratio(Selected(0.4, 8.0, "poisson")) == pytest.approx(
         rate * delta_of(0.4, 0.0)
     )
+
+
+def test_a_search_that_is_too_dear_for_anyone_has_a_price():
+    event = Selected(2.5, 900.0, "poisson")
+    assert epsilon_of(2.5, 1e-6) < smallest_epsilon(event, 1e-6).epsilon < math.inf
+    assert not satisfies(event, ApproxDP(9.0, 1e-6))
+
+
+def test_delta_of_a_search_is_that_of_a_try_at_a_shifted_epsilon_times_the_mean():
+    accountant = SelectionAccountant().compose(Selected(0.5, 10.0))
+    for beyond in (0.2, 0.5, 0.9, 2.0):
+        assert accountant.delta(accountant.shift + beyond) == pytest.approx(
+            min(10.0 * delta_of(0.5, beyond), 1.0), rel=1e-9
+        )
+    before = math.exp(-0.1) * delta_of(0.5, 0.1) - math.expm1(-0.1)
+    assert accountant.delta(accountant.shift - 0.1) == pytest.approx(min(10.0 * before, 1.0))
+
+
+@pytest.mark.parametrize("mu", [1.0, 20.0, 60.0, 80.0, 120.0])
+def test_no_profile_of_a_search_is_below_that_of_a_try_however_large_the_losses(mu):
+    levels = np.sort([0.0, 1.0, mu, mu**2 / 4.0, mu**2 / 2.0])
+    alone = np.array([delta_of(mu, level) for level in levels])
+    found = selected_profile(Selected(mu, 2.0)).delta(levels)
+    assert (found >= alone * (1.0 - 1e-9)).all()
+    assert (np.diff(found) <= 1e-9).all()

@@ -36,6 +36,12 @@ def test_chances_add_up_to_one_and_have_the_mean(law, mean):
         assert tries.never(share) == pytest.approx(found @ (1.0 - share) ** numbers, rel=1e-9)
 
 
+def test_of_very_many_tries_a_rare_kind_is_hardly_ever_missed():
+    tries = NumberOfTries(900.0, "poisson")
+    assert tries.never(0.2) == pytest.approx(math.exp(-180.0), rel=1e-9)
+    assert (tries.never(0.0), tries.never(1.0)) == (1.0, 0.0)
+
+
 @every_law
 def test_the_limit_is_hardly_ever_exceeded(law):
     tries = NumberOfTries(6.0, law)

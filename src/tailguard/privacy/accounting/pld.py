@@ -19,10 +19,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.base import FlatAccountant
@@ -33,6 +32,9 @@ from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
 from tailguard.privacy.events.flat_events import FlatEvents
 from tailguard.privacy.ranges import check_cost, check_failure
 from tailguard.privacy.roots import up
+
+if TYPE_CHECKING:  # it takes a while to load
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 __all__ = ["PldAccountant"]
 
@@ -115,7 +117,7 @@ class PldAccountant(FlatAccountant):
         return SLACK + self._n_steps * SLACK_PER_STEP
 
     @cached_property
-    def _losses(self) -> PrivacyLossDistribution:
+    def _losses(self) -> "PrivacyLossDistribution":
         step = min(max(math.sqrt(2.0 * self._rho) / 1000.0, FINEST), COARSEST)
         step = min(step, _smallest_loss(self.flat_events) / 100.0)
         return _composed(self.flat_events, max(step, 2.0 * self._end / MOST_CELLS))
@@ -160,14 +162,14 @@ def _smallest_loss(flat_events: FlatEvents) -> float:
     return min((*sizes, *inner), default=math.inf)
 
 
-def _composed(flat_events: FlatEvents, step: float) -> PrivacyLossDistribution:
+def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution":
     """Convolve all leaves and, for each block map, the worst that its blocks may meet."""
     worst = [_maximal(parts.values()) for parts in flat_events.blocks.values()]
     flat = [parts[0] for parts in worst if len(parts) == 1 and not parts[0].blocks]
     leaves = _merged(FlatEvents.total((FlatEvents(flat_events.leaves), *flat)).leaves)
     losses = [_convolved(leaf, times, step) for leaf, times in leaves.items()]
     losses += [_envelope(parts, step) for parts in worst if len(parts) > 1 or parts[0].blocks]
-    return reduce(PrivacyLossDistribution.compose, losses)
+    return reduce(lambda one, other: one.compose(other), losses)
 
 
 def _merged(leaves: Mapping[Event, int]) -> dict[Event, int]:
@@ -178,7 +180,7 @@ def _merged(leaves: Mapping[Event, int]) -> dict[Event, int]:
     return merged | ({Gaussian(mu): 1} if mu else {}) | ({ZeroConcentrated(rho): 1} if rho else {})
 
 
-def _convolved(leaf: Event, times: int, step: float) -> PrivacyLossDistribution:
+def _convolved(leaf: Event, times: int, step: float) -> "PrivacyLossDistribution":
     """Discretise a leaf and convolve it with itself."""
     once = loss_distribution(profile_of(leaf), step)
     return once if times == 1 else once.self_compose(times)
@@ -193,7 +195,7 @@ def _maximal(parts: Iterable[FlatEvents]) -> list[FlatEvents]:
     return kept
 
 
-def _envelope(parts: list[FlatEvents], step: float) -> PrivacyLossDistribution:
+def _envelope(parts: list[FlatEvents], step: float) -> "PrivacyLossDistribution":
     """Return a distribution whose profile is the maximum of the blocks' profiles."""
     losses = [_composed(part, step) for part in parts]
     if len(losses) == 1:
@@ -207,7 +209,7 @@ def _envelope(parts: list[FlatEvents], step: float) -> PrivacyLossDistribution:
     return loss_distribution(Profile(delta, max(map(_end_of, losses))), step)
 
 
-def _end_of(losses: PrivacyLossDistribution) -> float:
+def _end_of(losses: "PrivacyLossDistribution") -> float:
     """Return where a profile has fallen as far as its truncated tail lets it."""
     ends = (losses.get_epsilon_for_delta(10.0**power) for power in range(-16, 0))
     return next(float(end) for end in ends if end < math.inf)

@@ -15,10 +15,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 import numpy as np
-from dp_accounting.pld import pld_pmf
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from scipy.special import erfcx, log_ndtr
 
 from tailguard.array_types import FloatArray
@@ -34,11 +33,22 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
 )
 
-__all__ = ["Profile", "convexified", "loss_distribution", "mirrored_hull", "profile_of"]
+if TYPE_CHECKING:  # it takes a while to load
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+__all__ = [
+    "Profile",
+    "convexified",
+    "loss_distribution",
+    "mirrored_hull",
+    "profile_of",
+    "told_apart",
+]
 
 
 # What a profile may leave beyond its end; it is charged as an infinite loss.
 TAIL = 1e-20
+LARGEST_SPAN = 700.0  # of losses: exp(-745) is zero in floats
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,7 @@ def _(event: ZeroConcentrated) -> Profile:
     return Profile(lambda e: convexified(e, _zcdp(event.rho, e)), end)
 
 
-def loss_distribution(profile: Profile, step: float) -> PrivacyLossDistribution:
+def loss_distribution(profile: Profile, step: float) -> "PrivacyLossDistribution":
     """Return a discrete loss distribution on multiples of ``step`` that dominates a profile.
 
     *Guarantee.* Its delta is at least the profile's at every epsilon, and equal on the grid.
@@ -141,6 +151,11 @@ def loss_distribution(profile: Profile, step: float) -> PrivacyLossDistribution:
     >>> round(ten.get_epsilon_for_delta(1e-6), 6)
     0.998978
     """
+    from dp_accounting.pld import pld_pmf  # noqa: PLC0415 (it takes a while to load)
+    from dp_accounting.pld.privacy_loss_distribution import (  # noqa: PLC0415
+        PrivacyLossDistribution,
+    )
+
     last = math.ceil(profile.end / step)
     cells = np.arange(max(last - 1, 0) if profile.straight else 0, last + 1)
     e: FloatArray = step * cells.astype(np.float64)
@@ -178,13 +193,16 @@ def _zcdp(rho: float, e: FloatArray) -> FloatArray:
 def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
     """Return the greatest convex function of exp(e) that is nowhere above the given values.
 
-    The true profile is convex in exp(e), so it stays below.
+    The true profile is convex in exp(e), so it stays below. Where ``e`` reaches so far that floats
+    do not tell its exponentials apart the values stay as they are.
 
     Examples
     --------
     >>> convexified(np.log([1.0, 2.0, 3.0]), np.array([0.5, 0.5, 0.1])).round(3)
     array([0.5, 0.3, 0.1])
     """
+    if not told_apart(e[-1] - e[0]):
+        return delta
     corners: list[int] = []
     for i in range(e.size):
         while len(corners) > 1 and not _turns_up(e, delta, corners[-2], corners[-1], i):
@@ -192,6 +210,17 @@ def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
         corners.append(i)
     x = np.exp(e - e[-1])
     return np.asarray(np.interp(x, x[corners], delta[corners]), dtype=np.float64)
+
+
+def told_apart(span: float) -> bool:
+    """Whether floats tell the exponentials of losses apart that differ by so much.
+
+    Examples
+    --------
+    >>> told_apart(600.0), told_apart(800.0)
+    (True, False)
+    """
+    return span < LARGEST_SPAN
 
 
 def mirrored_hull(e: FloatArray, delta: FloatArray) -> FloatArray:
@@ -213,5 +242,6 @@ def mirrored_hull(e: FloatArray, delta: FloatArray) -> FloatArray:
 
 def _turns_up(e: FloatArray, delta: FloatArray, i: int, j: int, k: int) -> bool:
     """Tell whether the middle one of three points lies below the line through the others."""
-    rise, run = delta[j] - delta[i], math.expm1(e[j] - e[i])
-    return bool(rise * math.expm1(e[k] - e[i]) < (delta[k] - delta[i]) * run)
+    # In units of exp(e[k]): losses far apart do not overflow.
+    rise, run = delta[j] - delta[i], math.exp(e[j] - e[k]) * -math.expm1(e[i] - e[j])
+    return bool(rise * -math.expm1(e[i] - e[k]) < (delta[k] - delta[i]) * run)

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tailguard.checks import InputError, shown
 from tailguard.privacy.accounting.gdp import GdpAccountant
 from tailguard.privacy.accounting.registry import ACCOUNTANTS, make_accountant
 from tailguard.privacy.events import Event, Gaussian, Unbounded
+from tailguard.privacy.events.events import check_event
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.ranges import check_failure
 
@@ -44,7 +46,13 @@ def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     >>> smallest_epsilon(Repeated(Laplace(epsilon=0.25), 4), delta=0.0)
     EpsilonBound(epsilon=1.0, accountant='pure')
     """
-    check_failure("delta", delta)
+    return _smallest_epsilon(check_event("event", event), check_failure("delta", delta))
+
+
+# A plan, its books and its certificate ask about one event, and so does each run of the same plan;
+# where a shuffle is repeated an answer takes a second.
+@lru_cache(maxsize=1024)
+def _smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     if Unbounded in flatten(event).kinds:
         return EpsilonBound(math.inf, "none")
     names = list(ACCOUNTANTS) if total_mu(event) is None else ["gdp"]

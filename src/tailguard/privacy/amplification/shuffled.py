@@ -10,6 +10,7 @@ Feldman, McMillan and Talwar 2021, Theorem 3.8; Dong, Roth and Su 2022, Corollar
 """
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -75,8 +76,13 @@ def shuffled_mu(epsilon: float, *, n_units: int, delta: float) -> float:
     >>> round(shuffled_mu(0.1, n_units=1000, delta=1e-6), 3)
     0.111
     """
-    check_positive("epsilon", epsilon)
+    check_integer("n_units", n_units, minimum=1)
+    return _largest_mu(check_positive("epsilon", epsilon), n_units, check_open_unit("delta", delta))
 
+
+# A theorem and each fit by it plan alike, and this takes a second.
+@lru_cache(maxsize=64)
+def _largest_mu(epsilon: float, n_units: int, delta: float) -> float:
     def excess(mu: float) -> float:
         """Tell how far the releases are above the promise."""
         return math.log(max(shuffled_epsilon(mu, n_units=n_units, delta=delta), 1e-9) / epsilon)

@@ -20,13 +20,13 @@ McSherry 2009, Theorem 4 (disjoint blocks); Vadhan and Zhang 2023 (interleaved m
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, Shuffled
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
-__all__ = ["ComposedReleases", "ShuffledPass", "spent_event"]
+__all__ = ["ComposedReleases", "ShuffledPass", "covers", "spent_event"]
 
 
 @dataclass(frozen=True)
@@ -149,3 +149,17 @@ def spent_event(releases: Iterable[Release]) -> Event:
         else:
             passes[scope.block_map] = (*passes.get(scope.block_map, ()), release)
     return Composed((*alone, *(ShuffledPass(each).event for each in passes.values())))
+
+
+def covers(planned: Event, releases: Iterable[Release]) -> bool:
+    """Tell whether what was planned covers all releases, as books demand.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> mean = Release("mean", "Mean", "gaussian", "l2", sensitivity=1.0, noise_std=4.0)
+    >>> covers(Gaussian(mu=0.25), [mean]), covers(Gaussian(mu=0.25), [mean, mean])
+    (True, False)
+    """
+    spent = reduce(ComposedReleases.plus, releases, ComposedReleases())
+    return flatten(planned).covers(spent.flat_events)

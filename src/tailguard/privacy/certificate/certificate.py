@@ -15,7 +15,7 @@ from tailguard.checks import InputError, check_choice, check_integer, check_vers
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import Books
-from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.books.composed_releases import covers, spent_event
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate.html import certificate_html
@@ -219,7 +219,7 @@ class Certificate:
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
         """Read the facts back; totals are recomputed, never read.
 
-        What cannot be written again is refused.
+        What cannot be written again is refused, and releases that books would have refused.
         """
         try:
             # Certificates of before versions were written are of version 1.
@@ -240,6 +240,11 @@ class Certificate:
                 ),
                 version=data["version"],
             )
+            if not covers(found.planned, found.releases):
+                raise InputError(
+                    "certificate must plan for all that was released; its releases cost more than "
+                    "was planned."
+                )
             found.to_json()
             found.to_text()
             return found

@@ -41,7 +41,13 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of, log_delta
-from tailguard.privacy.accounting.profiles import TAIL, Profile, mirrored_hull, profile_of
+from tailguard.privacy.accounting.profiles import (
+    TAIL,
+    Profile,
+    mirrored_hull,
+    profile_of,
+    told_apart,
+)
 from tailguard.privacy.events import Gaussian, Selected
 from tailguard.privacy.roots import crossing, step_until, up
 from tailguard.privacy.selection.tries import NumberOfTries
@@ -115,11 +121,13 @@ def selected_profile(event: Selected) -> Profile:
     def delta(e: FloatArray) -> FloatArray:
         """Take the lower one of both bounds."""
         x = e - shift
-        alone = base.delta(np.abs(x))
-        alone = np.where(x < 0.0, np.exp(x) * alone - np.expm1(np.minimum(x, 0.0)), alone)
+        alone, below = base.delta(np.abs(x)), np.minimum(x, 0.0)
+        alone = np.where(x < 0.0, np.exp(below) * alone - np.expm1(below), alone)
         return np.minimum(mean * alone, _all_tries_told(event, e))
 
     end = shift + epsilon_of(event.mu, TAIL / mean)
+    if not told_apart(2.0 * end):  # no hull is worked out, and both bounds hold without one
+        return Profile(delta, end)
     levels = np.linspace(0.0, end, N_LEVELS)
     hull, scaled = mirrored_hull(levels, delta(levels)), np.exp(levels - end)
     # Between levels the chord lies above the curve, which is convex in exp(e).

@@ -95,7 +95,9 @@ class NumberOfTries:
         if self.single:
             return z
         if self.law == "poisson":
-            return math.expm1(parameter * z) / math.expm1(parameter)
+            # expm1(rate z) / expm1(rate), which overflow where the rate is large.
+            fewer = math.expm1(-parameter * z) / math.expm1(-parameter)
+            return math.exp(-parameter * share) * fewer
         left = (1.0 - parameter) * z
         if self.law == "logarithmic":
             return math.log1p(-left) / math.log(parameter)
