@@ -5,26 +5,32 @@ import io
 import numpy as np
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 
 import tailguard as tg
+from support.batched import arrow_table, small_memory
 from tailguard.cli import progress_bar
-from tailguard.cli.progress_bar import with_progress
+from tailguard.cli.progress_bar import ProgressBar, with_progress
 from tailguard.gate import Gate
 from tailguard.progress import listening
 
+__all__ = ["small_memory"]
 X = np.random.default_rng(0).standard_normal((3000, 2))
 FIT = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
 
 
 class Told:
     def __init__(self):
-        self.planned_answers, self.answers = [], []
+        self.planned_answers, self.answers, self.reads = [], [], []
 
     def planned(self, n_answers):
         self.planned_answers.append(n_answers)
 
     def answered(self, stage, n_rows):
         self.answers.append((stage, n_rows))
+
+    def read(self, n_rows, n_all):
+        self.reads.append((n_rows, n_all))
 
 
 def fitted(X, **options):
@@ -96,6 +102,31 @@ def test_a_bar_is_shown_on_a_terminal_alone(monkeypatch, terminal):
     assert model.coef_.shape == (2,)
     assert ("passes" in text.getvalue()) == terminal
     assert ("rows/s" in text.getvalue()) == terminal
+
+
+def test_a_pass_over_a_table_in_batches_tells_how_far_it_is(small_memory):
+    values, told = np.random.default_rng(1).standard_normal((9000, 2)), Told()
+    with listening(told):
+        tg.mean(arrow_table(values).to_reader, method="clipped", **FIT)
+    # Runs of six chunks, once for each time that the table is read.
+    assert told.reads == [(6144, 9000), (9000, 9000)] * (len(told.reads) // 2)
+    assert len(told.reads) >= 2 * len(told.answers) > 0
+
+
+def test_the_bar_moves_within_a_pass_and_never_back():
+    with Progress(console=Console(quiet=True)) as progress:
+        bar, shown = ProgressBar(progress), []
+        bar.planned(2)
+        for move in (
+            lambda: bar.read(500, 1000),
+            lambda: bar.read(1000, 1000),
+            lambda: bar.read(500, 1000),  # a second pass for the same answer
+            lambda: bar.answered("scale", 1000),
+            lambda: bar.read(250, 1000),
+        ):
+            move()
+            shown += [task.completed for task in progress.tasks]
+    assert shown == [0.5, 1.0, 1.0, 1, 1.25]
 
 
 def test_an_interruption_leaves_books_that_count(tmp_path, monkeypatch):

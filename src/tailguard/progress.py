@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-__all__ = ["Listener", "listening", "tell_answered", "tell_planned"]
+__all__ = ["Listener", "listening", "tell_answered", "tell_planned", "tell_read"]
 
 
 class Listener(Protocol):
@@ -22,6 +22,8 @@ class Listener(Protocol):
     ...         self.left = n_answers
     ...     def answered(self, stage, n_rows):
     ...         self.left -= 1
+    ...     def read(self, n_rows, n_all):
+    ...         self.share = n_rows / n_all
     >>> listener: Listener = Counting()
     """
 
@@ -31,6 +33,10 @@ class Listener(Protocol):
 
     def answered(self, stage: str, n_rows: int) -> None:
         """Hear that an answer of a stage was released, for which so many records were read."""
+        ...
+
+    def read(self, n_rows: int, n_all: int) -> None:
+        """Hear that a pass over a table in batches has come so far; its numbers are public."""
         ...
 
 
@@ -82,3 +88,14 @@ def tell_answered(stage: str, n_rows: int) -> None:
     """
     if (listener := LISTENER.get()) is not None:
         listener.answered(stage, n_rows)
+
+
+def tell_read(n_rows: int, n_all: int) -> None:
+    """Tell the listener, if there is one, how many records of a pass were read so far.
+
+    Examples
+    --------
+    >>> tell_read(1024, 1_000_000)
+    """
+    if (listener := LISTENER.get()) is not None:
+        listener.read(n_rows, n_all)

@@ -1,6 +1,7 @@
 """``--engine`` and ``--row-id``: who reads the files, and in which order, changes no bit."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -78,7 +79,8 @@ def test_a_mean_takes_them_too(folder, capsys):
     ("table", "engine", "sentence"),
     [
         ("claims.csv", "dask", "--engine must be 'local' for a CSV file"),
-        ("claims", "spark", "--engine must be one of 'local', 'dask'; got 'spark'"),
+        ("claims.csv", "spark", "--engine must be 'local' for a CSV file; got 'spark'"),
+        ("claims", "ray", "--engine must be one of 'local', 'dask', 'spark'; got 'ray'"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(folder, capsys, table, engine, sentence):
@@ -93,3 +95,10 @@ def test_an_engine_that_is_not_installed_is_one_sentence(folder, capsys, monkeyp
     assert code == 2
     assert "pip install 'tailguard[dask]'" in capsys.readouterr().err
     assert tg.__version__
+
+
+def test_spark_that_is_not_installed_is_one_sentence(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    code = run(["fit", "claims", "--target", "cost", *BUDGET, "--out", "m", "--engine", "spark"])
+    assert code == 2
+    assert "pip install 'tailguard[spark]'" in capsys.readouterr().err

@@ -122,6 +122,15 @@ def test_partitions_that_change_are_told_to_nobody(frame):
     assert told.value.__cause__ is None
 
 
+def test_columns_may_be_called_as_methods_are(frame):
+    named = frame.rename(columns={"a": "slice", "b": "column"})
+    source = dd.from_pandas(named, npartitions=2)
+    held, spread = (
+        tg.mean(X, columns=["slice", "column"], method="clipped", **BUDGET) for X in (named, source)
+    )
+    assert held.value.tobytes() == spread.value.tobytes()
+
+
 def test_frames_are_refused_by_names_and_types(frame):
     days = frame.assign(day=pd.Timestamp("2026-01-01"))
     for bad, words in (

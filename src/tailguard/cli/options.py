@@ -74,7 +74,7 @@ EngineOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="What reads Parquet files: local, or dask, whose workers read them; the same bits.",
+        help="What reads Parquet files: local, dask or spark, whose workers do; the same bits.",
     ),
 ]
 ModelPathOption: TypeAlias = Annotated[

@@ -23,13 +23,14 @@ class ProgressBar:
     ...     bar = ProgressBar(progress)
     ...     bar.planned(n_answers=2)
     ...     bar.answered("scale", n_rows=1000)
+    ...     bar.read(250, 1000)
     ...     [(task.completed, task.total) for task in progress.tasks]
-    [(1, 2)]
+    [(1.25, 2)]
     """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._n_rows = 0
+        self._n_rows = self._n_answers = 0
         self._task = progress.add_task("plan", total=None, speed="")
 
     def planned(self, n_answers: int) -> None:
@@ -38,10 +39,21 @@ class ProgressBar:
 
     def answered(self, stage: str, n_rows: int) -> None:
         """Move on by one pass."""
-        (task,) = self._progress.tasks
         self._n_rows += n_rows
-        speed = f"{self._n_rows / task.elapsed:,.0f} rows/s" if task.elapsed else ""
-        self._progress.update(self._task, advance=1, description=stage, speed=speed)
+        self._n_answers += 1
+        self._progress.update(self._task, description=stage)
+        self._show(self._n_answers, self._n_rows)
+
+    def read(self, n_rows: int, n_all: int) -> None:
+        """Move on within a pass; an answer that takes two passes does not move back."""
+        (task,) = self._progress.tasks
+        reached = self._n_answers + min(n_rows / n_all, 1.0)
+        self._show(max(reached, task.completed), self._n_rows + n_rows)
+
+    def _show(self, completed: float, n_rows: int) -> None:
+        (task,) = self._progress.tasks
+        speed = f"{n_rows / task.elapsed:,.0f} rows/s" if task.elapsed else ""
+        self._progress.update(self._task, completed=completed, speed=speed)
 
 
 def with_progress(work: Callable[P, Result], *given: P.args, **named: P.kwargs) -> Result:

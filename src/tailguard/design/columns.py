@@ -1,17 +1,19 @@
 """Tables as columns that are asked for by name."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 from tailguard.array_types import Features, IntArray
 from tailguard.checks import InputError, is_registered
 from tailguard.schema.declared import check_columns
 from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
-from tailguard.tables.kinds import is_a, table_columns
+from tailguard.tables.kinds import is_a, table_column
 
-__all__ = ["LEVELS", "BatchedTable", "Columns", "TableColumns", "Work", "columns_of"]
+from .runs import Work
+
+__all__ = ["LEVELS", "BatchedTable", "Columns", "TableColumns", "columns_of"]
 
 LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
@@ -21,10 +23,6 @@ COLUMNS = {
     "table": "tailguard.design.columns:TableColumns",
 }
 """What offers columns. By class: a table of any package may have columns of whatever names."""
-
-
-Work: TypeAlias = Callable[[tuple[list[Any], int]], IntArray]
-"""From tables that follow one another, and the number of their first row, to whole numbers."""
 
 
 class Columns(Protocol):
@@ -85,8 +83,7 @@ class BatchedTable(ABC):
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray | None:
         """Return the sum of ``work`` over whole chunks, done where the records are; None if here.
 
-        Work takes tables that follow one another and the number of their first row, a multiple of
-        ``chunk_rows``.
+        Each run begins at a multiple of ``chunk_rows``.
         """
         return None
 
@@ -106,7 +103,7 @@ class TableColumns:
         self.where = where
         self.names = column_names(table) or ()
         self._table = table
-        if table_columns(table) is None or not self.names:
+        if not self.names:
             raise InputError(
                 "X must be a pandas, polars or pyarrow table whose columns have names of text "
                 f"to be read by name; got {type(table).__name__}."
@@ -132,7 +129,7 @@ class TableColumns:
 
     def _column(self, name: str) -> Any:
         check_columns([name], self.names, self.where)
-        return dict(table_columns(self._table) or ())[name]
+        return table_column(self._table, name)
 
 
 def columns_of(table: Any) -> Columns:

@@ -4,7 +4,7 @@ This is the worker function of every engine: tables in, blocks of numbers and wh
 It holds public declarations alone, so it can be sent to wherever the records are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.design.columns import BatchedTable, TableColumns
 from tailguard.design.matrix import design_matrix
+from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
@@ -23,14 +24,10 @@ from tailguard.schema.schema import Schema
 from tailguard.tables import encode_labels
 from tailguard.tables.columns import numbers_of
 from tailguard.tables.identifiers import identifiers_of
-from tailguard.tables.kinds import rows_of
 
 from .arrays import make_rows
 
-__all__ = ["RecordReader", "Run", "gathers", "joined", "runs_of"]
-
-Run = tuple[list[Any], int]
-"""Tables that follow one another, and the number of their first record, which begins a chunk."""
+__all__ = ["RecordReader", "gathers", "joined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,31 +138,6 @@ def joined(blocks: Sequence[RecordBlock], first: int = 0) -> RecordBlock:
         for name in ("target", "offset")
     )
     return RecordBlock(features, target, offset, first)
-
-
-def runs_of(tables: Iterator[Any], n_rows: int) -> Iterator[Run]:
-    """Cut tables anew into runs of ``n_rows`` records, whole chunks, the last one shorter.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> tables = [pa.table({"age": range(n)}) for n in (700, 900, 0, 500)]
-    >>> [(sum(map(len, run)), first) for run, first in runs_of(iter(tables), 1024)]
-    [(1024, 0), (1024, 1024), (52, 2048)]
-    """
-    held: list[Any] = []
-    first = n_held = 0
-    for table in tables:
-        start, stop = 0, len(table)
-        while start < stop:
-            length = min(stop - start, n_rows - n_held)
-            held.append(rows_of(table, start, start + length))
-            start, n_held = start + length, n_held + length
-            if n_held == n_rows:
-                yield held, first
-                first, held, n_held = first + n_rows, [], 0
-    if held:
-        yield held, first
 
 
 def gathers(kernel: Kernel) -> bool:

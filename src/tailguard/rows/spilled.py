@@ -1,14 +1,8 @@
 """Records that were brought to their places in a file without a name, which is gone with the run.
 
-The values of identifiers are uniform, so their first digits share the records out evenly. Each
-share has a part of the file of its own, into which its records are written as they come; then each
-part by itself is put in order. No more than one part is in memory at a time.
+The values of identifiers are uniform, so their first digits share the records out evenly.
 """
 
-import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +10,7 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
+from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.noise.keyed_hash import KeyedHash
@@ -23,14 +18,15 @@ from tailguard.noise.orders import Order
 from tailguard.noise.sources import Words
 
 from .base import Rows, resolve_threads
-from .reader import gathers, joined
+from .reader import RecordReader, gathers, joined
+from .record_file import RecordFile, free_room, record_type
 from .streams import NUMBERS_AT_ONCE, GatheredRows, StreamRows, whole_chunks
 from .summing import added, in_turn
 
 __all__ = ["SpilledRows", "check_room"]
 
 # Binary digits by which records are shared out: 256 parts, of which a billion records of twenty
-# features have some 700 MB each.
+# features have some 400 MB each.
 DIGITS = 8
 
 
@@ -59,10 +55,8 @@ class SpilledRows:
         self.has_target = rows.has_target
         self.has_offset = rows.has_offset
         self.width = rows.width
-        self._stored = _stored(rows)
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see the next line)
-        weakref.finalize(self, self._file.close)
-        self._write(rows, hashed)
+        self.dtype = rows.dtype
+        self._file = _filled(rows, hashed)
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -98,56 +92,7 @@ class SpilledRows:
         return whole_chunks(NUMBERS_AT_ONCE, self.width)
 
     def _block(self, first: int) -> RecordBlock:
-        found = self._read(first, min(self._length, self.n_rows - first))
-        target, offset = (
-            np.ascontiguousarray(found[name]) if name in self._names else None
-            for name in ("target", "offset")
-        )
-        return RecordBlock(np.ascontiguousarray(found["features"]), target, offset, first)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self._stored.names or ()
-
-    def _read(self, first: int, count: int) -> Any:
-        size = self._stored.itemsize
-        text = os.pread(self._file.fileno(), count * size, first * size)
-        return np.frombuffer(text, dtype=self._stored)
-
-    def _put(self, records: Any, first: int) -> None:
-        text, place = memoryview(records.tobytes()), first * self._stored.itemsize
-        while text:
-            written = os.pwrite(self._file.fileno(), text, place)
-            text, place = text[written:], place + written
-
-    def _write(self, rows: StreamRows, hashed: KeyedHash) -> None:
-        """Share the records out to their parts, and put each part in order."""
-        counts = np.zeros(2**DIGITS, dtype=np.int64)
-        for values in rows.read(lambda reader, run: reader.hashes(run[0], hashed)):
-            counts += np.bincount(_part_of(values), minlength=2**DIGITS)
-        ends = np.cumsum(counts)
-        places = ends - counts
-        shared = rows.read(lambda reader, run: self._shared(*reader.identified(run, hashed)))
-        for records, found in shared:
-            stop = np.cumsum(found)
-            if (places + found > ends).any():
-                raise InputError("X must have the same rows whenever it is read.")
-            for part in np.flatnonzero(found):
-                self._put(records[stop[part] - found[part] : stop[part]], int(places[part]))
-            places += found
-        for end, count in zip(ends.tolist(), counts.tolist(), strict=True):
-            part = self._read(end - count, count)
-            self._put(part[np.argsort(part["value"], kind="stable")], end - count)
-
-    def _shared(self, block: RecordBlock, values: Words) -> tuple[Any, IntArray]:
-        """Return records in the order of their parts, and how many each part has."""
-        records = np.empty(block.n_rows, dtype=self._stored)
-        records["value"], records["features"] = values, block.features
-        for name in ("target", "offset"):
-            if name in self._names:
-                records[name] = block.vector(name)
-        parts = _part_of(values)
-        return records[np.argsort(parts, kind="stable")], np.bincount(parts, minlength=2**DIGITS)
+        return self._file.block(first, self._length)
 
 
 def check_room(rows: StreamRows) -> None:
@@ -162,8 +107,8 @@ def check_room(rows: StreamRows) -> None:
     >>> table = of_polars(pl.LazyFrame({"id": [1], "age": [41.0]}))
     >>> check_room(StreamRows(table, RecordReader(Schema(features=["age"], row_id="id"))))
     """
-    needed, folder = rows.n_rows * _stored(rows).itemsize, tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
+    needed = rows.n_rows * record_type(rows).itemsize
+    folder, free = free_room()
     if needed > free:
         raise InputError(
             f"row_id needs {needed / 1e9:.3g} GB in {folder!r}, where rows are put in order, and "
@@ -171,11 +116,19 @@ def check_room(rows: StreamRows) -> None:
         )
 
 
-def _stored(rows: StreamRows) -> np.dtype[Any]:
-    """Return how a record lies in the file: features as the table has them."""
-    columns: list[Any] = [("value", "u8"), ("features", rows.dtype, (rows.n_features,))]
-    columns += [("target", "f8")] * rows.has_target + [("offset", "f8")] * rows.has_offset
-    return np.dtype(columns)
+def _filled(rows: StreamRows, hashed: KeyedHash) -> RecordFile:
+    """Count the records of each part, then share them out."""
+    counts = np.zeros(2**DIGITS, dtype=np.int64)
+    for values in rows.read(lambda reader, run: reader.hashes(run[0], hashed)):
+        counts += np.bincount(_part_of(values), minlength=2**DIGITS)
+    file = RecordFile(record_type(rows), counts)
+
+    def shared(reader: RecordReader, run: Run) -> tuple[Any, IntArray]:
+        block, values = reader.identified(run, hashed)
+        return file.shared(block, values, _part_of(values))
+
+    file.fill(rows.read(shared))
+    return file
 
 
 def _part_of(values: Words) -> IntArray:

@@ -17,19 +17,23 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
+from tailguard.design.runs import Run, runs_of
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.noise.orders import Order
+from tailguard.noise.orders import KeyedOrder, Order
+from tailguard.progress import tell_read
 
 from .arrays import ArrayRows
 from .base import Rows, resolve_threads
-from .reader import RecordReader, Run, gathers, joined, runs_of
+from .reader import RecordReader, gathers, joined
+from .record_file import RecordFile, Width, free_room, record_type
 from .summing import added, in_turn
 
 __all__ = ["GatheredRows", "OrderedRows", "StreamRows", "whole_chunks"]
 
 Result = TypeVar("Result")
+Found = Callable[[int, int], tuple[IntArray, IntArray]]
 
 # Numbers of one run: 8 MB of floats, of which each thread has a few at a time.
 NUMBERS_AT_ONCE = 1_000_000
@@ -37,6 +41,8 @@ NUMBERS_AT_ONCE = 1_000_000
 NUMBERS_KEPT = 2**24
 # Numbers of one window: 256 MB of floats.
 NUMBERS_GATHERED = 2**25
+# The share of the free room of a disk that a file of records may take: others write there, too.
+ROOM_USED = 0.5
 
 
 def whole_chunks(n_numbers: int, width: int) -> int:
@@ -50,7 +56,7 @@ def whole_chunks(n_numbers: int, width: int) -> int:
     return max(1, n_numbers // (width * CHUNK_ROWS)) * CHUNK_ROWS
 
 
-class OrderedRows(Protocol):
+class OrderedRows(Width, Protocol):
     """Records of which blocks can be read in order.
 
     Examples
@@ -70,23 +76,8 @@ class OrderedRows(Protocol):
         ...
 
     @property
-    def n_features(self) -> int:
-        """The public number of feature columns."""
-        ...
-
-    @property
     def feature_names(self) -> tuple[str, ...] | None:
         """Names of the feature columns, where they have names."""
-        ...
-
-    @property
-    def has_target(self) -> bool:
-        """Whether there is a target column."""
-        ...
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether there is an offset column."""
         ...
 
     def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
@@ -172,6 +163,7 @@ class StreamRows:
         for tables, first in runs_of(self._table.batches(self._reader.names, length), length):
             n_rows = first + sum(map(len, tables))
             yield tables, first
+            tell_read(n_rows, self.n_rows)
         if n_rows != self.n_rows:
             raise InputError(
                 f"{self._table.where} must have the same rows whenever it is read; it had "
@@ -209,6 +201,10 @@ class StreamRows:
 class GatheredRows:
     """Records at places of a table in batches, in the order of the places.
 
+    Those of one window are gathered into memory in one pass over the table. More are brought to
+    their places in a file, in one pass too; where there is no room for it, each window is gathered
+    whenever it is read.
+
     Examples
     --------
     >>> import polars as pl
@@ -226,6 +222,7 @@ class GatheredRows:
         self._rows = rows
         self._places = places
         self._window: RecordBlock | None = None
+        self._file: RecordFile | None = None
         self._lock = Lock()
         self.n_rows = len(places)
         self.n_features = rows.n_features
@@ -239,6 +236,11 @@ class GatheredRows:
             return kernel.sum_block(self._gathered(0, self.n_rows))
         n_threads = resolve_threads(n_threads)
         piece = whole_chunks(NUMBERS_AT_ONCE, self._rows.width)
+        if (file := self._filed()) is not None:
+            starts = range(0, self.n_rows, piece)
+            return added(
+                kernel.size, lambda a: kernel.sum_block(file.block(a, piece)), starts, n_threads
+            )
         total = np.zeros(kernel.size, dtype=np.int64)
         for start in range(0, self.n_rows, self._length):
             window = self._window_at(start)
@@ -275,11 +277,34 @@ class GatheredRows:
                 self._window = window
         return window
 
+    def _filed(self) -> RecordFile | None:
+        """Return the file of all records in order; None if they are one window, or lack room."""
+        with self._lock:
+            if self._file is None and self.n_rows > self._length:
+                stored = record_type(self._rows)
+                if self.n_rows * stored.itemsize <= ROOM_USED * free_room()[1]:
+                    self._file = self._filled(stored)
+            return self._file
+
+    def _filled(self, stored: np.dtype[Any]) -> RecordFile:
+        """Bring all records to their places, window by window, in one pass over the table."""
+        edges = np.append(np.arange(0, self.n_rows, self._length), self.n_rows)
+        file = RecordFile(stored, np.diff(edges))
+        places, positions = _by_place(self._places)
+
+        def shared(block: RecordBlock) -> tuple[Any, IntArray]:
+            found, at = positions(block.first, block.first + block.n_rows)
+            chosen = block.at(found - block.first)
+            return file.shared(chosen, at.astype(np.uint64), at // self._length)
+
+        file.fill(in_turn(shared, self._rows.blocks(places), resolve_threads()))
+        return file
+
     def _gathered(self, start: int, stop: int) -> RecordBlock:
         """Gather the records of a window in one pass over the table."""
         by_place = np.argsort(self._places[start:stop])
         places = self._places[start:stop][by_place]
-        features = np.empty((len(places), self.n_features))
+        features = np.empty((len(places), self.n_features), dtype=self._rows.dtype)
         target, offset = (
             np.empty(len(places)) if present else None
             for present in (self.has_target, self.has_offset)
@@ -292,6 +317,28 @@ class GatheredRows:
                 if column is not None:
                     column[by_place[low:high]] = values
         return RecordBlock(features, target, offset, start)
+
+
+def _by_place(order: Order) -> tuple[IntArray | None, Found]:
+    """Return the sorted places, None for all; and what finds those of a block, and their positions.
+
+    A keyed order is turned back, and of no other are there more places than can be kept.
+    """
+    if isinstance(order, KeyedOrder):
+
+        def turned(start: int, stop: int) -> tuple[IntArray, IntArray]:
+            places = np.arange(start, stop)
+            return places, order.positions(places)
+
+        return None, turned
+    positions = np.argsort(order, kind="stable")
+    places = order[positions]
+
+    def kept(start: int, stop: int) -> tuple[IntArray, IntArray]:
+        low, high = np.searchsorted(places, [start, stop])
+        return places[low:high], positions[low:high]
+
+    return places, kept
 
 
 def _holds(run: Run, places: IntArray) -> bool:

@@ -1,19 +1,19 @@
 """A Dask data frame: its partitions are summed by its workers, and whole numbers come back.
 
-A chunk is so many rows of the whole table, wherever its partitions end. So a worker sums the whole
-chunks of its partition and hands back the few rows before the first and after the last; these are
-put together here. A lost worker's partition is worked out again, to the same whole numbers.
+A lost worker's partition is worked out again, to the same whole numbers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.design.columns import BatchedTable, Work
-from tailguard.tables.kinds import rows_of
+from tailguard.design.columns import BatchedTable
+from tailguard.design.runs import Work
 
 from .lazy import check_typed, silenced
+from .part_sums import Edge, check_same, summed_edges, summed_part
 
 __all__ = ["DaskTable", "summed_by_workers"]
 
@@ -67,7 +67,7 @@ class DaskTable(BatchedTable):
             for batch, length in zip(
                 compute(*parts[start : start + AT_ONCE]), lengths, strict=True
             ):
-                _check_length(batch, length)
+                check_same(len(batch), length)
                 yield batch
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
@@ -111,42 +111,11 @@ def summed_by_workers(
         groups = (sums[i : i + BRANCHES] for i in range(0, len(sums), BRANCHES))
         sums = [delayed(sum)(group) for group in groups]
     total, found = compute(sums[0], edges)
-    tables = [edge for edges_of_part in found for edge in edges_of_part]
-    for run in _together(tables, chunk_rows):
-        total = total + work(run)
-    answer: IntArray = total
+    answer: IntArray = total + summed_edges(chain(*found), work, chunk_rows)
     return answer
-
-
-def _check_length(part: Any, length: int) -> None:
-    if len(part) != length:
-        raise InputError("X must have the same rows whenever it is worked out.")
 
 
 def _summed(
     part: Any, length: int, first: int, work: Work, chunk_rows: int
-) -> tuple[IntArray | int, list[tuple[Any, int]]]:
-    """Return the sum over the whole chunks of a partition, and its rows before and after them."""
-    _check_length(part, length)
-    start = min(-first % chunk_rows, length)
-    stop = max(start, length - (first + length) % chunk_rows)
-    if start == stop:
-        return 0, [(part, first)]
-    edges = [(rows_of(part, 0, start), first), (rows_of(part, stop, length), first + stop)]
-    return work(([rows_of(part, start, stop)], first + start)), edges
-
-
-def _together(edges: list[tuple[Any, int]], chunk_rows: int) -> Iterator[tuple[list[Any], int]]:
-    """Yield edges that follow one another as runs, each from the beginning of a chunk."""
-    held: list[Any] = []
-    begin = 0
-    for table, first in edges:
-        if len(table) == 0:
-            continue
-        if held and first % chunk_rows == 0:
-            yield held, begin
-            held = []
-        begin = begin if held else first
-        held.append(table)
-    if held:
-        yield held, begin
+) -> tuple[IntArray | int, list[Edge]]:
+    return summed_part([part], length, first, work, chunk_rows)

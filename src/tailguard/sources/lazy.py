@@ -12,8 +12,10 @@ from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
 from tailguard.quiet import quietly
 
-# How polars, DuckDB, Dask and Arrow say that they read text.
-TEXT_READ = re.compile(r"(csv|json) scan|read[-_ ](csv|json|table|fwf)", re.IGNORECASE)
+# How polars, DuckDB, Spark, Dask and Arrow say that they read text.
+TEXT_READ = re.compile(
+    r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf)", re.IGNORECASE
+)
 
 __all__ = [
     "LazyTable",

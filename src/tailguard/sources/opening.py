@@ -14,7 +14,8 @@ from tailguard.tables.kinds import is_a
 from .dask_table import DaskTable
 from .files import FileColumns, is_parquet
 from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
-from .parquet_files import DaskFiles, ParquetFiles
+from .parquet_files import DaskFiles, ParquetFiles, SparkFiles
+from .spark_table import SparkTable
 
 __all__ = ["ENGINES", "TableFiles", "has_columns", "opened", "opened_path", "opened_table"]
 
@@ -26,6 +27,7 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Any], BatchedTable]], ...] = (
     ("polars", "LazyFrame", of_polars),
     ("duckdb", "DuckDBPyRelation", of_duckdb),
     ("dask.dataframe", "DataFrame", DaskTable),
+    ("pyspark.sql", "DataFrame", SparkTable),
 )
 
 
@@ -33,7 +35,7 @@ def opened(X: Any) -> Any:
     """Return what reads a source, and anything else as it is.
 
     Sources are paths, patterns of Parquet files, datasets of pyarrow, lazy frames of polars,
-    relations of DuckDB, data frames of Dask, and functions that open an Arrow reader.
+    relations of DuckDB, data frames of Dask and Spark, and functions that open an Arrow reader.
 
     Examples
     --------
@@ -69,7 +71,7 @@ def opened_path(path: str | PathLike[str]) -> TableFiles:
     return ParquetFiles(place)
 
 
-ENGINES = ("local", "dask")
+ENGINES = ("local", "dask", "spark")
 """What may read the files of a command."""
 
 
@@ -86,14 +88,14 @@ def opened_table(
     tailguard.checks.InputError: --engine must be 'local' for a CSV file; got 'dask'.
     """
     table = opened_path(path)
-    if check_choice("--engine", engine, ENGINES) == "dask":
+    if check_choice("--engine", engine, ENGINES) != "local":
         if not isinstance(table, ParquetFiles):
-            raise InputError("--engine must be 'local' for a CSV file; got 'dask'.")
-        if find_spec("dask") is None:
+            raise InputError(f"--engine must be 'local' for a CSV file; got {engine!r}.")
+        if engine == "dask" and find_spec("dask") is None:
             raise InputError(
                 "--engine dask needs Dask: install it with pip install 'tailguard[dask]'."
             )
-        table = DaskFiles(Path(path))
+        table = DaskFiles(Path(path)) if engine == "dask" else SparkFiles(Path(path))
     table.check_rows(fewest)
     return table
 

@@ -5,21 +5,24 @@ infers types makes text, floats or nulls of a column as its cells are, so that t
 table may differ in them because of one record.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.design.columns import BatchedTable, Work
+from tailguard.design.columns import BatchedTable
+from tailguard.design.runs import Work
 from tailguard.schema.declared import check_columns
 
 from .dask_table import summed_by_workers
 from .files import checked_names, is_parquet
 from .parquet import check_number_types, opened_parquet
+from .spark_table import ANSWERS, PartSums, spark_session
 
-__all__ = ["DaskFiles", "ParquetFiles"]
+__all__ = ["DaskFiles", "ParquetFiles", "RowGroups", "SparkFiles"]
 
 # Bytes read at a time of each column: without a limit, whole row groups are.
 BUFFER = 2**16
@@ -81,11 +84,32 @@ class ParquetFiles(BatchedTable):
         return opened_parquet(file, buffer_size=BUFFER, pre_buffer=False)
 
 
-class DaskFiles(ParquetFiles):
-    """The same files, summed by workers of Dask that read a row group each.
+class RowGroups(ParquetFiles):
+    """The same files, of which workers read a row group each, by the same paths.
 
-    Workers read the files themselves, by the same paths. They are those of the client that is set,
-    or else threads of this process.
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> pq.write_table(pa.table({"age": [41, 50, 30]}), "ages.parquet", row_group_size=2)
+    >>> RowGroups("ages.parquet").lengths
+    [2, 1]
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self.groups: list[tuple[Path, int]] = []
+        self.lengths: list[int] = []
+        for file in self.paths:
+            metadata = self._opened(file).metadata
+            for number in range(metadata.num_row_groups):
+                self.groups.append((file.absolute(), number))  # workers are elsewhere
+                self.lengths.append(metadata.row_group(number).num_rows)
+
+
+class DaskFiles(RowGroups):
+    """The same files, summed by workers of Dask.
+
+    They are those of the client that is set, or else threads of this process.
 
     Examples
     --------
@@ -97,22 +121,55 @@ class DaskFiles(ParquetFiles):
     array([3])
     """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
-        self._groups = [
-            (file, number, opened.metadata.row_group(number).num_rows)
-            for file in self.paths
-            for opened in [self._opened(file)]
-            for number in range(opened.num_row_groups)
-        ]
-
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of row groups."""
         from dask import delayed  # noqa: PLC0415 (an extra)
 
         read = delayed(_row_group, pure=False)
-        parts = [read(file, number, list(names)) for file, number, _ in self._groups]
-        return summed_by_workers(parts, [rows for *_, rows in self._groups], work, chunk_rows)
+        parts = [read(file, number, list(names)) for file, number in self.groups]
+        return summed_by_workers(parts, self.lengths, work, chunk_rows)
+
+
+class SparkFiles(RowGroups):
+    """The same files, summed by workers of Spark.
+
+    They are those of the session that is set, or of one that is started here.
+
+    Parameters
+    ----------
+    path
+        The files.
+    session
+        Starts a session, or finds the one that is set.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> pq.write_table(pa.table({"age": [41, 50, 30]}), "ages.parquet", row_group_size=2)
+    >>> SparkFiles("ages.parquet", session=lambda: None).n_rows
+    3
+    """
+
+    def __init__(self, path: str | Path, session: Callable[[], Any] = spark_session) -> None:
+        super().__init__(path)
+        self._session = session()
+
+    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
+        """Return the sum of ``work`` over whole chunks: on workers, but for edges of row groups."""
+        parts = PartSums.of(self.lengths, work, chunk_rows)
+        read = partial(_row_groups, parts, self.groups, list(names))
+        numbers = self._session.range(0, len(self.groups), 1, len(self.groups))
+        return parts.added(numbers.mapInArrow(read, ANSWERS))
+
+
+def _row_groups(
+    parts: PartSums, groups: Sequence[tuple[Path, int]], names: list[str], batches: Iterable[Any]
+) -> Iterator[Any]:
+    """Read on a worker the row groups of these numbers, and answer for each."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            file, group = groups[number]
+            yield from parts.of_part([_row_group(file, group, names)], number)
 
 
 def _row_group(file: Path, number: int, names: list[str]) -> Any:

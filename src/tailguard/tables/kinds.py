@@ -20,6 +20,7 @@ __all__ = [
     "is_column",
     "refused",
     "rows_of",
+    "table_column",
     "table_columns",
     "type_word",
 ]
@@ -96,12 +97,25 @@ def table_columns(X: Any) -> list[tuple[Any, Any]] | None:
     True
     """
     if is_a(X, "pandas", "DataFrame"):
-        return [(label, X.iloc[:, j]) for j, label in enumerate(X.columns)]
+        return list(X.items())
     if is_a(X, "polars", "DataFrame"):
         return [(column.name, column) for column in X.get_columns()]
     if is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch"):
         return list(zip(X.schema.names, X.columns, strict=True))
     return None
+
+
+def table_column(X: Any, name: str) -> Any:
+    """Return one column of a table whose columns have names that differ.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table_column(pa.table({"age": [41, 50]}), "age").to_pylist()
+    [41, 50]
+    """
+    arrow = is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch")
+    return X.column(name) if arrow else X[name]
 
 
 def is_column(values: Any) -> bool:
@@ -152,4 +166,6 @@ def rows_of(table: Any, start: int, stop: int) -> Any:
     """
     if start == 0 and stop == len(table):
         return table
-    return table.slice(start, stop - start) if hasattr(table, "slice") else table.iloc[start:stop]
+    # By class: a data frame has its columns as attributes, and one may be called 'slice'.
+    pandas = is_a(table, "pandas", "DataFrame")
+    return table.iloc[start:stop] if pandas else table.slice(start, stop - start)

@@ -1,0 +1,169 @@
+"""Records in a file without a name, which is gone with the run.
+
+They come in any order, each with a value by which it is put in order. They are shared out to parts
+of the file as they come, and then each part by itself is put in order: no more than one part is in
+memory at a time.
+"""
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+from tailguard.kernels.block import RecordBlock
+from tailguard.noise.sources import Words
+
+__all__ = ["RecordFile", "Width", "free_room", "record_type"]
+
+
+class Width(Protocol):
+    """What is public of records: how many numbers, and of which type.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> width: Width = SimpleNamespace(
+    ...     n_features=20, has_target=True, has_offset=False, dtype=np.dtype(np.float32)
+    ... )
+    >>> record_type(width).itemsize
+    96
+    """
+
+    @property
+    def n_features(self) -> int:
+        """How many features."""
+        ...
+
+    @property
+    def has_target(self) -> bool:
+        """Whether there is a target."""
+        ...
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether there is an offset."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """A type that holds all features."""
+        ...
+
+
+def record_type(width: Width) -> np.dtype[Any]:
+    """Return how a record lies in a file: features as the table has them.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> record_type(
+    ...     SimpleNamespace(n_features=2, has_target=False, has_offset=False, dtype=np.float64)
+    ... ).names
+    ('value', 'features')
+    """
+    columns: list[Any] = [("value", "u8"), ("features", width.dtype, (width.n_features,))]
+    columns += [("target", "f8")] * width.has_target + [("offset", "f8")] * width.has_offset
+    return np.dtype(columns)
+
+
+def free_room() -> tuple[str, int]:
+    """Return the folder of temporary files, and how many bytes it has room for.
+
+    Examples
+    --------
+    >>> folder, n_bytes = free_room()
+    >>> n_bytes >= 0
+    True
+    """
+    folder = tempfile.gettempdir()
+    return folder, shutil.disk_usage(folder).free
+
+
+class RecordFile:
+    """Records that were put in the order of a value that each has.
+
+    Parameters
+    ----------
+    stored
+        How a record lies in the file.
+    counts
+        How many records each part has.
+
+    Examples
+    --------
+    >>> stored = np.dtype([("value", "u8"), ("features", np.float64, (1,))])
+    >>> file = RecordFile(stored, np.array([1, 2]))
+    >>> block, values = RecordBlock(np.array([[7.0], [8.0], [9.0]])), np.array([3, 0, 2])
+    >>> file.fill([file.shared(block, values.astype(np.uint64), values // 2)])
+    >>> file.block(0, 3).features[:, 0]
+    array([8., 9., 7.])
+    """
+
+    def __init__(self, stored: np.dtype[Any], counts: IntArray) -> None:
+        self._stored = stored
+        self._counts = counts
+        self.n_rows = int(counts.sum())
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see the next line)
+        weakref.finalize(self, self._file.close)
+
+    def shared(self, block: RecordBlock, values: Words, parts: IntArray) -> tuple[Any, IntArray]:
+        """Return records in the order of their parts, and how many each part has."""
+        records = np.empty(block.n_rows, dtype=self._stored)
+        records["value"], records["features"] = values, block.features
+        for name in ("target", "offset"):
+            if name in self._names:
+                records[name] = block.vector(name)
+        found = np.bincount(parts, minlength=len(self._counts))
+        return records[np.argsort(parts, kind="stable")], found
+
+    def fill(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
+        """Write records to their parts, and put each part in order."""
+        ends = np.cumsum(self._counts)
+        places = ends - self._counts
+        for records, found in shared:
+            stop = np.cumsum(found)
+            if (places + found > ends).any():
+                raise InputError("X must have the same rows whenever it is read.")
+            for part in np.flatnonzero(found):
+                self._put(records[stop[part] - found[part] : stop[part]], int(places[part]))
+            places += found
+        for end, count in zip(ends.tolist(), self._counts.tolist(), strict=True):
+            part = self._read(end - count, count)
+            self._put(part[np.argsort(part["value"], kind="stable")], end - count)
+
+    def block(self, first: int, count: int) -> RecordBlock:
+        """Return so many records from the first on, or as many as there are."""
+        found = self._read(first, min(count, self.n_rows - first))
+        target, offset = (
+            np.ascontiguousarray(found[name]) if name in self._names else None
+            for name in ("target", "offset")
+        )
+        return RecordBlock(np.ascontiguousarray(found["features"]), target, offset, first)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self._stored.names or ()
+
+    def _read(self, first: int, count: int) -> Any:
+        """Read whole records: one call of the system hands out 2 GB at most."""
+        size = self._stored.itemsize
+        text, place = bytearray(count * size), first * size
+        view = memoryview(text)
+        while view:
+            n_read = os.preadv(self._file.fileno(), [view], place)
+            if n_read == 0:
+                raise InputError("X must have the same rows whenever it is read.")
+            view, place = view[n_read:], place + n_read
+        return np.frombuffer(text, dtype=self._stored)
+
+    def _put(self, records: Any, first: int) -> None:
+        text, place = memoryview(records.tobytes()), first * self._stored.itemsize
+        while text:
+            written = os.pwrite(self._file.fileno(), text, place)
+            text, place = text[written:], place + written
