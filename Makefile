@@ -8,8 +8,10 @@ QUICK ?=
 # Of bench-accuracy: a folder of Parquet files, processes, and whatever else python -m accuracy takes.
 DATA ?=
 JOBS ?= 1
+COUNT ?= 300
 ARGS ?=
 PEERS_VENV ?= .venv-peers
+SPARK_VENV ?= .venv-spark
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
@@ -18,7 +20,8 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench bench-means bench-accuracy bench-accuracy-peers bench-papers reproduce audit clean
+.PHONY: help demo test test-spark lint docs bench bench-means bench-accuracy bench-accuracy-peers bench-papers reproduce \
+	audit fuzz mutants clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 28
@@ -28,6 +31,11 @@ demo: $(INSTALLED)  ## Fit a private regression on simulated claims and print it
 
 test: $(INSTALLED_DEV)  ## Run the tests, the examples and the documentation
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# pyspark brings a Spark of its own, hundreds of megabytes, and wants a Java: an environment apart.
+test-spark: export PYSPARK_PYTHON = $(abspath $(SPARK_VENV)/bin/python)
+test-spark: $(SPARK_VENV)/.installed  ## Run the tests on Spark, which needs Java 17 or newer
+	@$(SPARK_VENV)/bin/python -m pytest -m spark tests/sources/test_spark.py
 
 lint: $(INSTALLED_DEV)  ## Check style, formatting and types
 	@$(BIN)/ruff check .
@@ -86,9 +94,31 @@ bench-accuracy-peers:  ## Add diffprivlib and Opacus to the lines of bench-accur
 audit: $(INSTALLED_DEV)  ## Run the long statistical audits
 	@$(BIN)/python -m pytest -m audit -n 2 --dist worksteal
 
+fuzz: $(INSTALLED_DEV)  ## Try 20 000 malformed inputs of every kind
+	@$(BIN)/python -m pytest -m audit tests/fuzz
+
+# One thread a process: it is forked. What has a line is not tried again while its source stays.
+mutants: export OPENBLAS_NUM_THREADS = 1
+mutants: export OMP_NUM_THREADS = 1
+mutants: export NUMBA_NUM_THREADS = 1
+mutants: export PYTHONPATH = benchmarks
+mutants: $(INSTALLED_DEV)  ## Seed faults in the trusted rooms and see whether tests fail; COUNT=300
+	@$(BIN)/python -m mutation --reach
+	@$(BIN)/python -m mutation --count $(COUNT) $(ARGS)
+	@$(BIN)/python -m mutation --table
+
 clean:  ## Remove the environment and everything that was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SPARK_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(SPARK_VENV)/.installed: pyproject.toml
+	@command -v java >/dev/null || { \
+		echo "make test-spark needs Java 17 or newer on the path; there is none."; exit 1; }
+	@echo "Setting up $(SPARK_VENV); only the first time takes long."
+	@$(PYTHON) -m venv $(SPARK_VENV)
+	@$(SPARK_VENV)/bin/python -m pip -qq --disable-pip-version-check install --editable \
+		'.[spark]' 'hypothesis>=6.100' 'pandas>=2.2' 'pytest>=8.2'
+	@touch $@
 
 $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \

@@ -1,6 +1,7 @@
 """Structured fuzzing: values that are wrong in every way, and documents with parts exchanged."""
 
 import copy
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -67,6 +68,7 @@ def changed(draw, document):
 
 
 SECOND = 1_000  # milliseconds
+LONGEST = 5.0  # seconds of work; by the clock six times as many, on a machine that others use
 how_often = pytest.mark.parametrize(
     "count", [FEW, pytest.param(MANY, marks=pytest.mark.audit)], ids=["few", "many"]
 )
@@ -74,7 +76,13 @@ how_often = pytest.mark.parametrize(
 
 def often(count, check, **strategies):
     """Try a check on so many examples, each within a time: nothing hangs."""
-    settings(max_examples=count, deadline=30 * SECOND)(given(**strategies)(check))()
+
+    def timed(**example):
+        begin = process_time()
+        check(**example)
+        assert process_time() - begin < LONGEST
+
+    settings(max_examples=count, deadline=6 * LONGEST * SECOND)(given(**strategies)(timed))()
 
 
 def attempt(act):

@@ -11,6 +11,7 @@ records, Bun and Steinke 2019 and Nissim, Raskhodnikova and Smith 2007.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +19,9 @@ import numpy as np
 from scipy.stats import norm
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.cases import Scores, ThresholdCase
+from tailguard.audit.cases import Rates, Scores, ThresholdCase
 from tailguard.audit.claims import EpsilonClaim, GaussianClaim, ProfileClaim
-from tailguard.audit.gates import NOISE, AttackedGate
+from tailguard.audit.gates import AttackedGate
 from tailguard.audit.worst_pairs import N_FEATURES, WorstPair, worst_pair
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.plans.stage import PureStage, SmoothStage, Stage
@@ -45,6 +46,7 @@ from tailguard.rows.base import Rows
 __all__ = [
     "PURE_QUERIES",
     "choice_case",
+    "even_rates",
     "gaussian_rates",
     "heard",
     "pure_case",
@@ -63,16 +65,26 @@ PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
 """Queries that have equal columns with Laplace noise."""
 
 
-def gaussian_rates(mu: float) -> tuple[float, float]:
-    """Return both errors of a threshold halfway, at a mu that noise makes larger by ``1 / NOISE``.
+def gaussian_rates(mu: float) -> Rates:
+    """Return both errors of a threshold halfway, by how many times too small the noise is.
 
     Examples
     --------
-    >>> gaussian_rates(0.0)
-    (0.5, 0.5)
+    >>> bool(gaussian_rates(2.0)(1.0)[0] == norm.sf(1.0))
+    True
     """
-    rate = float(norm.sf(mu / NOISE / 2.0))
-    return rate, rate
+    return even_rates(lambda factor: norm.sf(factor * mu / 2.0))
+
+
+def even_rates(rate: Callable[[float], float]) -> Rates:
+    """Return both errors where they are equally likely.
+
+    Examples
+    --------
+    >>> even_rates(lambda factor: 0.5 / factor)(2.0)
+    (0.25, 0.25)
+    """
+    return lambda factor: (float(rate(factor)),) * 2
 
 
 def heard(
@@ -122,7 +134,7 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
 
     Examples
     --------
-    >>> query_case("soft-mean").rates[0] < 0.1
+    >>> query_case("soft-mean").rates(1.25)[0] < 0.1
     True
     """
     pair = worst_pair(name)
@@ -168,7 +180,7 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
         f"query {name}, Laplace",
         EpsilonClaim(epsilon, 0.0),
         scores,
-        rates=(0.5 * math.exp(-epsilon / NOISE), 0.5),
+        rates=lambda factor: (0.5 * math.exp(-factor * epsilon), 0.5),
         threshold=1.0,
         scores_per_run=N_COLUMNS,
         tester="threshold at the higher answer",
@@ -213,10 +225,10 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
             found.append((told[:, 0] != 0.0).astype(np.float64))
         return found[0], found[1]
 
-    rate = 1.0 / (1.0 + math.exp(ratio / NOISE))
+    rates = even_rates(lambda factor: 1.0 / (1.0 + math.exp(factor * ratio)))
     claim = ProfileClaim(0.0, math.tanh(ratio / 2.0))
     tester = "which entry is chosen"
-    return ThresholdCase("query peeled-step, choice", claim, scores, (rate, rate), tester=tester)
+    return ThresholdCase("query peeled-step, choice", claim, scores, rates, tester=tester)
 
 
 def trimmed_case(rho: float = 1.45) -> ThresholdCase:
@@ -237,11 +249,11 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     moved = data.copy()
     moved[30] = 2.0
     shift = query.calibrate_event(41, N_COLUMNS, event).shift
-    rate = float(norm.sf(math.asinh(shift / NOISE / 2.0)))
+    rates = even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
     claim = ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(math.asinh(shift / 2.0))))
     scores = _smooth_scores(query, event, (make_rows(data), make_rows(moved)))
     return ThresholdCase(
-        "query trimmed-mean", claim, scores, (rate, rate),
+        "query trimmed-mean", claim, scores, rates,
         scores_per_run=N_COLUMNS, tester="threshold halfway",
     )  # fmt: skip
 

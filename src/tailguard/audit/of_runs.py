@@ -21,7 +21,7 @@ from tailguard.array_types import FloatArray
 from tailguard.audit.cases import NoiseCase, Scores, ThresholdCase
 from tailguard.audit.claims import GaussianClaim, ProfileClaim
 from tailguard.audit.gates import NOISE, AttackedGate
-from tailguard.audit.of_queries import gaussian_rates
+from tailguard.audit.of_queries import even_rates, gaussian_rates
 from tailguard.audit.overheard import OverheardGate, Transcript
 from tailguard.audit.testers import discriminant
 from tailguard.engine import Solver
@@ -30,7 +30,7 @@ from tailguard.means.registry import make_method
 from tailguard.means.trimmed import Trimmed
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, Unprotected
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
 from tailguard.solvers.registry import make_solver
@@ -110,6 +110,9 @@ def points(
 ) -> FloatArray:
     """Return all points of runs, a run a row.
 
+    That the plan keeps its guarantee is checked for the first run: it is the same for all, and
+    takes as long as a run.
+
     Examples
     --------
     >>> problem, solver = Problem(None, 40, 1), make_method("clipped", clip_norm=1.0)
@@ -119,9 +122,11 @@ def points(
     """
     found = []
     rows = make_rows(*records, loss=plan.problem.loss)
+    guarantee = plan.guarantee
     for seed in seeds:
-        attacked = gate.of(rows, guarantee=plan.guarantee, seed=seed)
+        attacked = gate.of(rows, guarantee=guarantee, seed=seed)
         attacked.reserve(plan.event, coordinates=plan.coordinates)
+        guarantee = Unprotected(plan.guarantee)
         solution = solver.run(plan, attacked)
         found.append([*solution.trace.ravel(), *solution.coef, solution.intercept])
     return np.array(found)
@@ -212,9 +217,9 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
         )
         return (first.ravel() + 2.0) / 4.0, (second.ravel() + 2.0) / 4.0
 
-    rate = float(norm.sf(math.asinh(shift / NOISE / 2.0)))
+    rates = even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
     return ThresholdCase(
-        "mean trimmed", ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(half))), scores, (rate, rate),
+        "mean trimmed", ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(half))), scores, rates,
         scores_per_run=n_columns, tester="threshold halfway",
     )  # fmt: skip
 
@@ -235,13 +240,14 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 20) -> Thre
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
     plan = solver.plan(problem, ApproxDP(epsilon, delta))
-    moved = float(plan.settings["shift"]) / NOISE
+    shift = float(plan.settings["shift"])
+    # Where the likelihood ratio is exp(epsilon), with noise of NOISE times the scale.
+    threshold = 0.5 + epsilon * (NOISE / shift) ** 2
     line = np.array([-1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     X, y = np.zeros((9, size)), np.empty((2, 9))
     X[:, 0] = 1.0
     for side, line[0] in enumerate((-1.0, 1.0)):
         y[side, solver.query(1)._dealt(9)] = line
-    likely = moved / 2.0 + epsilon / moved
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
         seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
@@ -254,9 +260,11 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 20) -> Thre
         "solver sample-and-aggregate",
         ProfileClaim(epsilon, delta),
         scores,
-        rates=(float(norm.sf(likely)), float(norm.cdf(likely - moved))),
-        # Where the likelihood ratio is exp(epsilon), with noise of NOISE times the scale.
-        threshold=0.5 + epsilon / moved**2,
+        rates=lambda factor: (
+            float(norm.sf(threshold * factor * shift)),
+            float(norm.sf((1.0 - threshold) * factor * shift)),
+        ),
+        threshold=threshold,
         tester="threshold on the likelihood ratio",
     )
 

@@ -27,9 +27,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from tailguard.array_types import FloatArray
 from tailguard.audit.bounds import clopper_pearson_upper
@@ -104,12 +101,17 @@ def learn_classifier(
 
     Examples
     --------
-    >>> from tailguard.audit.claims import GaussianClaim
-    >>> runs = np.arange(100.0)[:, None]
-    >>> decide = learn_classifier(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
-    >>> decide(np.array([[0.0], [189.0]]))
-    array([0., 1.])
+    >>> from tailguard.audit.claims import ProfileClaim
+    >>> narrow, wide = np.linspace(-1.0, 1.0, 200)[:, None], np.linspace(-9.0, 9.0, 200)[:, None]
+    >>> decide = learn_classifier(narrow, wide, ProfileClaim(0.0, 0.5), 200, 0.05)
+    >>> decide(np.array([[-8.0], [0.0], [8.0]]))  # on both sides of the first neighbour
+    array([1., 0., 1.])
     """
+    # What takes long to load is loaded by whoever audits.
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler  # noqa: PLC0415
+
     model = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression())
     sides = np.repeat([0, 1], [len(first), len(second)])
     model.fit(np.concatenate([first, second]), sides)
@@ -126,11 +128,11 @@ def learn_cells(
 
     Examples
     --------
-    >>> from tailguard.audit.claims import GaussianClaim
-    >>> runs = np.arange(100.0)[:, None]
-    >>> decide = learn_cells(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
-    >>> decide(np.array([[0.0], [189.0]]))
-    array([0., 1.])
+    >>> from tailguard.audit.claims import ProfileClaim
+    >>> narrow, wide = np.linspace(-1.0, 1.0, 400)[:, None], np.linspace(-8.0, 9.0, 400)[:, None]
+    >>> decide = learn_cells(narrow, wide, ProfileClaim(0.0, 0.5), 400, 0.05)
+    >>> decide(np.array([[-7.0], [0.0], [8.0]]))  # cells of both tails are the second one's
+    array([1., 0., 1.])
     """
     weights, offset = discriminant(first, second)
     both = np.concatenate([first, second]) @ weights - offset
