@@ -8,6 +8,7 @@ import pytest
 import tailguard as tg
 from tailguard.papers.tao2022 import bounds as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
+from tailguard.papers.xu2025.setting import DoubledNorms
 from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.solvers.phased.phases import equal_sizes
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule
@@ -145,3 +146,58 @@ def test_e64_a_strong_convexity_of_lambda_is_a_growth_of_half_of_it():
     assert growth == pytest.approx(1.5)
     assert tg.datasets.growth_constant(2.0) == pytest.approx(0.5)
     assert max(22_696, 32_561, 24_692) < 35_000
+
+
+GROWN = {"diameter": 2.0, "growth_constant": 0.5}  # of half the squared distance
+
+
+def doubling(call, n, mu, **facts):
+    """Return Theorem 3 or its like for 8 columns of unit scale."""
+    return call(n, 8, tg.ZCDP(mu**2 / 2), **facts, **GROWN)
+
+
+LOCALISED = {"moment": tg.Moment(4.0, 64.0, kind="norm"), "row_limit": 2.0 * sqrt(8)}
+SMOOTH = {"moment": tg.Moment(2.0, 8.0, kind="norm"), "smoothness": 1.0}
+NUMBERS = (10**5, 10**6, 10**7, 10**8)
+
+
+def test_e65_steps_for_the_whole_diameter_reach_the_power_four_thirds_and_not_two():
+    """The rate goes as 1 / sqrt(n mu), on a risk of half the squared distance."""
+
+    def slope(call):
+        risks = [doubling(call, n, 10.0, **LOCALISED).predicted_excess(1.0) for n in NUMBERS]
+        return np.polyfit(np.log(NUMBERS), np.log(risks), 1)[0]
+
+    assert slope(tg.papers.xu2025.unknown_growth) == pytest.approx(-2 / 3, abs=0.03)
+    assert slope(tg.papers.xu2025.tsybakov) < -0.85  # a logarithm above -1
+
+
+def test_e65_the_printed_power_is_below_what_is_left():
+    n = 4 * 10**6
+    theorem = doubling(tg.papers.xu2025.unknown_growth, n, 10.0, **LOCALISED)
+    told = {"guarantee": theorem.guarantee, "moment": LOCALISED["moment"], "diameter": 2.0}
+    facts = DoubledNorms(n, 8, **told)
+    size = xu2025.phase_sizes(n_rows=n, growth_bound=2.0)[-1]
+    printed = facts.grown(facts.risk(size), 2.0, 0.5)
+    assert printed == pytest.approx(7.0e-4, rel=0.01)
+    assert theorem.predicted_excess(1.0) > 1.2 * printed
+
+
+@pytest.mark.parametrize("mu", [1.0, 10.0])
+@pytest.mark.parametrize("n", NUMBERS)
+def test_e65_our_bounds_are_above_what_is_left(n, mu):
+    papers = tg.papers.xu2025
+    for call, facts in ((papers.unknown_growth, LOCALISED), (papers.accelerated_growth, SMOOTH)):
+        theorem = doubling(call, n, mu, **facts)
+        assert theorem.bound > theorem.predicted_excess(1.0)
+
+
+@pytest.mark.parametrize("growth", [1.5, 2.0, 3.0])
+def test_e65_a_near_start_takes_off_half(growth):
+    """Distance and clipping go, noise stays; the reach of a risk is that of its mean square."""
+    facts = DoubledNorms(10**6, 8, tg.ZCDP(50.0), LOCALISED["moment"], diameter=2.0)
+    alone, after = facts.risk(10**6), facts.doubling_risk((10**6, 10**6), growth, 0.5)
+    assert 0.45 * alone < after < alone
+    assert facts.reach(1e9, growth, 0.5) == 2.0
+    risk = 0.5 * 0.1 ** max(growth, 2.0)
+    assert facts.reach(risk, growth, 0.5) >= 0.1

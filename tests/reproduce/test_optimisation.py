@@ -134,6 +134,32 @@ def test_privacy_is_what_costs(name, axis):
         assert theorem.noise_std > 1.6 * sampling
 
 
+@pytest.mark.parametrize(
+    ("name", "n_rows", "mus", "slope"),
+    [
+        ("xu2025 2", 60_000, (0.4, 2.0), -0.70),
+        ("xu2025 2", 3_000_000, (0.01, 0.1), -0.93),
+        ("xu2025 3", 100_000, (1.0, 10.0), -0.59),
+    ],
+)
+def test_the_slopes_along_mu_that_the_page_reads_off_the_plans(name, n_rows, mus, slope):
+    sizes = np.geomspace(*mus, 4)
+    cases = [replace(CASES[name], base=(n_rows, 8, mu)) for mu in sizes]
+    risks = [case.theorem("n", n_rows, order=2.0).predicted_excess(1.0) for case in cases]
+    assert np.polyfit(np.log(sizes), np.log(risks), 1)[0] == pytest.approx(slope, abs=0.01)
+
+
+def test_along_n_shrinking_rounds_are_taken_at_their_fewest_records():
+    case = CASES["xu2025 2"]
+    sizes = [round(size) for size in RiskSlope(case, "n", 2.0).sizes]
+    for size, rounds in zip(sizes, (5, 6, 7, 8), strict=True):
+        assert xu2025.parameters.shrinking_phases(n_rows=size) == rounds
+        assert xu2025.parameters.shrinking_phases(n_rows=round(0.95 * size)) == rounds - 1
+    risks = [case.theorem("n", size, order=2.0).predicted_excess(1.0) for size in sizes]
+    slope = np.polyfit(np.log(sizes), np.log(risks), 1)[0]
+    assert slope == pytest.approx(-0.90, abs=0.01)
+
+
 def test_the_linear_loss_has_the_records_as_gradients():
     theorem = tg.papers.zhao2024.convex(
         200, 3, tg.ZCDP(1e6), moment=tg.Moment(2.0, 1.0, kind="directional"), diameter=2.0,

@@ -19,10 +19,10 @@ from typing import Any
 from tailguard.checks import InputError
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
-from tailguard.papers.common.theorem import Theorem
+from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["CONVEX", "SHAPE", "SPARSE", "STRONGLY_CONVEX", "Ranking", "rank"]
+__all__ = ["CONVEX", "SPARSE", "STRONGLY_CONVEX", "Ranking", "rank"]
 
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
@@ -46,7 +46,6 @@ CONVEX: Mapping[str, tuple[str, ...]] = {
     "xu2025.localised": ("row_limit",),
     "xu2025.accelerated": ("smoothness",),
 }
-SHAPE = ("strong_convexity", "smoothness")
 STRONGLY_CONVEX: Mapping[str, tuple[str, ...]] = {
     "kamath2022.strongly_convex": SHAPE,
     "tao2022.strongly_convex": SHAPE,

@@ -23,6 +23,7 @@ from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
 __all__ = [
+    "CENTRE_LOSS",
     "EVERYWHERE",
     "NOTHING",
     "OWN_BLOCKS",
@@ -39,7 +40,8 @@ EVERYWHERE = "holds at all points of the set at once"
 """What a bound covers whose errors are those of a net of the set."""
 FIXED_POINTS = "counts the errors at points that do not depend on the records"
 OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block"
-# The centre of noised group means has about the noise of their median (Laplace 1818).
+# The spread of a median over that of a mean, for nearly Gaussian group means (Laplace 1818); the
+# centre of noised group means has about the noise of their median.
 CENTRE_LOSS = math.sqrt(math.pi / 2.0)
 
 

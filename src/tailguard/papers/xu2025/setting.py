@@ -164,10 +164,36 @@ class Norms(Facts):
         epsilon, delta = self.printed_terms
         return epsilon / (4.0 * math.sqrt(-math.log(delta)))
 
-    def risk(self, n_rows: int) -> float:
-        """Return the risk of the localised method on so many records, term by term."""
+    def reach(self, risk: float, growth: float, growth_constant: float) -> float:
+        """Return how far from the minimiser a risk may be, as the root of a mean square.
+
+        That is ``(risk / lambda)^(1/theta)`` for a growth theta of 2 or more, and at most the
+        diameter.
+        """
+        check_facts(growth_constant=growth_constant)
+        power = 1.0 / max(growth, 2.0)
+        room = math.pow(self.diameter, 1.0 - min(growth, 2.0) / 2.0)
+        return min(self.diameter, room * math.pow(risk / growth_constant, power))
+
+    def doubling_risk(self, sizes: tuple[int, ...], growth: float, growth_constant: float) -> float:
+        """Return the risk after rounds of so many records, of which each begins near the last.
+
+        The eta of each is for the whole diameter, so that its noise does not follow the distance.
+        """
+        risk, distance = math.inf, self.diameter
+        for n_rows in sizes:
+            risk = self.risk(n_rows, distance)
+            distance = self.reach(risk, growth, growth_constant)
+        return risk
+
+    def risk(self, n_rows: int, distance: float | None = None) -> float:
+        """Return the risk of the localised method on so many records, term by term.
+
+        ``distance`` is that of the start from the minimiser; None is the diameter.
+        """
+        known = self.knobs(n_rows)
         return bounds.localized_risk(
-            **self.knobs(n_rows),
+            **{**known, "diameter": distance or self.diameter},
             n_rows=n_rows,
             n_features=self.n_features,
             step_parameter=self.eta(n_rows),
@@ -252,9 +278,11 @@ def accelerated_theorem(
     facts: Norms,
     statement: Statement,
     solver: PermutedAccelerated,
-    grown: Callable[[float], float] = float,
+    reach: Callable[[float], float] | None = None,
 ) -> Theorem:
-    """Put a theorem on the accelerated method together; ``grown`` is its risk's, from a convex one.
+    """Put a theorem on the accelerated method together.
+
+    ``reach`` says how far from the minimiser a risk may be, where it grows; passes begin there.
 
     Examples
     --------
@@ -272,21 +300,24 @@ def accelerated_theorem(
     units = Units.raw(size, intercept=False)
     noises, passes = [], []
     sizes = solver.pass_sizes(facts.problem)
+    risk, distance = math.inf, facts.diameter
     for n_rows, stage, clip_norm in zip(sizes, plan.stages, clips, strict=True):
         batch = n_rows // stage.n_blocks
         query = MeanClippedGradient(Squared(), units, clip_norm=clip_norm)
         noises.append(query.calibrate(batch, size, stage.mu).noise_std / batch)
         whole = math.hypot(facts.root_size * noises[-1], facts.sampling(batch))
         passes.append((stage.n_blocks, whole))
-    n_steps, noise = passes[-1]
-    cut = scale**order / ((order - 1.0) * clips[-1] ** (order - 1.0))
-    risk = smoothness * (facts.diameter / n_steps) ** 2
-    risk += facts.diameter * (noise / math.sqrt(n_steps) + cut)
+        # Steps are for the whole diameter, so that noise does not follow the distance.
+        spread = (distance**2 / facts.diameter + facts.diameter) / 2.0
+        cut = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
+        risk = smoothness * (distance / stage.n_blocks) ** 2
+        risk += spread * whole / math.sqrt(stage.n_blocks) + distance * cut
+        distance = facts.diameter if reach is None else reach(risk)
     return theorem_of(
         facts,
         replace(statement, for_privacy=tuple(dict.fromkeys(map(needed_of_batches, plan.stages)))),
         solver,
-        grown(risk),
+        risk,
         partial(
             accelerated_excess,
             distance=facts.diameter / 2.0,
