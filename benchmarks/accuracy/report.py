@@ -14,6 +14,7 @@ TITLES = {
     "laboratory": "L1, L3, L4, T5s, with the local asymptotic oracle",
     "consistency": "T5s at growing n",
     "real": "Real data sets",
+    "tables": "Real tables, ours by its own predictions",
     "evaluation": "Evaluation family",
     "former": "Former evaluation family",
     "training": "Training family",

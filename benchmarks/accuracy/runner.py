@@ -17,7 +17,7 @@ import numpy as np
 from accuracy.cells import NON_PRIVATE
 from accuracy.data import Data
 from accuracy.finalists import FULL_SEEDS, pick
-from accuracy.lines import append, facts, generator, judged, key, read
+from accuracy.lines import append, facts, generator, judged, key, read, short
 from accuracy.methods import METHODS
 from accuracy.optimum import non_private_fits
 from accuracy.suites import make_suite, seed_of
@@ -114,6 +114,8 @@ def _fit(method, data, seed, finalists=None):
     if method.tuning != "ours":
         return line
     ((*_, model),) = fits.values()
+    if data.trial.predicted is not None:
+        line["excess"] = [short(data.trial.predicted(model))]
     return line | coverage(model, data.trial.truth)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from accuracy import families, laboratory, public, real
+from accuracy import families, laboratory, public, real, tables
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ def make_suite(name, *, folder=None, n_training=32):
         here, gone = real.available(folder, real.REAL_SETS)
         tasks = [real.real_task(folder, one) for one in here]
         return Suite(name, tasks, 10, "Real data sets." + _left_out(gone))
+    if name == tables.SUITE:
+        words = f"Real tables of {folder}." if folder else "Real tables: none without --data."
+        return Suite(name, tables.tables_tasks(folder), 3, words)
     if name == "training":
         tasks = [families.training_task(index) for index in range(n_training)]
         return Suite(name, tasks, 3, "TRAINING family: defaults may be chosen on it.")
@@ -56,7 +59,10 @@ def _left_out(gone):
     return f" Left out, since the data folder (--data) has no {files}." if gone else ""
 
 
-SUITES = ("public", "laboratory", "consistency", "real", "training", "former", "evaluation")
+SUITES = (
+    *("public", "laboratory", "consistency", "real", tables.SUITE),
+    *("training", "former", "evaluation"),
+)
 DEFAULT_SUITES = ("public", "laboratory", "consistency", "real", "evaluation")
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 

@@ -23,6 +23,8 @@ class Trial:
         Coefficients and intercept of the population optimum, where known.
     paired
         Excess over the best non-private fit on one test set, where published figures use it.
+    predicted
+        Excess of what a fitted model itself predicts on the test rows, if ours is judged by it.
     """
 
     features: np.ndarray
@@ -31,6 +33,7 @@ class Trial:
     constant_gap: float
     truth: tuple[np.ndarray, float] | None = None
     paired: Callable[[np.ndarray, float], float] | None = None
+    predicted: Callable[[object], float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,8 @@ from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
-from tailguard.papers.ranking import CONVEX, SHAPE, SPARSE, STRONGLY_CONVEX, rank
+from tailguard.papers.common.theorem import SHAPE
+from tailguard.papers.ranking import CONVEX, SPARSE, STRONGLY_CONVEX, rank
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.limits import typical_curvature

@@ -1,6 +1,7 @@
 """Private units, and a histogram alone: how many rows it takes to buy them."""
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 import pytest
@@ -33,9 +34,12 @@ def test_half_as_many_again_as_the_documented_number_of_rows_is_safe(name, n_fea
 @pytest.mark.parametrize("n_features", [1, 20])
 def test_typical_columns_are_measured_where_that_is_safe(guarantee, n_features):
     """Centres and scales of all columns, but for one fit in twenty."""
-    task = task_of(1, n_features, guarantee)
-    while not affords_units(planned(make_method("soft"), task)):
-        task = task_of(task.n_rows + 50, n_features, guarantee)
+
+    def affords(n_rows):
+        return affords_units(planned(make_method("soft"), task_of(n_rows, n_features, guarantee)))
+
+    sizes = range(1, 10**5, 50)
+    task = task_of(sizes[bisect_left(sizes, True, key=affords)], n_features, guarantee)
     units, seeds = PrivateUnits.of(task, "entries"), 20
     missed = 0
     for seed in range(seeds):

@@ -10,7 +10,6 @@ from tailguard.scaling.sizes import (
     COMMON_OCTAVES,
     DIFFERENCE_OVER_SIZE,
     FALSE_ONES,
-    ONES,
     SIZE_BINS,
     UNCOMMON_FACTOR,
     find_scales,
@@ -18,6 +17,7 @@ from tailguard.scaling.sizes import (
 )
 
 N_ROWS, NOISE = 20_000, 200.0
+ONES = int(SIZE_BINS.index(1.0))  # the bin that all ones of an indicator are in
 
 
 def seen_at(octave, height):

@@ -10,10 +10,13 @@ N_ROWS = 4_000
 BALL = tg.sets.L2Ball(2.0)
 
 
-def regression(seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((N_ROWS, 3))
-    return X, X @ np.array([1.0, -0.5, 0.25]) + 0.1 * rng.standard_normal(N_ROWS)
+def regression(n_rows=N_ROWS):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 3))
+    return X, X @ np.array([1.0, -0.5, 0.25]) + 0.1 * rng.standard_normal(n_rows)
+
+
+FEW = 300  # rows for gradients that Python calls record by record
 
 
 def own_gradient(w, x, y):
@@ -35,14 +38,14 @@ def test_a_loss_of_a_score_over_a_ball_is_minimised():
 
 @pytest.mark.parametrize("gradient", [own_gradient, compiled_gradient])
 def test_an_own_gradient_is_as_good_as_the_built_in_one(gradient):
-    X, y = regression()
+    X, y = regression(FEW)
     built_in = fit(tg.losses.Squared(), X, y)
     own = fit(gradient, X, y)
     np.testing.assert_allclose(own.coef, built_in.coef, atol=1e-5)
 
 
 def test_a_gradient_that_fails_makes_its_record_void():
-    X, y = regression()
+    X, y = regression(FEW)
 
     def fails_on_some(w, x, y):
         if x[0] > 1.5:
@@ -55,7 +58,7 @@ def test_a_gradient_that_fails_makes_its_record_void():
 
 
 def test_a_gradient_cannot_change_the_records_or_the_weights():
-    X, y = regression()
+    X, y = regression(FEW)
 
     def vandal(w, x, y):
         gradient = (x @ w - y) * x

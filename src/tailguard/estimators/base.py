@@ -154,20 +154,11 @@ class PrivateLinearModel(BaseEstimator):
         """Say what is taken for granted of the records, from the parameters alone."""
         return ()
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        target: Any = None,
-        columns: Any = None,
-        row_id: Any = None,
-        exposure: Any = None,
-    ) -> Self:
+    def _fit(self, X: Any, y: Any, **told: Any) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
-        task = self._task(X, y, target=target, columns=columns, row_id=row_id, exposure=exposure)
+        task = self._task(X, y, **told)
         solver, plan = plan_for(self._solver(), task.problem, guarantee)
         gate = task.gate(
             Gate,
@@ -182,28 +173,20 @@ class PrivateLinearModel(BaseEstimator):
         self._keep(run(solver, plan, gate, assumptions=self._assumptions()))
         return self
 
-    def _task(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        target: Any = None,
-        columns: Any = None,
-        row_id: Any = None,
-        exposure: Any = None,
-    ) -> Task:
-        """Read from the head of a table, and from the parameters, what is to be fitted."""
+    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> Task:
+        """Read from the head of a table, and from the parameters, what is to be fitted.
+
+        What is ``told`` is what ``fit`` was given of the table.
+        """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         table = given(
             X,
             y,
             schema=self._given_schema(),
             missing=self.missing,
-            target=target,
-            columns=columns,
-            row_id=row_id,
             exposure=exposure,
             classes=getattr(self, "classes", None),
+            **told,
         )
         problem = self._problem(table, has_offset=exposure is not None)
         return Task(table, self._checked_labels(table), problem)
@@ -287,7 +270,8 @@ class PrivateLinearModel(BaseEstimator):
         One row of low and high per coefficient, from the normal distribution. The sampling variance
         comes from one release that the fit was charged for, so asking costs nothing more. Not
         covered: the choice of clip levels. NaN where the budget is too small for that release, so
-        that ``explain()`` lists no stage "variance", or showed no scale and the fit is a constant,
+        that ``explain()`` lists no stage "variance", or showed no scale and the fit is a constant;
+        where log-odds have columns so heavy that far rows still move the fit, as a note then says;
         and for coefficients that are zero since their column's scale was not seen.
         """
         check_is_fitted(self)

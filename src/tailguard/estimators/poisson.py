@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.metrics import d2_tweedie_score
 
 from tailguard.array_types import FloatArray
 from tailguard.engine import Task
@@ -97,6 +96,8 @@ class PoissonRegression(PrivateRegression):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of deviance explained; not private: it reads ``y`` without noise."""
+        from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (it takes a while to load)
+
         warn_of_score(self)
         mean = np.clip(self.predict(X), SMALLEST_MEAN, None)
         return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))

@@ -29,6 +29,7 @@ from tailguard.means.messages import (
 )
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers.common.groups import group_count, whole_groups
+from tailguard.papers.common.statement import CENTRE_LOSS
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -36,9 +37,6 @@ from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
 
 __all__ = ["CoordinateWise", "Level"]
-
-# The spread of a median over that of a mean, sqrt(pi / 2), for nearly Gaussian group means.
-MEDIAN_LOSS = math.sqrt(math.pi / 2.0)
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ class CoordinateWise(MeanMethod):
         return budget.calibrate(query, problem.n_rows, problem.n_features).noise_std
 
     def _median_loss(self, groups: int) -> float:
-        return MEDIAN_LOSS if groups > 2 else 1.0
+        return CENTRE_LOSS if groups > 2 else 1.0
 
 
 def theory_groups(problem: Problem, failure_probability: float) -> int:

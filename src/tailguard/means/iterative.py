@@ -40,7 +40,6 @@ from tailguard.means.base import (
     most_coordinates,
 )
 from tailguard.means.budget import Budget
-from tailguard.means.coordinate_wise import MEDIAN_LOSS
 from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.messages import (
     ANY_TAIL,
@@ -53,6 +52,7 @@ from tailguard.means.messages import (
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.papers import zhao2024
+from tailguard.papers.common.statement import CENTRE_LOSS
 from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan
@@ -171,7 +171,7 @@ class Iterative(MeanMethod):
         return found_mean(
             plan,
             units.center + units.scale * centre_of(means, self.centre, self.level, self.start),
-            units.scale * (MEDIAN_LOSS * noise / math.sqrt(k)),
+            units.scale * (CENTRE_LOSS * noise / math.sqrt(k)),
             {"clip norm": clip_norm},
         )
 
@@ -193,7 +193,7 @@ class Iterative(MeanMethod):
         expected = Expected(
             noise=slope * radius,
             bias=BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0)),
-            sampling=MEDIAN_LOSS * math.sqrt(distribution.expected(np.square) / task.n_rows),
+            sampling=CENTRE_LOSS * math.sqrt(distribution.expected(np.square) / task.n_rows),
         )
         stages = (*units_plan.stages, self._stage(task, budget, shuffled=shuffled))
         return self._plan(task, task.guarantee, stages, expected, IN_PRIVATE_UNITS, ANY_TAIL)
@@ -207,7 +207,7 @@ class Iterative(MeanMethod):
             budget, shuffled = self._cheapest(task, self._budget(task), ())
         clip_norm, bias, sampling = self._level(task, budget.amount / math.sqrt(k))
         noise = 2.0 * clip_norm * math.sqrt(k * task.n_features) / (task.n_rows * budget.amount)
-        expected = Expected(MEDIAN_LOSS * noise, bias, MEDIAN_LOSS * sampling)
+        expected = Expected(CENTRE_LOSS * noise, bias, CENTRE_LOSS * sampling)
         stages = (self._stage(task, budget, shuffled=shuffled),)
         assumed = task.moment.describe() if task.moment else "few rows exceed the clip norm"
         clip: dict[str, Any] = {"clip norm": clip_norm}
@@ -334,4 +334,4 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Guarantee]:
 
 def _center_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise on the centre, in l2, per unit of the radius, for a release worth ``mu``."""
-    return MEDIAN_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)
+    return CENTRE_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)

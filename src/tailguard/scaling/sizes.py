@@ -12,6 +12,7 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -44,7 +45,6 @@ SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 SIZE_WINDOW = 0.4
 """The share of its records that a typical column has in one window of octaves."""
 
-ONES = int(SIZE_BINS.index(1.0))  # the bin that all ones of an indicator are in
 # A rare indicator has ones that stand out as one given bin must, which noise does so often a fit,
 # and all but zeros and ones are fewer than so many noise standard deviations.
 FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
@@ -226,9 +226,15 @@ def _mostly_zero_factor(row: FloatArray, noise_std: float, total: float, columns
     return min(max(math.sqrt(others), 1.0 / math.sqrt(math.sqrt(columns))), 1.0)
 
 
+@cache
+def _ones() -> int:
+    """Return the bin that all ones of an indicator are in."""
+    return int(SIZE_BINS.index(1.0))
+
+
 def _is_indicator(row: FloatArray, noise_std: float, total: float, columns: int) -> bool:
     """Whether zeros are seen, and ones, and noise could hide all that is neither."""
-    zeros, ones = row[0], row[ONES]
+    zeros, ones = row[0], row[_ones()]
     rest = total - zeros - ones
     seen = zeros > detection_threshold(columns) * noise_std
     seen &= ones > detection_threshold(columns, FALSE_ONES, windows=1.0) * noise_std

@@ -13,6 +13,7 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.whitened.choices import NO_INTERVALS
 from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.covariance import sampling_covariance
 from tailguard.solvers.whitened.debiasing import squared_bias
@@ -120,3 +121,17 @@ def test_a_budget_too_small_for_the_variance_has_no_intervals():
     assert np.isnan(small.conf_int()).all()
     assert np.isfinite(small.coef_noise_std_).all()
     assert np.isfinite(large.conf_int()).all()
+
+
+@pytest.mark.parametrize(("spread", "given"), [(0.5, True), (1.5, False)])
+def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_so(spread, given):
+    rng = np.random.default_rng(5)
+    X = rng.lognormal(sigma=spread, size=(N_ROWS, 5))
+    score = (X - 1.0) @ [0.5, -0.5, 0.3, -0.3, 0.2]
+    y = (rng.uniform(size=N_ROWS) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+    model = tg.LogisticRegression(epsilon=4.0, delta=1e-5, classes=(0, 1), random_state=1)
+    model.fit(X, y)
+    assert np.isfinite(model.conf_int()).all() == given
+    assert np.isnan(model.conf_int()).all() != given
+    assert (NO_INTERVALS in model.notes_) != given
+    assert np.isfinite(model.coef_noise_std_).all()

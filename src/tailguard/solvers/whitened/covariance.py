@@ -25,6 +25,7 @@ from tailguard.array_types import FloatArray
 from tailguard.plans.solution import Solution
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.session import BEYOND_FLOATS
+from tailguard.solvers.whitened.choices import far_rows_count
 from tailguard.solvers.whitened.clipping import SKEWED_LENGTH
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
@@ -88,7 +89,7 @@ def covariances(session: FitSession, fit: Fit) -> tuple[FloatArray, FloatArray]:
             noise = noise_covariance(fit)
             # A budget too small for the release is too small for intervals as well: whitening and
             # curvature are not known well enough (training family: T13, T39, T99, T103).
-            if session.plans("variance"):
+            if session.plans("variance") and not far_rows_count(fit.geometry):
                 whole = noise + sampling_covariance(session, fit)
     return noise, whole
 
