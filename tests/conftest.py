@@ -1,6 +1,35 @@
-"""Settings of the whole suite: examples of Hypothesis are fixed."""
+"""Settings of the whole suite: examples of Hypothesis are fixed, and so is the noise of a test."""
 
+import pytest
 from hypothesis import settings
+
+from support.repeatable_noise import RepeatableNoise
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.load_profile("fixed")
+
+NOISE = RepeatableNoise()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--fresh-noise", action="store_true", help="draw noise that no run repeats")
+
+
+def pytest_configure(config):
+    if not config.getoption("--fresh-noise"):
+        NOISE.install()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    with NOISE.named(None if item.get_closest_marker("audit") else item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """A fixture may serve many tests: which of them comes first must not decide its noise."""
+    if request.scope == "function" or not NOISE.repeats:
+        return (yield)
+    with NOISE.named(f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"):
+        return (yield)

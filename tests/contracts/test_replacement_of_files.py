@@ -79,9 +79,14 @@ PLACES = [
     *(("poisson", column) for column in ("age", "claims", "years")),
     *(("logistic", column) for column in ("age", "ill")),
 ]
+OFTEN = [("linear", "km"), ("poisson", "claims"), ("poisson", "years"), ("logistic", "ill")]
+every_place = pytest.mark.parametrize(
+    ("name", "column"),
+    [*OFTEN, *(pytest.param(*p, marks=pytest.mark.audit) for p in PLACES if p not in OFTEN)],
+)
 
 
-@pytest.mark.parametrize(("name", "column"), PLACES)
+@every_place
 def test_cells_that_are_no_numbers_or_labels_are_missing_cells(name, column, columns, tmp_path):
     gaps = [cell for cell in NO_NUMBERS if np.isnan(cell_numbers([cell])[0])]
     strange = gaps if column in LINEAR.missing else NO_NUMBERS  # an infinite cell is no gap
@@ -130,7 +135,7 @@ def test_files_of_other_types_say_the_same(name, column, kind, columns, tmp_path
     assert outputs(name, written(tmp_path, parts)) == expected
 
 
-@pytest.mark.parametrize(("name", "column"), PLACES)
+@every_place
 def test_a_file_without_any_value_of_a_column_has_void_records(name, column, columns, tmp_path):
     parts = [
         {each: held[a:b] for each, held in columns.items()} for a, b in ((0, 999), (999, N_ROWS))

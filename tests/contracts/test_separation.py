@@ -82,6 +82,7 @@ def test_nor_with_the_oldest_instructions():
     assert found_elsewhere(instruction_sets()[-1], blas_kernels()[0]) == "[]"
 
 
+@pytest.mark.audit
 def test_nor_with_some_between():
     assert (
         found_elsewhere(instruction_sets()[1 % len(instruction_sets())], blas_kernels()[-1]) == "[]"

@@ -23,7 +23,7 @@ def huber_error(threshold):
     return np.median(errors)
 
 
-@pytest.mark.parametrize("threshold", [5.0, 30.0, 1e100])
+@pytest.mark.parametrize("threshold", [5.0, 1e100])
 def test_a_threshold_that_no_residual_reaches_costs_no_noise(threshold):
     assert huber_error(threshold) < 1.5 * huber_error(1.345)
 

@@ -86,6 +86,7 @@ def first_block_scores(kind, first, n_runs, seed):
     return (np.array(answers) - 0.5) * mu
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize(("kind", "kept"), [(Gate, True), (FixedPartition, False)])
 def test_the_first_block_of_a_secret_partition_reveals_less_than_that_of_a_fixed_one(kind, kept):
     n_runs, profile = 4_000, shuffled_profile(SHUFFLED.mu, SHUFFLED.n_units)

@@ -53,6 +53,7 @@ def test_all_releases_together_move_by_most_of_the_budget_and_no_more():
         assert ATTAINED * CLAIMED_MU < attained <= CLAIMED_MU
 
 
+@pytest.mark.audit
 def test_a_search_stays_within_the_budget():
     rng = np.random.default_rng(5)
     for seed in range(60):

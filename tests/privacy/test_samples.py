@@ -74,6 +74,7 @@ def test_many_fresh_samples_show_what_is_claimed_and_no_more():
     assert 0.75 * claimed < delta_of_questions(Gate, MU, 20_000) <= claimed
 
 
+@pytest.mark.audit
 def test_less_noise_and_known_samples_and_a_poisson_price_are_caught():
     n_runs, e = 3_000, np.array([EPSILON])
     claimed = float(fixed_size_profile(MU, RATE).delta(e)[0])

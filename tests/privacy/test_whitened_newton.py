@@ -101,6 +101,7 @@ def test_the_choice_of_fit_is_asked_once_and_the_pair_moves_it_as_far_as_it_can(
         assert 0.98 * stage.mu < moved[0] <= stage.mu
 
 
+@pytest.mark.audit
 def test_a_search_finds_no_worse_pair():
     rng = np.random.default_rng(5)
     best = transcript(CLAIMED_MU, 0, neighbour=False).mu
@@ -111,7 +112,9 @@ def test_a_search_finds_no_worse_pair():
         assert attained <= min(1.02 * best, CLAIMED_MU)
 
 
-@pytest.mark.parametrize("mu", [0.2, CLAIMED_MU, 20.0])
+@pytest.mark.parametrize(
+    "mu", [0.2, *(pytest.param(mu, marks=pytest.mark.audit) for mu in (CLAIMED_MU, 20.0))]
+)
 def test_places_and_differences_of_pairs_stay_within_the_budget_too(mu):
     """With an intercept; at the smallest budget the target alone takes all that is left."""
     rng, attained = np.random.default_rng(6), []
