@@ -225,13 +225,13 @@ def _saving(paper: str) -> Claim:
     """Return the claim that exact noise helps a paper's theorems."""
     names = [name for names in FAMILIES.values() for name in names if name.startswith(paper)]
     says = "Of ours: the least noise that keeps the promise leaves less risk than the printed one."
-    return Claim(f"{paper}, tight noise", says, saves(*names), MORE_STEPS)
+    return Claim(f"{paper}, tight noise", says, saves(*names), AT_THE_EDGE)
 
 
 TRIMMED, SOFT = "wang2020.trimmed_strongly_convex", "wang2020.smoothed_strongly_convex"
 REPAIRED = "the repaired trimmed mean needs less noise than soft truncation at its printed scale"
 GROUPS = "medians of groups need noise for one group, which is a small part of the records"
-MORE_STEPS = "less noise means more steps of another length"
+AT_THE_EDGE = "one step ends at the edge of the ball with either noise"
 BOUNDED = "columns are normal: clipping loses little"
 CLAIMS = (
     _beats(
