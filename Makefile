@@ -20,7 +20,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint docs bench bench-means bench-accuracy bench-accuracy-peers bench-papers reproduce \
+.PHONY: help demo test test-spark lint docs bench bench-means bench-accuracy bench-accuracy-peers reproduce \
 	audit fuzz mutants clean
 
 help:  ## Show this list
@@ -64,14 +64,7 @@ bench-accuracy: $(INSTALLED_DEV)  ## Compare default fits with peers; QUICK=1, D
 	@$(BIN)/python -m accuracy --jobs $(JOBS) $(if $(QUICK),--quick) \
 		$(if $(DATA),--data $(DATA)) $(ARGS)
 
-# One thread a process, so that the seconds that are told are those of one core.
-bench-papers: export OPENBLAS_NUM_THREADS = 1
-bench-papers: export OMP_NUM_THREADS = 1
-bench-papers: export PYTHONPATH = benchmarks
-bench-papers: $(INSTALLED_DEV)  ## Run the papers' methods on the papers' tasks; QUICK=1, DATA=folder
-	@$(BIN)/python -m papers $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(ARGS)
-
-# One thread a process, as for bench-papers. What has a line is not run again.
+# One thread a process, as for bench-accuracy. What has a line is not run again.
 reproduce: export OPENBLAS_NUM_THREADS = 1
 reproduce: export OMP_NUM_THREADS = 1
 reproduce: export NUMBA_NUM_THREADS = 1

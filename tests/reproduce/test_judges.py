@@ -2,7 +2,7 @@
 
 import pytest
 
-from tailguard.reproduce.judges import above, below, falls, has_slope, spreads_more
+from tailguard.reproduce.judges import above, below, falls, has_slope, saves, spreads_more
 from tailguard.reproduce.results import Results, Row, Summary, compare, student_interval
 
 
@@ -103,6 +103,26 @@ def test_spread(wild, calm, outcome):
     ]
     assert spreads_more("new", "old")(Results(rows), "tight").outcome == outcome
     assert spreads_more("new", "old")(Results(rows), "printed").outcome == "not run"
+
+
+@pytest.mark.parametrize(
+    ("tight", "outcome"),
+    [(1.0, "holds"), (3.0, "does not hold"), (2.0, "not reached at this size")],
+)
+def test_what_less_noise_saves(tight, outcome):
+    rows = [
+        Row("panel", name, noise, 1.0, seed, height + 0.1 * (-1) ** (seed + (noise == "tight")))
+        for name, noise, height in (
+            ("new", "tight", tight),
+            ("new", "printed", 2.0),
+            ("unprinted", "tight", 9.0),
+        )
+        for seed in range(4)
+    ]
+    found = saves("new", "unprinted")(Results(rows), "tight")
+    assert found.outcome == outcome
+    assert found.figure.endswith((" of 1", "above at 1"))
+    assert saves("new")(Results(rows), "printed").outcome == "not run"
 
 
 def test_only_shared_seeds_are_compared():

@@ -15,7 +15,7 @@ from tailguard.checks import check_integer
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.features import alternating_weights
 
-__all__ = ["loglogistic_labels", "lognormal_line"]
+__all__ = ["loglogistic_labels", "loglogistic_noise", "lognormal_line"]
 
 # Of the lognormal and of the log-logistic law, as the paper states them.
 LOGNORMAL_LOCATION, LOGNORMAL_SCALE = 1.0, 1.0
@@ -49,12 +49,23 @@ def loglogistic_labels(n_rows: int, n_features: int, *, seed: int = 0) -> Datase
     [0, 1]
     """
     rng, X, weights = _design(n_rows, n_features, seed)
+    labels = (X @ weights + loglogistic_noise(rng.random(n_rows)) > 0.0).astype(np.int64)
+    return _dataset(X, labels, weights, "labels by centred log-logistic noise")
+
+
+def loglogistic_noise(chances: FloatArray) -> FloatArray:
+    """Return the quantiles of the centred log-logistic law at some chances.
+
+    Examples
+    --------
+    >>> loglogistic_noise(np.array([0.1, 0.5])).round(3)
+    array([-0.519, -0.084])
+    """
     angle = math.pi * LOGLOGISTIC_SCALE
     mean = math.exp(LOGLOGISTIC_LOCATION) * angle / math.sin(angle)
-    odds = rng.random(n_rows)
-    noise = math.exp(LOGLOGISTIC_LOCATION) * (odds / (1.0 - odds)) ** LOGLOGISTIC_SCALE - mean
-    labels = (X @ weights + noise > 0.0).astype(np.int64)
-    return _dataset(X, labels, weights, "labels by centred log-logistic noise")
+    odds = chances / (1.0 - chances)
+    noise: FloatArray = math.exp(LOGLOGISTIC_LOCATION) * odds**LOGLOGISTIC_SCALE - mean
+    return noise
 
 
 def _design(

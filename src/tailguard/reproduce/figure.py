@@ -39,9 +39,9 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     plt = _pyplot()
     panels = results.panels
     curves = list(dict.fromkeys(curve for _, curve, _ in results.keys))
-    n_columns = min(len(panels), MOST_COLUMNS)
-    n_lines = math.ceil(len(panels) / n_columns)
-    n_legend = math.ceil((len(curves) + 1) / n_columns)
+    n_lines = math.ceil(len(panels) / MOST_COLUMNS)
+    n_columns = math.ceil(len(panels) / n_lines)
+    n_legend = math.ceil(len(curves) / n_columns)
     width, height = max(PANEL_SIZE[0] * n_columns, LEAST_WIDTH), PANEL_SIZE[1] * n_lines
     margin = LEGEND_LINE * (n_legend + 0.5)
     plot, axes = plt.subplots(
@@ -73,7 +73,8 @@ def _told(experiment: Experiment, results: Results) -> str:
         return "One value a place. Non-private simulation."
     extremes = experiment.axes.band == "extremes" or n_seeds < FEWEST_FOR_INTERVAL
     band = "worst to best seed" if extremes else "95 % interval of the median"
-    return f"Medians over {n_seeds} seeds, band: {band}. Non-private simulation."
+    dashed = " Dashed: printed noise." if any(key[-1] == "printed" for key in results.keys) else ""
+    return f"Medians over {n_seeds} seeds, band: {band}.{dashed} Non-private simulation."
 
 
 def _pyplot() -> Any:
@@ -105,14 +106,9 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, curves: lis
     """Draw the curves of one panel."""
     for own, name, noise in results.keys:
         if own == panel:
-            place = curves.index(name)
-            look = {"color": COLOURS[place % len(COLOURS)], "linewidth": 1.6}
-            look["marker"] = MARKERS[place % len(MARKERS)]
-            if noise == "-":
-                look["linestyle"] = ":"
-            elif noise == "printed":
-                look |= {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"}
-            label = f"{name}, printed noise" if noise == "printed" else name
+            look = _look(curves.index(name), noise)
+            alone = noise != "printed" or (panel, name, "tight") not in results.keys
+            label = name if alone else f"_{name}"  # which no legend shows
             _draw_curve(axis, axes, results.summaries(own, name, noise), label, look)
     axis.set_title(panel, fontsize=9)
     axis.set_xlabel(axes.x, fontsize=8)
@@ -120,6 +116,18 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, curves: lis
     axis.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
     axis.tick_params(labelsize=7, which="both")
     axis.grid(color="#eeeeee")
+
+
+def _look(place: int, noise: str) -> dict[str, Any]:
+    """Return colour, marker and line of a curve; where colours begin again, markers are others."""
+    turn = place // len(COLOURS)
+    look: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)], "linewidth": 1.6}
+    look["marker"] = MARKERS[(place + turn) % len(MARKERS)]
+    if noise == "-":
+        look["linestyle"] = ":"
+    elif noise == "printed":
+        look |= {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"}
+    return look
 
 
 def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "below",
     "falls",
     "has_slope",
+    "saves",
     "spreads_more",
 ]
 
@@ -124,6 +125,31 @@ def falls(
                 if len(ends) > 1:
                     high, low = (ends[-1], ends[0]) if rises else (ends[0], ends[-1])
                     found.append(compare(low, high, factor=1.0 / factor))
+        return _of_share(found, 1.0)
+
+    return judge
+
+
+def saves(*curves: str) -> Judge:
+    """Judge whether tight noise leaves less than printed noise, wherever curves have both.
+
+    Examples
+    --------
+    >>> from tailguard.reproduce.results import Row
+    >>> rows = [Row("a", "soft", noise, 1.0, seed, value + seed / 100)
+    ...         for noise, value in (("tight", 1.0), ("printed", 2.0)) for seed in range(3)]
+    >>> saves("soft")(Results(rows), "tight")
+    Decision(outcome='holds', figure='0.5 times; below at 1 of 1')
+    >>> saves("soft")(Results(rows), "printed").outcome
+    'not run'
+    """
+
+    def judge(results: Results, noise: str) -> Decision:
+        found = []
+        for panel in results.panels if noise == "tight" else ():
+            for name in curves:
+                tight, printed = (results.curve(panel, name, each) for each in ("tight", "printed"))
+                found += [compare(tight[x], printed[x]) for x in tight if x in printed]
         return _of_share(found, 1.0)
 
     return judge

@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "tables": "tailguard.reproduce.experiments.tables:experiments",
     "rates": "tailguard.reproduce.experiments.rates:experiments",
     "optimisation": "tailguard.reproduce.experiments.optimisation:experiments",
+    "ranking": "tailguard.reproduce.experiments.ranking:experiments",
     "lower-bounds": "tailguard.reproduce.experiments.lower_bounds:experiments",
 }
 
