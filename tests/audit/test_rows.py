@@ -15,6 +15,7 @@ BY_DEFAULT = (
     "query count-below, Laplace",
     "query peeled-step, choice",
     "query trimmed-mean",
+    "mean clipped",
     "mean clipped, in private units",
 )
 
