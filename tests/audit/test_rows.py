@@ -2,6 +2,7 @@
 
 import pytest
 
+from tailguard.audit import cases
 from tailguard.audit.cases import POWER
 from tailguard.audit.suite import LONG, QUICK, audit_row
 from tailguard.means.registry import MEANS
@@ -15,6 +16,7 @@ BY_DEFAULT = (
     "query count-below, Laplace",
     "query peeled-step, choice",
     "query trimmed-mean",
+    "mean clipped",
     "mean clipped, in private units",
 )
 
@@ -30,6 +32,12 @@ def test_a_row_holds_and_its_mutants_do_not(name):
     assert row.share >= 0.7  # the pair is nearly the worst one
     assert set(row.mutants.values()) == {True}
     assert row.verdict == "holds"
+
+
+def test_one_run_shows_something_beside_all_other_rows():
+    row = audit_row("tg.mean, in one run", false_alarm=cases.FALSE_ALARM / len(LONG))
+    assert row.accepted
+    assert row.share > 0.1
 
 
 def test_every_query_mean_and_solver_has_a_row():

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from tailguard.audit.bounds import mean_upper
+from tailguard.audit.bounds import audit_power, mean_upper
 from tailguard.audit.claims import GaussianClaim, ProfileClaim
 from tailguard.audit.testers import TESTERS
 
@@ -25,6 +26,16 @@ def test_each_tester_shows_gaussian_noise_and_nothing_where_nothing_is(tester, l
     first, second = generator.standard_normal((2, N_PILOT + N_RUNS, 3))
     assert shown(tester, first, second, GaussianClaim(1.0)) < 0.05
     assert least < shown(tester, first, second + 2.0 / 3**0.5, GaussianClaim(2.0)) <= 2.0
+
+
+def test_a_threshold_that_is_learned_on_any_pilot_sees_less_noise():
+    generator, claim, runs = np.random.default_rng(3), GaussianClaim(2.5), np.linspace(-4, 8, 2_001)
+    for _ in range(20):
+        first, second = generator.standard_normal((2, 375, 1))
+        decide = TESTERS["threshold"](first, second + 2.5, claim, 1_500, FALSE_ALARM)
+        cut = runs[np.argmax(decide(runs[:, None]))]
+        rates = float(norm.sf(cut / 0.8)), float(norm.cdf((cut - 2.5) / 0.8))
+        assert audit_power(claim, 1_500, rates=rates, false_alarm=FALSE_ALARM) > 0.95
 
 
 def test_events_of_two_pieces_are_seen_by_products_and_cells():

@@ -14,7 +14,7 @@ from tailguard.gate import Gate
 from tailguard.ledger import storage
 from tailguard.ledger.lines import Draft
 from tailguard.ledger.storage import file_system_of
-from tailguard.ledger.store import Store
+from tailguard.ledger.store import KNOWN, MOST_KNOWN, Store
 from tailguard.privacy.events import Gaussian
 
 CAP = {"epsilon": 4.0, "delta": 1e-5}
@@ -230,3 +230,61 @@ def test_a_file_whose_layout_is_no_text_is_one_sentence(path, ledger):
     for act in (ledger.lines, lambda: ledger.charge(Gaussian(0.1), key="more")):
         with pytest.raises(BudgetError, match="must be a file that SQLite can use"):
             act()
+
+
+def rewrite(path, *statements):
+    """Change the file as somebody would who is allowed to write it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER IF EXISTS no_change")
+        for statement in statements:
+            connection.execute(statement)
+
+
+# Without a type a column keeps a real number as it is written; with one SQLite makes it whole.
+UNTYPED = (
+    "PRAGMA writable_schema = ON",
+    "UPDATE sqlite_schema SET sql = replace(sql, 'position INTEGER', 'position')",
+)
+EDITS = {
+    "another number": "UPDATE lines SET position = 1.0 WHERE position = 1",
+    "bytes for text": "UPDATE lines SET content = CAST(content AS BLOB) WHERE position = 2",
+    "another key": "UPDATE lines SET key = 'other' WHERE position = 2",
+    "another time": "UPDATE lines SET time = '' WHERE position = 2",
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("fresh", [False, True], ids=["read before", "read first"])
+def test_an_edit_is_seen_by_whoever_read_the_lines_before_and_by_others(ledger, path, name, fresh):
+    assert ledger.verify() == 2
+    rewrite(path, *UNTYPED)
+    assert ledger.verify() == 2
+    rewrite(path, EDITS[name])
+    if fresh:
+        KNOWN.clear()
+    with pytest.raises(BudgetError, match=r"line [12] was changed"):
+        ledger.verify()
+    with pytest.raises(BudgetError, match=r"line [12] was changed"):
+        ledger.charge(Gaussian(0.1), key="more")
+
+
+def test_lines_that_are_as_they_were_are_the_same_objects_and_an_undone_edit_is_read_anew(
+    ledger, path
+):
+    before = ledger.lines()
+    ledger.charge(Gaussian(0.1), key="more")
+    after = ledger.lines()
+    assert [one is other for one, other in zip(before, after, strict=False)] == [True] * 2
+    rewrite(path, "UPDATE lines SET time = 'never ' || time WHERE position = 2")
+    with pytest.raises(BudgetError, match="line 2 was changed"):
+        ledger.lines()
+    rewrite(path, "UPDATE lines SET time = substr(time, 7) WHERE position = 2")
+    assert ledger.lines() == after
+
+
+def test_few_data_sets_are_known_at_once(path):
+    for number in range(2 * MOST_KNOWN):
+        tg.Ledger(path, f"claims {number}", **CAP).charge(Gaussian(0.1), key="first")
+    assert len(KNOWN) <= MOST_KNOWN
+    assert (os.fspath(path), f"claims {2 * MOST_KNOWN - 1}") in KNOWN
+    assert tg.Ledger(path, "claims 0").verify() == 2

@@ -8,7 +8,8 @@ Reference
 ---------
 Clopper and Pearson 1934 (bounds on a chance); Jagielski, Ullman and Oprea 2020 (bounds on epsilon);
 Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023, Section 5 (bounds on mu);
-Hoeffding 1963, Theorem 1 (means of what lies between 0 and 1).
+Hoeffding 1956, Theorem 4 (sums of coins that are not alike); Hoeffding 1963, Theorem 1 (means of
+what lies between 0 and 1).
 """
 
 from collections.abc import Callable
@@ -97,13 +98,25 @@ def judge(
     *,
     rates: tuple[float, float],
     false_alarm: float,
+    summed: bool = False,
 ) -> Verdict:
     """Accept a claim unless the errors of ``n_runs`` a side prove more.
 
+    Each kind of error is bounded with half of the false alarm; or, ``summed``, their mean with all
+    of it, which proves more where both are equally likely. Which of the two must be settled before
+    errors are counted.
+
     Guarantee
     ---------
-    Whatever the release, if the claim holds, the chance of rejecting is at most ``false_alarm``.
-    The power is that against a release at which the errors have the chances ``rates``.
+    Whatever the release, if the claim holds, the chance of rejecting is at most ``false_alarm``,
+    which must be at most 0.05. The power is that against a release at which the errors have the
+    chances ``rates``.
+
+    *Proof* for sums. The errors that a claim allows are a convex set that holds the mirror image of
+    each of its points, hence the point of their mean. Of all independent coins with that mean those
+    that are alike have a sum so small the oftenest, if it is below its mean by one at least
+    (Hoeffding 1956, Theorem 4). A sum with a chance of 0.05 is, but where the mean error is near 1,
+    which proves nothing.
 
     Examples
     --------
@@ -111,18 +124,26 @@ def judge(
     >>> judge(GaussianClaim(1.0), 50, 50, 500, rates=(0.1, 0.1), false_alarm=1e-3).accepted
     False
     """
-    chances = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2.0)
+    if summed:
+        chances = clopper_pearson_upper([wrong + missed] * 2, 2 * n_runs, false_alarm)
+    else:
+        chances = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2.0)
     proven = float(claim.least(chances[:1], chances[1:])[0])
-    power = audit_power(claim, n_runs, rates=rates, false_alarm=false_alarm)
+    power = audit_power(claim, n_runs, rates=rates, false_alarm=false_alarm, summed=summed)
     return Verdict(proven <= claim.amount, proven, power)
 
 
 def audit_power(
-    claim: Claim, n_runs: int, *, rates: tuple[float, float], false_alarm: float
+    claim: Claim,
+    n_runs: int,
+    *,
+    rates: tuple[float, float],
+    false_alarm: float,
+    summed: bool = False,
 ) -> float:
     """Return the exact chance that :func:`judge` rejects where errors have the chances ``rates``.
 
-    For each number of the one error it rejects where few enough of the other are made.
+    For each number of the one error it rejects where few enough of the other, or of both, are made.
 
     Examples
     --------
@@ -131,6 +152,13 @@ def audit_power(
     1.0
     """
     counts = np.arange(n_runs + 1)
+    if summed:
+        both = np.arange(2 * n_runs + 1)
+        mean = clopper_pearson_upper(both, 2 * n_runs, false_alarm)
+        few = int(np.count_nonzero(claim.least(mean, mean) > claim.amount))  # it falls with counts
+        return float(
+            binom.pmf(counts, n_runs, rates[0]) @ binom.cdf(few - 1 - counts, n_runs, rates[1])
+        )
     upper = clopper_pearson_upper(counts, n_runs, false_alarm / 2.0)
     low, high = np.zeros(n_runs + 1, dtype=np.int64), np.full(n_runs + 1, n_runs + 1)
     while (low < high).any():
@@ -143,7 +171,14 @@ def audit_power(
     return float(binom.pmf(counts, n_runs, rates[0]) @ rejected)
 
 
-def runs_for(claim: Claim, *, rates: tuple[float, float], false_alarm: float, power: float) -> int:
+def runs_for(
+    claim: Claim,
+    *,
+    rates: tuple[float, float],
+    false_alarm: float,
+    power: float,
+    summed: bool = False,
+) -> int:
     """Return the fewest runs a side, to one per cent, at which a verdict has that power.
 
     Examples
@@ -154,7 +189,10 @@ def runs_for(claim: Claim, *, rates: tuple[float, float], false_alarm: float, po
     True
     """
     return smallest_sample(
-        lambda n_runs: audit_power(claim, n_runs, rates=rates, false_alarm=false_alarm), power
+        lambda n_runs: audit_power(
+            claim, n_runs, rates=rates, false_alarm=false_alarm, summed=summed
+        ),
+        power,
     )
 
 

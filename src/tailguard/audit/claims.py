@@ -1,13 +1,15 @@
 """What is claimed of a release, and the least that counted errors prove.
 
 Whoever tells two neighbours apart errs in two ways: takes the first for the second (wrong), or
-misses the second. Upper bounds on both chances prove that at least so much privacy is lost.
+misses the second. Upper bounds on both chances prove that at least so much privacy is lost. The
+chances that a claim allows are a convex set, and stay one where both are exchanged: either
+neighbour may be the first.
 
 Reference
 ---------
 Kairouz, Oh and Viswanath 2015, Theorem 2.1 (errors under epsilon and delta); Dong, Roth and Su
 2022, Section 2 (under mu); van Erven and Harremoes 2014, Theorem 9 (data processing for Renyi
-divergences).
+divergences) and Theorem 13 (their quasi-convexity).
 """
 
 from collections.abc import Callable

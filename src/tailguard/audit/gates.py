@@ -18,6 +18,7 @@ from tailguard.gate import Gate
 from tailguard.noise.registry import SMOOTH_MECHANISMS
 from tailguard.noise.sources import SimulationSource
 from tailguard.plans.stage import PureStage, Stage
+from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
@@ -58,7 +59,8 @@ class KnownOrder(Partitions):
 class AttackedGate(Gate):
     """A gate whose noised numbers are kept in ``heard`` as they leave, before any finishing.
 
-    ``factor`` says how many times a mutant understates smooth scales; 1 is the truth.
+    ``factor`` says how many times a mutant understates smooth scales; 1 is the truth. A gate that
+    does not ``keeps_books`` is of a run whose like was booked before.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class AttackedGate(Gate):
     """
 
     factor = 1.0
+    keeps_books = True
 
     def __init__(self, rows: Rows, **facts: Any) -> None:
         super().__init__(rows, **facts)
@@ -87,9 +90,37 @@ class AttackedGate(Gate):
         """Return a simulation over the rows."""
         return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
 
+    def ask_often(self, query: Any, state: Any, stage: Stage, times: int) -> None:
+        """Ask once, and answer so often: all of it anew but the calibration and its booking.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tailguard.plans.stage import Stage
+        >>> from tailguard.privacy.guarantees import GDP
+        >>> from tailguard.queries.counts import CountBelow
+        >>> from tailguard.rows.arrays import make_rows
+        >>> gate = AttackedGate.of(make_rows(np.zeros((9, 1))), guarantee=GDP(1.0), seed=0)
+        >>> gate.reserve(Stage("count", "", 1.0, 1, 1).event)
+        >>> gate.ask_often(CountBelow((0,)), np.ones(1), Stage("count", "", 1.0, 1, 1), 5)
+        >>> len(gate.heard)
+        5
+        """
+        self.ask(query, state, stage)
+        for _ in range(times - 1):
+            self._answer(*self._asked)
+
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         self.booked = calibration
         super()._book(release, calibration, n_answers)
+
+    def _record(self, release: Release, size: int, distance: Distance) -> None:
+        if self.keeps_books:
+            super()._record(release, size, distance)
+
+    def _answer(self, *asked: Any) -> FloatArray:
+        self._asked = asked
+        return super()._answer(*asked)
 
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]

@@ -54,7 +54,7 @@ DURABLE = (
 
 KNOWN: dict[tuple[str, str], tuple[list[tuple[object, ...]], tuple[Line, ...]]] = {}
 """Of a file and a data set: rows as they were read last, and their lines. All rows are read each
-time, and one that is not as it was is a new line; of others the digest is not worked out again."""
+time, and where one is not as it was all are new lines; else no digest is worked out again."""
 MOST_KNOWN = 8  # data sets of a process; a line takes about a kilobyte
 
 Decision: TypeAlias = Callable[[tuple[Line, ...]], Draft | Line]
@@ -190,7 +190,7 @@ class Store:
         words = f"SELECT {', '.join(FIELDS)} FROM lines WHERE ledger = ? ORDER BY position"
         rows = connection.execute(words, (ledger,)).fetchall()
         before, known = KNOWN.pop((self.path, ledger), ([], ()))
-        if rows[: len(before)] != before:
+        if not _same(rows[: len(before)], before):
             before, known = [], ()
         lines = (*known, *(Line(*row) for row in rows[len(before) :]))
         KNOWN[self.path, ledger] = rows, lines
@@ -210,6 +210,15 @@ class Store:
         row = [getattr(line, name) for name in FIELDS]
         connection.execute(f"INSERT INTO lines ({', '.join(FIELDS)}) VALUES ({marks})", row)
         return line
+
+
+def _same(rows: list[tuple[object, ...]], others: list[tuple[object, ...]]) -> bool:
+    """Whether rows are stored alike: 1 and 1.0 are equal, and have other digests."""
+    return rows == others and all(
+        type(cell) is type(other)
+        for row, known in zip(rows, others, strict=True)
+        for cell, other in zip(row, known, strict=True)
+    )
 
 
 def _flush_folder(path: str) -> None:

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as package
@@ -79,6 +80,27 @@ def test_the_laplace_profile_is_the_integral(epsilon, place):
     edge = (epsilon - e) / 2
     exact = (1 - math.exp(-edge) / 2) - math.exp(e) * math.exp(edge - epsilon) / 2
     assert profile_of(Laplace(epsilon)).delta(np.array([e]))[0] == pytest.approx(exact, abs=1e-15)
+
+
+LEFT_OUT = mpmath.mpf(10) ** -20  # beyond the end of a profile, as ``Profile`` says
+
+
+@pytest.mark.parametrize("mu", [0.01, 1.0, 20.0])
+def test_a_gaussian_profile_ends_where_its_exact_delta_is_what_is_left_out(mu):
+    with mpmath.workdps(60):
+        exact, end = mpmath.mpf(mu), mpmath.mpf(profile_of(Gaussian(mu)).end)
+        first, second = (mpmath.ncdf(side * exact / 2 - end / exact) for side in (1, -1))
+        left = first - mpmath.exp(end) * second
+        assert LEFT_OUT * (1 - mpmath.mpf("1e-6")) < left <= LEFT_OUT
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.5, 50.0])
+def test_a_concentrated_profile_ends_where_its_simple_bound_is_what_is_left_out(rho):
+    with mpmath.workdps(60):
+        end = mpmath.mpf(profile_of(ZeroConcentrated(rho)).end)
+        bound = mpmath.exp(-((end - rho) ** 2) / (4 * mpmath.mpf(rho)))  # Bun and Steinke 2016
+        assert abs(bound / LEFT_OUT - 1) < mpmath.mpf("1e-9")
+    assert profile_of(ZeroConcentrated(rho)).delta(np.array([0.0, float(end)]))[1] <= 1e-20
 
 
 @settings(max_examples=20)
