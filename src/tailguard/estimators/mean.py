@@ -118,8 +118,9 @@ def mean(
     Parameters
     ----------
     X
-        Numeric columns, or one vector: NumPy arrays, or pandas, polars and pyarrow tables; or the
-        path of a file, a folder or a pattern of Parquet files, or another source in batches.
+        Numeric columns, or one vector: NumPy arrays, sparse matrices of SciPy, or pandas, polars
+        and pyarrow tables; or the path of a file, a folder or a pattern of Parquet files, or
+        another source in batches.
     columns
         A list of columns by their names; all of a table by default.
     row_id
