@@ -94,6 +94,13 @@ def test_in_another_format_a_replaced_record_changes_no_bit_of_another_either(re
         assert second.tobytes() == np.delete(matrix_of(records).toarray(), 1, 0).tobytes()
 
 
+def test_entries_of_one_cell_are_added_in_the_order_they_were_given_in():
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 3, (2, 4000))
+    X = scipy.sparse.coo_array((rng.standard_t(1, 4000), tuple(places)), shape=(3, 3))
+    assert to_features(X).rows(0, 3).tobytes() == X.toarray().tobytes()
+
+
 def test_what_was_given_is_neither_changed_nor_copied():
     X = matrix_of([[(3, 1.0), (1, 2.0), (3, 4.0)]] * N_ROWS)
     stored = [a.tobytes() for a in (X.data, X.indices, X.indptr)]
