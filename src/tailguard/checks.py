@@ -19,6 +19,7 @@ __all__ = [
     "InputError",
     "QueryError",
     "ReleaseError",
+    "RoomError",
     "TailguardError",
     "check_between",
     "check_boolean",
@@ -75,6 +76,10 @@ class QueryError(TailguardError):
 
 class ReleaseError(TailguardError):
     """A release that failed while records were read; it stays charged, and nothing of it leaves."""
+
+
+class RoomError(ReleaseError):
+    """A disk of temporary files that is full; whoever sees it says so without its words."""
 
 
 def shown(value: object) -> str:

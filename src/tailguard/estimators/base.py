@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit, shown
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solved, Solver, Task, run
@@ -31,7 +31,7 @@ from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
-from tailguard.tables import to_matrix
+from tailguard.tables import dense_pieces, to_features
 from tailguard.tables.targets import check_target
 
 __all__ = ["EXTRAPOLATIONS", "PrivateLinearModel", "PrivateRegression"]
@@ -236,14 +236,16 @@ class PrivateLinearModel(BaseEstimator):
     def _score_of(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         if self.schema_ is None:
-            matrix = to_matrix(X)
+            features = to_features(X)
             validate_data(self, X, skip_check_array=True, reset=False)
         else:
-            matrix = design_matrix(X, self.schema_)
-        matrix = self._fill().filled(matrix)
-        features = matrix.astype(np.float64)
-        extrapolate = check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
-        if extrapolate == "bounded" and self.feature_bounds_ is not None:
+            features = design_matrix(X, self.schema_)
+        check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
+        return np.concatenate([self._score_of_some(some) for some in dense_pieces(features)])
+
+    def _score_of_some(self, features: Features) -> FloatArray:
+        features = self._fill().filled(features).astype(np.float64)
+        if self.extrapolate == "bounded" and self.feature_bounds_ is not None:
             bounded = np.clip(features, *self.feature_bounds_.T)
             # As in the fit, an infinite cell is no number.
             features = np.where(np.isfinite(features), bounded, np.nan)
@@ -317,7 +319,7 @@ class PrivateLinearModel(BaseEstimator):
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True  # read as numbers, cell by cell
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
 
@@ -348,8 +350,9 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         Parameters
         ----------
         X
-            Numeric columns: a NumPy array, or a pandas, polars or pyarrow table; or the path of a
-            file, a folder or a pattern of Parquet files, or another source that is read in batches.
+            Numeric columns: a NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow
+            table; or the path of a file, a folder or a pattern of Parquet files, or another source
+            that is read in batches.
         y
             One number per row; None takes the column of X that ``target`` or the schema names.
         target, columns

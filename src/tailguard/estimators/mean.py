@@ -22,7 +22,7 @@ from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sources.given import Given, given
 from tailguard.sources.opening import has_columns, opened
-from tailguard.tables import column_names, to_matrix_or_vector
+from tailguard.tables import column_names, is_sparse, to_features, to_matrix_or_vector
 
 __all__ = ["MeanResult", "mean"]
 
@@ -118,8 +118,9 @@ def mean(
     Parameters
     ----------
     X
-        Numeric columns, or one vector: NumPy arrays, or pandas, polars and pyarrow tables; or the
-        path of a file, a folder or a pattern of Parquet files, or another source in batches.
+        Numeric columns, or one vector: NumPy arrays, sparse matrices of SciPy, or pandas, polars
+        and pyarrow tables; or the path of a file, a folder or a pattern of Parquet files, or
+        another source in batches.
     columns
         A list of columns by their names; all of a table by default.
     row_id
@@ -232,7 +233,7 @@ def _read(X: Any, schema: Declared | None, columns: Any, row_id: str | None) -> 
     """Return what was given, and whether X is a single vector."""
     X = opened(X)
     if schema is None and columns is None and row_id is None and not has_columns(X):
-        matrix, single = to_matrix_or_vector(X)
+        matrix, single = (to_features(X), False) if is_sparse(X) else to_matrix_or_vector(X)
         n_rows, n_features = matrix.shape
         names = column_names(X)
         return Given(records=matrix, n_rows=n_rows, n_features=n_features, names=names), single

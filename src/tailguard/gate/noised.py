@@ -1,10 +1,11 @@
 """An answer with its noise, and what is said where there is none."""
 
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 from tailguard.array_types import IntArray
-from tailguard.checks import ReleaseError
+from tailguard.checks import ReleaseError, RoomError
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source
 from tailguard.quiet import quietly
@@ -33,6 +34,7 @@ def noised_answer(
     (1,)
     """
     cause: BaseException | None = None
+    full = False
     rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
     try:
         rows = WatchedRows(read())
@@ -44,12 +46,21 @@ def noised_answer(
         return noised
     except KeyboardInterrupt:
         raise
+    except RoomError:
+        full = True
     except BaseException as error:  # SystemExit too
         if rows is not None and not rows.read:
             raise
         if not source.private:
             cause = error
     # Raised out here, where the error above is no longer its context.
+    if full:
+        # How long the file gets is public, and so is what others leave of the disk.
+        raise RoomError(
+            f"release {query.name!r} must be repeated: the disk of temporary files in "
+            f"{tempfile.gettempdir()!r}, where rows are put in order, is full; it stays charged, "
+            "and nothing of it leaves: name another folder in the variable TMPDIR."
+        )
     raise ReleaseError(
         f"release {query.name!r} must be repeated: it failed while records were read, stays "
         "charged, and nothing of it leaves; with random_state=<int>, a simulation, the cause "

@@ -12,11 +12,12 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 
 from . import coordinates_twin
+from .base import Kernel
 from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .steady import steady
 
-__all__ = ["GatheredGradients", "GatheredRecords"]
+__all__ = ["GatheredGradients", "GatheredRecords", "gathers"]
 
 
 def _placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
@@ -79,3 +80,14 @@ class GatheredRecords:
         values = np.column_stack([block.features, block.vector("target")])
         values = np.where(block.void()[:, None], np.nan, values)
         return _placed(values.astype(np.float64, copy=False), block, self.n_rows)
+
+
+def gathers(kernel: Kernel) -> bool:
+    """Whether a kernel needs all records at once.
+
+    Examples
+    --------
+    >>> gathers(GatheredRecords(n_rows=5, n_columns=2))
+    True
+    """
+    return isinstance(kernel, GatheredGradients | GatheredRecords)

@@ -12,11 +12,19 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.kernels.gather import gathers
 from tailguard.missing import Fill
 from tailguard.noise.orders import Order
-from tailguard.tables import column_names, encode_labels, to_matrix, to_vector
+from tailguard.tables import (
+    SparseFeatures,
+    column_names,
+    encode_labels,
+    to_features,
+    to_vector,
+)
 
 from .base import resolve_threads
+from .sparse_records import SparseRecords
 from .summing import added
 
 __all__ = ["ArrayRows", "make_rows"]
@@ -25,8 +33,8 @@ ValidTarget = Callable[[FloatArray], NDArray[np.bool_]]
 
 # Below this many numbers a thread costs more than it saves (some 0.1 ms against 4 MB of reading).
 NUMBERS_WORTH_A_THREAD = 500_000
-# Records that are copied to be read, since cells are missing or the order is another, are copied
-# about this many numbers (8 MB) at a time.
+# Records that are copied to be read, since cells are missing, the order is another or they are
+# sparse, are copied about this many numbers (8 MB) at a time.
 NUMBERS_COPIED_AT_ONCE = 1_000_000
 
 
@@ -34,12 +42,12 @@ class ArrayRows:
     """Records in arrays or tables.
 
     Float32 features stay float32 and C-contiguous float arrays are not copied; nothing of the
-    user's is ever modified.
+    user's is ever modified. Sparse records are made dense as they are read, a piece at a time.
 
     Parameters
     ----------
     features
-        A NumPy array, or a pandas, polars or pyarrow table, of numbers.
+        A NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow table, of numbers.
     target, offset
         A column each, or None.
     valid_target
@@ -72,7 +80,7 @@ class ArrayRows:
         missing: Any = None,
     ) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
-        matrix = to_matrix(features)
+        matrix = to_features(features)
         self.n_rows, self.n_features = matrix.shape
         self.feature_names = column_names(features) if feature_names is None else feature_names
         self._fill = Fill.of(missing, self.n_features, self.feature_names)
@@ -80,7 +88,13 @@ class ArrayRows:
         if target_values is not None and valid_target is not None:
             with np.errstate(all="ignore"):
                 target_values = np.where(valid_target(target_values), target_values, np.nan)
-        self._records = RecordBlock(matrix, target_values, self._column("offset", offset))
+        vectors = target_values, self._column("offset", offset)
+        self._sparse = isinstance(matrix, SparseFeatures)
+        self._records: RecordBlock | SparseRecords = (
+            SparseRecords(matrix, *vectors)
+            if isinstance(matrix, SparseFeatures)
+            else RecordBlock(matrix, *vectors)
+        )
         self._order: Order | None = None
 
     def _column(self, name: str, values: Any) -> FloatArray | None:
@@ -102,10 +116,12 @@ class ArrayRows:
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         n_threads = resolve_threads(n_threads)
+        if gathers(kernel):
+            return kernel.sum_block(self.block())
         worthwhile = self.n_rows * self.n_features // NUMBERS_WORTH_A_THREAD
         n_threads = min(n_threads, max(1, worthwhile))
         if n_threads == 1 and not self._copies:
-            return kernel.sum_block(self._records)
+            return kernel.sum_block(self.block())
         # A few pieces per thread, so that a thread that is held up holds up little.
         length = self._piece_rows(2 * n_threads)
         return added(
@@ -122,7 +138,7 @@ class ArrayRows:
     @property
     def _copies(self) -> bool:
         """Whether records are copied, piece by piece, to be read."""
-        return bool(self._fill.constants) or self._order is not None
+        return bool(self._fill.constants) or self._order is not None or self._sparse
 
     def _piece_rows(self, count: int) -> int:
         """Return the length of about ``count`` pieces of whole chunks, of more to be copied."""
@@ -140,7 +156,9 @@ class ArrayRows:
         return replace(piece, features=self._fill.filled(piece.features))
 
     def restricted(self, places: IntArray) -> "ArrayRows":
-        """Return the records at these places alone, copied, in this order."""
+        """Return the records at these places alone, in this order; dense ones are copied."""
+        if self._sparse:
+            return self.in_order(places)
         kept = self._records.at(places if self._order is None else self._order[places])
         features = self._fill.filled(kept.features)
         return ArrayRows(features, kept.target, kept.offset, feature_names=self.feature_names)
@@ -149,6 +167,7 @@ class ArrayRows:
         """Return all records in this order, gathered piece by piece as they are read."""
         rows = copy(self)
         rows._order = order if self._order is None else self._order[order[:]]
+        rows.n_rows = len(order)
         return rows
 
 
@@ -175,7 +194,7 @@ def make_rows(
     """
     if y is not None and classes is not None:
         y = encode_labels(y, classes)
-    features, offset = to_matrix(X), None
+    features, offset = to_features(X), None
     if exposure is not None:
         observed = to_vector(exposure, "exposure", n_rows=len(features))
         with np.errstate(all="ignore"):

@@ -16,7 +16,6 @@ from tailguard.design.matrix import design_matrix
 from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.gather import GatheredGradients, GatheredRecords
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 from tailguard.schema.declared import check_columns
@@ -27,7 +26,7 @@ from tailguard.tables.identifiers import identifiers_of
 
 from .arrays import make_rows
 
-__all__ = ["RecordReader", "gathers", "joined"]
+__all__ = ["RecordReader", "joined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,17 +137,6 @@ def joined(blocks: Sequence[RecordBlock], first: int = 0) -> RecordBlock:
         for name in ("target", "offset")
     )
     return RecordBlock(features, target, offset, first)
-
-
-def gathers(kernel: Kernel) -> bool:
-    """Whether a kernel needs all records at once.
-
-    Examples
-    --------
-    >>> gathers(GatheredRecords(n_rows=5, n_columns=2))
-    True
-    """
-    return isinstance(kernel, GatheredGradients | GatheredRecords)
 
 
 def _one(parts: list[Any]) -> Any:

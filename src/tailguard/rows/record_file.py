@@ -5,6 +5,7 @@ of the file as they come, and then each part by itself is put in order: no more 
 memory at a time.
 """
 
+import errno
 import os
 import shutil
 import tempfile
@@ -15,11 +16,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.checks import InputError
+from tailguard.checks import InputError, RoomError
 from tailguard.kernels.block import RecordBlock
 from tailguard.noise.sources import Words
 
 __all__ = ["RecordFile", "Width", "free_room", "record_type"]
+
+# What a system says of a disk or of a user's share of it that is full.
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Width(Protocol):
@@ -165,5 +169,10 @@ class RecordFile:
     def _put(self, records: Any, first: int) -> None:
         text, place = memoryview(records.tobytes()), first * self._stored.itemsize
         while text:
-            written = os.pwrite(self._file.fileno(), text, place)
+            try:
+                written = os.pwrite(self._file.fileno(), text, place)
+            except OSError as error:
+                if error.errno in FULL:
+                    raise RoomError(f"{tempfile.gettempdir()!r} is full.") from None
+                raise
             text, place = text[written:], place + written

@@ -13,12 +13,13 @@ from tailguard.checks import InputError
 from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.gather import gathers
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Words
 
 from .base import Rows, resolve_threads
-from .reader import RecordReader, gathers, joined
+from .reader import RecordReader, joined
 from .record_file import RecordFile, free_room, record_type
 from .streams import NUMBERS_AT_ONCE, GatheredRows, StreamRows, whole_chunks
 from .summing import added, in_turn

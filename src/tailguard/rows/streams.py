@@ -21,12 +21,13 @@ from tailguard.design.runs import Run, runs_of
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.kernels.gather import gathers
 from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.progress import tell_read
 
 from .arrays import ArrayRows
 from .base import Rows, resolve_threads
-from .reader import RecordReader, gathers, joined
+from .reader import RecordReader, joined
 from .record_file import RecordFile, Width, free_room, record_type
 from .summing import added, in_turn
 

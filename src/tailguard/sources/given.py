@@ -10,7 +10,7 @@ from tailguard.design.matrix import design_matrix
 from tailguard.missing import Fill
 from tailguard.schema.declared import check_columns
 from tailguard.schema.schema import Schema
-from tailguard.tables import column_names, to_matrix
+from tailguard.tables import column_names, to_features
 from tailguard.tables.identifiers import identifiers_of
 
 from .opening import has_columns, opened
@@ -25,7 +25,7 @@ class Given:
     Attributes
     ----------
     records
-        A matrix of features, or a table in batches.
+        A matrix of features, which may be sparse, or a table in batches.
     y, exposure
         A column each or None; of a table in batches, None.
     n_rows, n_features
@@ -103,7 +103,7 @@ def given(
 
 
 def _of_matrix(X: Any, y: Any, *, missing: Any, exposure: Any) -> Given:
-    features = to_matrix(X)
+    features = to_features(X)
     n_rows, n_features = features.shape
     constants = Fill.of(missing, n_features, column_names(X)).constants
     return Given(

@@ -9,14 +9,24 @@ from tailguard.tables.labels import (
     encode_labels,
 )
 from tailguard.tables.matrices import to_matrix, to_matrix_or_vector, to_vector
+from tailguard.tables.sparse_features import (
+    SparseFeatures,
+    dense_pieces,
+    is_sparse,
+    to_features,
+)
 
 __all__ = [
     "CLASSES_ASSUMED",
+    "SparseFeatures",
     "cells_of",
     "check_plain_labels",
     "classes_assumed",
     "column_names",
+    "dense_pieces",
     "encode_labels",
+    "is_sparse",
+    "to_features",
     "to_matrix",
     "to_matrix_or_vector",
     "to_vector",

@@ -15,7 +15,7 @@ from tailguard.checks import InputError
 from .columns import numbers_of
 from .kinds import is_column, table_columns
 
-__all__ = ["one_column", "to_matrix", "to_matrix_or_vector", "to_vector"]
+__all__ = ["check_shape", "one_column", "to_matrix", "to_matrix_or_vector", "to_vector"]
 
 
 # These have a length but are no sequence of cells.
@@ -41,7 +41,7 @@ def to_matrix(X: Any, name: str = "X") -> Features:
         )
     else:
         matrix = np.empty((len(X), 0))
-    _check_shape(matrix, name)
+    check_shape(matrix.shape, name)
     return matrix
 
 
@@ -160,15 +160,24 @@ def _stacked(vectors: list[FloatArray]) -> Features:
     return matrix
 
 
-def _check_shape(matrix: Features, name: str) -> None:
-    if matrix.ndim != 2:
+def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
+    """Refuse what has not two dimensions, or nothing along one of them.
+
+    Examples
+    --------
+    >>> check_shape((5,))
+    Traceback (most recent call last):
+    tailguard.checks.InputError: X must be a matrix of records by features; got shape (5,). \
+Reshape your data: a single feature is a matrix of one column.
+    """
+    if len(shape) != 2:
         raise InputError(
-            f"{name} must be a matrix of records by features; got shape {matrix.shape}. Reshape "
+            f"{name} must be a matrix of records by features; got shape {shape}. Reshape "
             "your data: a single feature is a matrix of one column."
         )
-    for size, thing in zip(matrix.shape, ("sample", "feature"), strict=True):
+    for size, thing in zip(shape, ("sample", "feature"), strict=True):
         if size == 0:
             raise InputError(
                 f"{name} must have rows and columns; found 0 {thing}(s) "
-                f"(shape={matrix.shape}) while a minimum of 1 is required."
+                f"(shape={shape}) while a minimum of 1 is required."
             )

@@ -1,0 +1,143 @@
+"""Sparse matrices of SciPy: records are made dense, a few at a time, when they are read.
+
+A record's cells are made of its own stored entries alone. SciPy itself sorts the entries of all
+records, or of none, by what it finds in any of them, and so changes in which order those of one
+cell are added; a number of a column that is not there makes it write into another record. So
+neither is left to it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import Features, IntArray
+from tailguard.checks import InputError
+
+from .columns import numbers_of
+from .kinds import is_a, refused
+from .matrices import check_shape, to_matrix
+from .of_numpy import kind_of_dtype
+
+__all__ = ["SparseFeatures", "dense_pieces", "is_sparse", "to_features"]
+
+# Numbers of one piece: 8 MB of floats, as of records that a fit copies to read.
+NUMBERS_AT_ONCE = 1_000_000
+
+
+class SparseFeatures:
+    """A matrix of records of which only the stored entries are in memory.
+
+    An entry that is not stored is zero, and stored ones of the same place are added, as SciPy's
+    ``toarray`` does. What was given is neither copied nor changed if it is in the CSR format; of
+    another format a copy is made, of stored entries as well.
+
+    Parameters
+    ----------
+    matrix
+        A sparse matrix or array of SciPy of two dimensions.
+    name
+        What it is called in errors.
+
+    Edge cases
+    ----------
+    A record with an entry in a column that is not there is missing throughout.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> features = SparseFeatures(csr_array(np.array([[0, 7], [3, 0], [0, 5]])))
+    >>> features.take(np.array([2, 1]))
+    array([[0., 5.],
+           [3., 0.]])
+    """
+
+    def __init__(self, matrix: Any, name: str = "X") -> None:
+        check_shape(matrix.shape, name)
+        if kind_of_dtype(matrix.dtype) != "numbers":
+            raise refused(name, matrix.dtype)
+        self.shape: tuple[int, int] = matrix.shape
+        self._where = name
+        if matrix.format == "csr":
+            self._entries, self._columns, self._ends = matrix.data, matrix.indices, matrix.indptr
+            return
+        try:
+            entries = matrix.tocoo()
+            order = np.argsort(entries.row, kind="stable")
+            counts = np.bincount(entries.row, minlength=self.shape[0])
+        except Exception:
+            raise InputError(
+                f"{name} must be a sparse matrix that can be converted to the CSR format; got one "
+                f"of the format {matrix.format!r}, where that fails."
+            ) from None
+        self._entries, self._columns = entries.data[order], entries.col[order]
+        self._ends = np.concatenate([[0], np.cumsum(counts)])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def rows(self, start: int, stop: int) -> Features:
+        """Return records ``start`` to ``stop``, or to the last one, as a dense matrix."""
+        return self.take(np.arange(start, min(stop, len(self))))
+
+    def take(self, places: IntArray) -> Features:
+        """Return the records at these places, in this order, as a dense matrix."""
+        n_rows, n_columns = len(places), self.shape[1]
+        # Within what is stored, whatever was written over the ends since the matrix was made.
+        first = np.clip(self._ends[places].astype(np.int64), 0, len(self._entries))
+        counts = np.clip(self._ends[places + 1], first, len(self._entries)) - first
+        rows = np.repeat(np.arange(n_rows), counts)
+        stored = np.arange(len(rows)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        columns = self._columns[stored].astype(np.int64)
+        inside = (columns >= 0) & (columns < n_columns)
+        dense = np.zeros(n_rows * n_columns, dtype=self._entries.dtype)
+        cells = rows[inside] * n_columns + columns[inside]
+        with np.errstate(all="ignore"):
+            np.add.at(dense, cells, self._entries[stored][inside])
+        features: Features = numbers_of(dense.reshape(n_rows, n_columns), self._where)
+        features[rows[~inside]] = np.nan
+        return features
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether something is a sparse matrix or array of SciPy.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> is_sparse(csr_array((2, 3))), is_sparse(np.zeros((2, 3)))
+    (True, False)
+    """
+    return any(is_a(X, "scipy.sparse", kind) for kind in ("sparray", "spmatrix"))
+
+
+def to_features(X: Any, name: str = "X") -> Features | SparseFeatures:
+    """Return features as they are read: sparse ones stay so, and all others are a dense matrix.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> to_features(csr_array((2, 3))).shape, to_features(np.ones((1, 2)))
+    ((2, 3), array([[1., 1.]]))
+    """
+    if isinstance(X, SparseFeatures):
+        return X
+    return SparseFeatures(X, name) if is_sparse(X) else to_matrix(X, name)
+
+
+def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:
+    """Yield all records in order, a few at a time: as many of sparse features as of dense ones.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> wide = SparseFeatures(csr_array((5, 400_000)))
+    >>> [piece.shape for piece in dense_pieces(wide)]
+    [(2, 400000), (2, 400000), (1, 400000)]
+    """
+    length = max(1, NUMBERS_AT_ONCE // features.shape[1])
+    for start in range(0, len(features), length):
+        if isinstance(features, SparseFeatures):
+            yield features.rows(start, start + length)
+        else:
+            yield features[start : start + length]

@@ -1,0 +1,205 @@
+"""Sparse features at the public names: the bits of the dense array, and little memory."""
+
+import pickle
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone, is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import tailguard as tg
+from support.problems import example_of
+from tailguard import estimators
+from tailguard.means.registry import MEANS
+from tailguard.rows import arrays
+from tailguard.solvers.registry import SOLVERS
+
+N_ROWS = 1500
+BUDGET = {"epsilon": 8.0, "delta": 1e-3, "random_state": 3}
+MODELS = [getattr(estimators, name) for name in estimators.__all__]
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
+def records(n_rows=N_ROWS, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((n_rows, 6), density=0.4, format="csr", rng=rng).astype(dtype)
+    return X, X.toarray(), (X.sum(axis=1) + 0.3 * rng.standard_normal(n_rows)).astype(float)
+
+
+def target(model, y):
+    if is_classifier(model()):
+        return (y > 1).astype(int)
+    return np.abs(np.round(y)) if model is tg.PoissonRegression else y
+
+
+@every_model
+@pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csc_array", "coo_matrix"])
+def test_every_model_fits_and_predicts_as_of_the_dense_array(model, kind):
+    X, dense, y = records()
+    y = target(model, y)
+    given = getattr(scipy.sparse, kind)(X)
+    of_sparse, of_dense = (model(**BUDGET).fit(each, y) for each in (given, dense))
+    assert of_sparse.coef_.tobytes() == of_dense.coef_.tobytes()
+    assert of_sparse.certificate_.to_json() == of_dense.certificate_.to_json()
+    for name in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, name):
+            said = [getattr(of_sparse, name)(each).tobytes() for each in (given, dense)]
+            assert said[0] == said[1]
+    again = pickle.loads(pickle.dumps(clone(of_sparse).fit(given, y)))
+    assert again.coef_.tobytes() == of_dense.coef_.tobytes()
+
+
+@pytest.mark.parametrize("model", [tg.LinearRegression, tg.LogisticRegression])
+def test_scores_and_searches_are_those_of_the_dense_array(model):
+    X, dense, y = records()
+    y = target(model, y)
+    fitted = model(**BUDGET).fit(X, y)
+    assert fitted.score(X, y) == fitted.score(dense, y)
+    candidates = {"fit_intercept": [True, False]}
+    told = {"n_tries": 2, **BUDGET}
+    found = [
+        tg.PrivateSearch(model(), candidates, **told).fit(each, y).predict(each).tobytes()
+        for each in (X, dense)
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+def test_other_types_are_those_of_the_dense_array(dtype):
+    X, dense, y = records(dtype=np.float64)
+    X, dense = (10 * X).astype(dtype), (10 * dense).astype(dtype)
+    found = [tg.LinearRegression(**BUDGET).fit(each, y).coef_.tobytes() for each in (X, dense)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("method", [*MEANS, "auto"])
+def test_every_mean_is_that_of_the_dense_array(method):
+    X, dense, _ = records()
+    found = [tg.mean(each, method=method, **BUDGET).value.tobytes() for each in (X, dense)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_finds_what_it_finds_of_the_dense_array(solver):
+    X, dense, y = records(n_rows=300)  # some take as many steps as there are records
+    shown = example_of(solver)
+    told = {"constraint": shown.constraint, "intercept": shown.intercept, "solver": solver}
+    found = [
+        tg.minimize(tg.losses.Squared(), each, y, **told, **BUDGET).coef.tobytes()
+        for each in (X, dense)
+    ]
+    assert found[0] == found[1]
+
+
+def test_missing_and_infinite_cells_are_those_of_the_dense_array():
+    X, _, y = records()
+    X.data[::50], X.data[7::50], X.data[11::50] = np.nan, np.inf, 0.0
+    for missing in (None, {0: 0.5, 3: 1.0}):
+        model = tg.LinearRegression(missing=missing, **BUDGET)
+        of_sparse, of_dense = (clone(model).fit(each, y) for each in (X, X.toarray()))
+        assert of_sparse.coef_.tobytes() == of_dense.coef_.tobytes()
+        said = of_sparse.predict(X)
+        np.testing.assert_array_equal(said, of_dense.predict(X.toarray()))
+        assert np.isnan(said).any()
+
+
+# Entries of one record: none, columns that are not there, a thousand in one cell, and no numbers.
+REPLACEMENTS = {
+    "nothing": ([], []),
+    "no such column": ([2, 2**30, -5], [1.0, 1.0, 1.0]),
+    "many": (np.arange(3000) % 6, np.ones(3000)),
+    "huge": ([0, 0, 1], [1e308, 1e308, -np.inf]),
+    "not a number": ([4], [np.nan]),
+}
+
+
+def with_record(X, columns, values):
+    """The same matrix with other entries in its first record."""
+    end = X.indptr[1]
+    replaced = scipy.sparse.csr_array(X.shape)
+    replaced.data = np.concatenate([values, X.data[end:]]).astype(float)
+    replaced.indices = np.concatenate([columns, X.indices[end:]]).astype(np.int32)
+    replaced.indptr = np.concatenate([[0], X.indptr[1:] - end + len(values)]).astype(np.int32)
+    return replaced
+
+
+@pytest.mark.parametrize("kind", REPLACEMENTS)
+def test_no_replaced_record_raises_or_changes_what_is_warned_of_and_charged(kind):
+    X, _, y = records()
+    private = {"epsilon": 8.0, "delta": 1e-4}
+    told = []
+    for each in (X, with_record(X, *REPLACEMENTS[kind])):
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            models = (tg.LinearRegression, tg.HuberRegression, tg.LogisticRegression)
+            plans = [model(**private).fit(each, target(model, y)).plan_ for model in models]
+            plans.append(tg.mean(each, **private).choice.plan)
+        told.append((plans, [str(each.message) for each in warned]))
+    assert told[0] == told[1]
+
+
+def test_a_record_of_a_column_that_is_not_there_is_void():
+    X, dense, y = records()
+    dense[0] = np.nan
+    replaced = with_record(X, *REPLACEMENTS["no such column"])
+    found = [tg.LinearRegression(**BUDGET).fit(each, y).coef_ for each in (replaced, dense)]
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def peak_of_a_mean(n_rows, n_columns):
+    """The most memory of one mean beyond its sparse table, and how large that were if dense."""
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((n_rows, n_columns), density=0.002, format="csr", rng=rng)
+    tracemalloc.start()
+    try:
+        result = tg.mean(X, epsilon=1.0, delta=1e-6, method="clipped")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.value.shape == (n_columns,)
+    return peak, 8 * n_rows * n_columns
+
+
+@pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
+def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
+    monkeypatch.setenv("TAILGUARD_NUM_THREADS", "1")
+    monkeypatch.setattr(arrays, "NUMBERS_COPIED_AT_ONCE", 100_000)
+    peak_of_a_mean(1_000, 100)  # compiles
+    (few, _), (many, dense) = peak_of_a_mean(5_000, 100), peak_of_a_mean(20_000, 100)
+    assert many < 1.2 * few + 1e6
+    assert many < dense / 2
+
+
+@pytest.mark.audit
+@pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
+def test_a_table_of_1_6_gigabytes_takes_less_than_300_megabytes():
+    assert peak_of_a_mean(100_000, 2000)[0] < 300e6
+
+
+def test_indicators_of_declared_categories_are_fitted_as_they_come():
+    rng = np.random.default_rng(1)
+    words = rng.choice(["north", "south", "west"], (4000, 1))
+    y = (words[:, 0] == "south") + 0.1 * rng.standard_normal(4000)
+    encoder = OneHotEncoder(categories=[["north", "south", "west"]], handle_unknown="ignore")
+    columns = ColumnTransformer([("where", encoder, [0])], sparse_threshold=1.0)
+    model = tg.HuberRegression(epsilon=5.0, delta=1e-6, random_state=0)
+    assert scipy.sparse.issparse(columns.fit_transform(words))
+    fitted = make_pipeline(columns, model).fit(words, y)
+    north, south, west = fitted.predict(np.array([["north"], ["south"], ["west"]]))
+    assert south - max(north, west) > 0.5
+
+
+def test_a_sparse_target_and_tables_that_name_columns_are_refused_in_one_sentence():
+    X, dense, y = records()
+    with pytest.raises(tg.InputError, match="y must be dense"):
+        tg.LinearRegression(**BUDGET).fit(dense, scipy.sparse.coo_array(y))
+    with pytest.raises(tg.InputError, match="table whose columns have names"):
+        tg.LinearRegression(**BUDGET).fit(X, y, columns=["a"])
+    fitted = tg.LinearRegression(**BUDGET).fit(X, y)
+    with pytest.raises(ValueError, match="3 features, but LinearRegression is expecting 6"):
+        fitted.predict(X[:, [0, 1, 2]])
