@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ def approximate(constraint):
     return getattr(constraint, "approximate", False)
 
 
+@cache
 def members(constraint, n_points=200):
     """Points of the set, many of them on its boundary."""
     draws = np.random.default_rng(7).standard_normal((n_points, SIZE))
