@@ -32,7 +32,7 @@ Y = X @ [0.5, -0.25, 0.1] + 0.3 * RNG.standard_normal(N_ROWS)
 FIT = {"epsilon": 1.0, "delta": 1e-6}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def fast_disk(monkeypatch):
     """Leave it to the system when the disk is written: no power fails in a test."""
     monkeypatch.setattr("os.fsync", lambda _: None)
@@ -69,7 +69,6 @@ def solve(name, checkpoint, seed=1):
     return run(solver, solver.plan(problem, PROMISE), gate)
 
 
-@pytest.mark.usefixtures("fast_disk")
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_solver_goes_on_as_if_it_had_not_been_stopped_or_refuses_before_it_spends(
     name, tmp_path, monkeypatch

@@ -238,7 +238,13 @@ def test_a_bad_input_gets_one_sentence(line, call, arguments_of, tmp_path):
     assert not (tmp_path / "model.json").exists()
 
 
-@pytest.mark.parametrize("line", ["fit {csv} {linear} --epsilon -1", "certificate {folder}", "fti"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit {csv} {linear} --epsilon -1",
+        *(pytest.param(line, marks=pytest.mark.audit) for line in ("certificate {folder}", "fti")),
+    ],
+)
 def test_the_shell_sees_the_same(line, arguments_of):
     program = "from tailguard.cli.app import main; main()"
     command = [sys.executable, "-c", program, *arguments_of(line)]

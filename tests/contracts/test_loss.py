@@ -3,6 +3,7 @@
 import math
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ def targets_of(loss):
     return targets[loss.valid_target(targets)].tolist()
 
 
+@cache
 def perfect_score(loss, target):
     """Where the slope is zero, or as good as zero at the end of a wide line."""
     low, high = -800.0, 800.0

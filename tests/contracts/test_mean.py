@@ -25,12 +25,12 @@ def records(seed=0, n_rows=N_ROWS, n_features=2):
     return 3.0 + np.random.default_rng(seed).standard_normal((n_rows, n_features))
 
 
-def tasks(name):
+def tasks(name, n_rows=N_ROWS):
     """Each way a method can be used: private units and a moment, under each promise it keeps."""
     for guarantee in GUARANTEES:
         if type(guarantee) not in EXAMPLES[name].refuses:
             for moment in (None, EXAMPLES[name].moment):
-                yield task_of(N_ROWS, 2, guarantee, moment)
+                yield task_of(n_rows, 2, guarantee, moment)
 
 
 def run(method, task, X, source):
@@ -87,10 +87,11 @@ def test_what_is_spent_is_what_was_planned_and_the_certificate_recomputes_it(nam
 @every_method
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e308, 5e-324, 0.0])
 def test_answers_are_finite_whatever_the_records_are(name, value):
-    X = records()
-    X[: N_ROWS // 2, 0] = value
-    for data in (X, np.full((N_ROWS, 2), value), np.where(X > 3.5, -value, value)):
-        for task in tasks(name):
+    n_rows = N_ROWS // 8
+    X = records(n_rows=n_rows)
+    X[: n_rows // 2, 0] = value
+    for data in (X, np.full((n_rows, 2), value), np.where(X > 3.5, -value, value)):
+        for task in tasks(name, n_rows):
             _, answer, _ = run(make_method(name), task, data, SimulationSource(2))
             assert np.isfinite(answer.coef).all()
 

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,7 +29,12 @@ each_bounded_set = pytest.mark.parametrize("constraint", BOUNDED, ids=repr)
 
 points = arrays(np.float64, SIZE, elements=st.floats(-10, 10, allow_subnormal=False))
 any_finite = arrays(np.float64, SIZE, elements=st.floats(allow_nan=False, allow_infinity=False))
-thorough = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+
+@pytest.fixture(params=[25, pytest.param(1_000, marks=pytest.mark.audit)])
+def thorough(request):
+    """So many examples of Hypothesis."""
+    return settings(deadline=None, derandomize=True, database=None, max_examples=request.param)
 
 
 def approximate(constraint):
@@ -36,6 +42,7 @@ def approximate(constraint):
     return getattr(constraint, "approximate", False)
 
 
+@cache
 def members(constraint, n_points=200):
     """Points of the set, many of them on its boundary."""
     draws = np.random.default_rng(7).standard_normal((n_points, SIZE))
@@ -57,7 +64,7 @@ def test_follows_the_protocol(constraint):
 
 
 @each_set
-def test_projection_is_inside_and_idempotent(constraint):
+def test_projection_is_inside_and_idempotent(constraint, thorough):
     @thorough
     @given(points)
     def check(point):
@@ -85,7 +92,7 @@ def test_points_moved_far_out_are_outside(constraint):
 
 
 @each_convex_set
-def test_projection_never_stretches_a_distance(constraint):
+def test_projection_never_stretches_a_distance(constraint, thorough):
     @thorough
     @given(points, points)
     def check(one, other):
@@ -96,7 +103,7 @@ def test_projection_never_stretches_a_distance(constraint):
 
 
 @each_convex_set
-def test_projection_is_the_nearest_point(constraint):
+def test_projection_is_the_nearest_point(constraint, thorough):
     """Variational inequality: seen from the projection, the set lies away from the point."""
     others = members(constraint)
 
@@ -120,7 +127,7 @@ def test_no_member_is_nearer_than_the_projection(constraint):
 
 
 @each_set
-def test_every_finite_point_has_a_finite_projection(constraint):
+def test_every_finite_point_has_a_finite_projection(constraint, thorough):
     @thorough
     @given(any_finite)
     def check(point):
@@ -163,7 +170,7 @@ def test_diameter_holds_and_is_attained(constraint):
 
 
 @each_bounded_set
-def test_linear_minimiser_is_a_member_that_minimises(constraint):
+def test_linear_minimiser_is_a_member_that_minimises(constraint, thorough):
     others = members(constraint)
 
     @thorough

@@ -45,7 +45,7 @@ def test_the_registry_and_the_examples_name_the_same_queries():
 
 @every_example
 def test_one_replaced_record_moves_value_and_scale_by_no_more_than_is_stated(name):
-    log_ratio, move = smooth_attack(EXAMPLES[name], 1_000, seed=1)
+    log_ratio, move = smooth_attack(EXAMPLES[name], 200, seed=1)
     assert log_ratio <= 1.0
     assert move <= 1.0
 

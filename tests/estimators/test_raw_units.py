@@ -103,7 +103,7 @@ def test_the_quantile_level_is_met():
 
 def test_the_predicted_privacy_noise_is_of_the_right_size():
     _, _, X = design(4)
-    X, y = X[:30_000], X[:30_000, 0] * 1e6
+    X, y = X[:10_000], X[:10_000, 0] * 1e6
     fits = [tg.LinearRegression(**BUDGET, random_state=s).fit(X, y) for s in range(30)]
     seen = np.std([fit.coef_ for fit in fits], axis=0)
     predicted = np.mean([fit.coef_noise_std_ for fit in fits], axis=0)

@@ -139,8 +139,9 @@ def test_chunks_add_up_exactly():
 def test_threads_do_not_change_a_bit(dtype, n_features, intercept):
     rng = np.random.default_rng(16)
     kernel = make_kernel(rng, "logistic", n_features, grid=2.0**-44, intercept=intercept)
+    n_rows = 70_001 if n_features < 100 else 10_001
     for extreme in (False, True):
-        block = make_block(rng, 70_001, n_features, extreme=extreme, dtype=dtype)
+        block = make_block(rng, n_rows, n_features, extreme=extreme, dtype=dtype)
         rows = ArrayRows(block.features, block.target, block.offset)
         expected = kernel.sum_block(block)
         assert np.abs(expected).max() > 0

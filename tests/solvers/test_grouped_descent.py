@@ -13,7 +13,7 @@ from tailguard.solvers.grouped_descent import GroupedDescent
 ALONG = tg.Moment(2.0, 1.0, kind="directional")
 KNOWN = {"moment": ALONG, "diameter": 2.0, "smoothness": 0.2}
 PROMISE = tg.ApproxDP(0.5, 1e-6)
-OPTIONS = {"n_groups": 400, "centre": "median", "n_steps": 20}
+OPTIONS = {"n_groups": 400, "centre": "median", "n_steps": 8}
 
 
 def data():

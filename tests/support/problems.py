@@ -1,5 +1,7 @@
 """What each registered solver is tried on: a problem that it takes, and promises that it makes."""
 
+from functools import cache
+
 import tailguard as tg
 from support.registered import class_of
 from tailguard.plans.example import SolverExample
@@ -29,9 +31,10 @@ def refusal_of(name, problem, guarantee):
     return ""
 
 
+@cache
 def promises(name):
     """Promises that the solver makes, the first one for tests that need just one."""
     refused = {promise: refusal_of(name, problem_for(name), promise) for promise in PROMISES}
     for promise, words in refused.items():  # in epsilon and delta everybody promises
         assert not words or ("ApproxDP" in words and not isinstance(promise, tg.ApproxDP))
-    return [promise for promise, words in refused.items() if not words]
+    return tuple(promise for promise, words in refused.items() if not words)

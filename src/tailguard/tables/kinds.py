@@ -126,6 +126,8 @@ def is_column(values: Any) -> bool:
     >>> is_column(np.zeros(2))
     False
     """
+    if isinstance(values, np.ndarray):
+        return False
     return any(is_a(values, library, kind) for library, kind in COLUMN_KINDS)
 
 

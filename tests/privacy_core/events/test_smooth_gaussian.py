@@ -71,9 +71,16 @@ def integrated_delta(log_scale, shift, size, epsilon):
     )
 
 
+SMALL, MIDDLE, LARGE = (0.1, 1e-6), (1.0, 1e-5), (12.0, 0.1)
+OFTEN = [(1, *SMALL), (1, *LARGE), (2, *MIDDLE), (50, *LARGE), (1000, *SMALL), (1000, *MIDDLE)]
+SELDOM = [(1, *MIDDLE), (2, *SMALL), (2, *LARGE), (50, *SMALL), (50, *MIDDLE), (1000, *LARGE)]
+
+
 @pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
-@pytest.mark.parametrize("size", [1, 2, 50, 1000])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (12.0, 0.1)])
+@pytest.mark.parametrize(
+    ("size", "epsilon", "delta"),
+    [*OFTEN, *(pytest.param(*case, marks=pytest.mark.audit) for case in SELDOM)],
+)
 def test_the_exact_delta_is_what_quadrature_finds(size, epsilon, delta):
     smoothness, shift = smooth_gaussian_constants(epsilon, delta, size, "numerical")
     corners = [integrated_delta(sign * smoothness, shift, size, epsilon) for sign in (1.0, -1.0)]
