@@ -194,8 +194,8 @@ class Store:
             before, known = [], ()
         lines = (*known, *(Line(*row) for row in rows[len(before) :]))
         KNOWN[self.path, ledger] = rows, lines
-        while len(KNOWN) > MOST_KNOWN:
-            KNOWN.pop(next(iter(KNOWN)), None)
+        for oldest in list(KNOWN)[:-MOST_KNOWN]:  # listed at once: other threads change it
+            KNOWN.pop(oldest, None)
         return lines
 
     def _write(

@@ -14,7 +14,7 @@ from tailguard.checks import InputError
 from tailguard.design.runs import Work, runs_of
 from tailguard.tables.kinds import rows_of
 
-__all__ = ["Edge", "check_same", "summed_edges", "summed_part"]
+__all__ = ["Edge", "check_same", "summed_edges", "summed_part", "whole_chunks_of"]
 
 Edge: TypeAlias = tuple[Any, int]
 """Rows of a part outside its whole chunks, and the number of the first."""
@@ -39,8 +39,7 @@ def summed_part(
     >>> total, [(len(rows), first) for rows, first in edges]
     (array([4]), [(2, 2), (1, 8)])
     """
-    start = min(-first % chunk_rows, length)
-    stop = max(start, length - (first + length) % chunk_rows)
+    start, stop = whole_chunks_of(length, first, chunk_rows)
     edges: list[Edge] = []
     place = 0
 
@@ -63,6 +62,18 @@ def summed_part(
         total = total + work((run, first + start + at))
     check_same(place, length)
     return total, edges
+
+
+def whole_chunks_of(length: int, first: int, chunk_rows: int) -> tuple[int, int]:
+    """Return where the whole chunks of a part begin and end in it.
+
+    Examples
+    --------
+    >>> whole_chunks_of(7, 2, 4), whole_chunks_of(1, 2, 4)
+    ((2, 6), (1, 1))
+    """
+    start = min(-first % chunk_rows, length)
+    return start, max(start, length - (first + length) % chunk_rows)
 
 
 def check_same(found: object, before: object) -> None:

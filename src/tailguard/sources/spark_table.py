@@ -6,6 +6,7 @@ by accumulators: Spark counts those of a task that is tried again twice.
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from tailguard.design.columns import BatchedTable
 from tailguard.design.runs import Work
 
 from .lazy import check_typed, silenced
-from .part_sums import check_same, summed_edges, summed_part
+from .part_sums import check_same, summed_edges, summed_part, whole_chunks_of
 
 __all__ = ["ANSWERS", "PartSums", "SparkTable", "rows_of_answer", "spark_session"]
 
@@ -150,10 +151,27 @@ class PartSums:
         summed = [row.part for row in sums if row.part < len(self.lengths)]
         expected = [part for part, length in enumerate(self.lengths) if length]
         check_same([part for part in summed if self.lengths[part]], expected)
-        edges = ((rows_of_answer(row.rows), row.first) for row in answers if row.rows is not None)
+        edges = [row for row in answers if row.rows is not None]
+        tables = [rows_of_answer(row.rows) for row in edges]
+        sent_rows: Counter[int] = Counter()
+        for row, table in zip(edges, tables, strict=True):
+            sent_rows[row.part] += len(table)
+        check_same([sent_rows[part] for part in range(len(self.lengths))], self._edge_rows())
         total: Any = sum(np.array(row.sums, dtype=np.int64) for row in sums)
-        answer: IntArray = total + summed_edges(edges, self.work, self.chunk_rows)
+        ends = zip(tables, (row.first for row in edges), strict=True)
+        answer: IntArray = total + summed_edges(ends, self.work, self.chunk_rows)
         return answer
+
+    def _edge_rows(self) -> list[int]:
+        """Return how many rows of each part lie outside its whole chunks."""
+        inside = (
+            whole_chunks_of(length, first, self.chunk_rows)
+            for length, first in zip(self.lengths, self.firsts, strict=False)
+        )
+        return [
+            length - (stop - start)
+            for length, (start, stop) in zip(self.lengths, inside, strict=True)
+        ]
 
 
 class _PartLength:

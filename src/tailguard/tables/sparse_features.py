@@ -23,6 +23,8 @@ __all__ = ["SparseFeatures", "dense_pieces", "is_sparse", "to_features"]
 
 # Numbers of one piece: 8 MB of floats, as of records that a fit copies to read.
 NUMBERS_AT_ONCE = 1_000_000
+# In other formats one record's part can be such that SciPy reads those of others from elsewhere.
+FORMATS = ("csr", "csc", "coo")
 
 
 class SparseFeatures:
@@ -30,18 +32,19 @@ class SparseFeatures:
 
     An entry that is not stored is zero, and stored ones of the same place are added, as SciPy's
     ``toarray`` does. What was given is neither copied nor changed if it is in the CSR format; of
-    another format a copy is made, of stored entries as well.
+    CSC and COO a copy is made, of stored entries as well.
 
     Parameters
     ----------
     matrix
-        A sparse matrix or array of SciPy of two dimensions.
+        A sparse matrix or array of SciPy of two dimensions: CSR, CSC or COO.
     name
         What it is called in errors.
 
     Edge cases
     ----------
-    A record with an entry in a column that is not there is missing throughout.
+    A record with an entry in a column that is not there is missing throughout. An entry in a row
+    that is not there is no record's, and left out.
 
     Examples
     --------
@@ -58,19 +61,30 @@ class SparseFeatures:
             raise refused(name, matrix.dtype)
         self.shape: tuple[int, int] = matrix.shape
         self._where = name
-        if matrix.format == "csr":
-            self._entries, self._columns, self._ends = matrix.data, matrix.indices, matrix.indptr
-            return
-        try:
-            entries = matrix.tocoo()
-            order = np.argsort(entries.row, kind="stable")
-            counts = np.bincount(entries.row, minlength=self.shape[0])
-        except Exception:
+        if matrix.format not in FORMATS:
             raise InputError(
-                f"{name} must be a sparse matrix that can be converted to the CSR format; got one "
-                f"of the format {matrix.format!r}, where that fails."
-            ) from None
-        self._entries, self._columns = entries.data[order], entries.col[order]
+                f"{name} must be a sparse matrix of the format {', '.join(FORMATS[:-1])} or "
+                f"{FORMATS[-1]}; got {matrix.format!r}: pass {name}.tocsr()."
+            )
+        if matrix.format == "coo":
+            rows, columns, entries = _of_one_length(matrix.row, matrix.col, matrix.data)
+        else:
+            inner, entries = _of_one_length(matrix.indices, matrix.data)
+            n_lines = self.shape[0 if matrix.format == "csr" else 1]
+            if len(matrix.indptr) != n_lines + 1:
+                raise InputError(
+                    f"{name}.indptr must have {n_lines + 1} numbers, one more than there are "
+                    f"rows or columns; got {len(matrix.indptr)}."
+                )
+            if matrix.format == "csr":
+                self._entries, self._columns, self._ends = entries, inner, matrix.indptr
+                return
+            columns, stored = _stored(matrix.indptr, np.arange(n_lines), len(entries))
+            rows, entries = inner[stored], entries[stored]
+        there = np.flatnonzero((rows >= 0) & (rows < self.shape[0]))
+        order = there[np.argsort(rows[there], kind="stable")]
+        self._entries, self._columns = entries[order], columns[order]
+        counts = np.bincount(rows[order], minlength=self.shape[0])
         self._ends = np.concatenate([[0], np.cumsum(counts)])
 
     def __len__(self) -> int:
@@ -83,11 +97,7 @@ class SparseFeatures:
     def take(self, places: IntArray) -> Features:
         """Return the records at these places, in this order, as a dense matrix."""
         n_rows, n_columns = len(places), self.shape[1]
-        # Within what is stored, whatever was written over the ends since the matrix was made.
-        first = np.clip(self._ends[places].astype(np.int64), 0, len(self._entries))
-        counts = np.clip(self._ends[places + 1], first, len(self._entries)) - first
-        rows = np.repeat(np.arange(n_rows), counts)
-        stored = np.arange(len(rows)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        rows, stored = _stored(self._ends, places, len(self._entries))
         columns = self._columns[stored].astype(np.int64)
         inside = (columns >= 0) & (columns < n_columns)
         dense = np.zeros(n_rows * n_columns, dtype=self._entries.dtype)
@@ -97,6 +107,23 @@ class SparseFeatures:
         features: Features = numbers_of(dense.reshape(n_rows, n_columns), self._where)
         features[rows[~inside]] = np.nan
         return features
+
+
+def _of_one_length(*arrays: Any) -> list[Any]:
+    """Cut arrays to the shortest, whatever was written over one of them."""
+    length = min(map(len, arrays))
+    return [array[:length] for array in arrays]
+
+
+def _stored(ends: IntArray, lines: IntArray, n_entries: int) -> tuple[IntArray, IntArray]:
+    """Return of all entries of these lines the place of the line among them, and where they are.
+
+    Within what is stored, whatever was written over the ends since the matrix was made.
+    """
+    first = np.clip(ends[lines].astype(np.int64), 0, n_entries)
+    counts = np.clip(ends[lines + 1], first, n_entries) - first
+    line = np.repeat(np.arange(len(lines)), counts)
+    return line, np.arange(len(line)) + np.repeat(first - np.cumsum(counts) + counts, counts)
 
 
 def is_sparse(X: Any) -> bool:
