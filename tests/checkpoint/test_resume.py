@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.problems import problem_for
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.checks import BudgetError, InputError
 from tailguard.engine import run
 from tailguard.gate import Gate
@@ -120,12 +120,12 @@ def test_a_mean_goes_on_or_refuses_before_it_spends(name, tmp_path, monkeypatch)
     np.testing.assert_array_equal(again.value, whole.value)
 
 
-@pytest.mark.parametrize("name", [n for n in estimators.__all__ if not n.startswith("Sparse")])
+@pytest.mark.parametrize("name", [n for n in ESTIMATORS if not n.startswith("Sparse")])
 def test_an_estimator_takes_a_checkpoint(name, tmp_path):
     options = {"classes": (0, 1)} if "Logistic" in name else {}
     y = (Y > 0.0) * 1.0 if "Logistic" in name else np.abs(np.rint(Y))
     fits = [
-        getattr(estimators, name)(**FIT, **options, random_state=0, checkpoint=checkpoint).fit(X, y)
+        ESTIMATORS[name](**FIT, **options, random_state=0, checkpoint=checkpoint).fit(X, y)
         for checkpoint in (None, *2 * [tmp_path / "fit.checkpoint"])
     ]
     for fit in fits[1:]:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import tailguard as tg
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.solvers.whitened.schedule import Shares
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
@@ -57,11 +57,11 @@ def options_of(name, missing):
 
 def cases():
     filled = ("LinearRegression", "LogisticRegression")
-    for name, missing in [(name, None) for name in estimators.__all__] + [
+    for name, missing in [(name, None) for name in ESTIMATORS] + [
         (name, {0: 1.0}) for name in filled
     ]:
         options = {"guarantee": tg.GDP(100.0), "random_state": 0, **options_of(name, missing)}
-        model = getattr(estimators, name)(**options)
+        model = ESTIMATORS[name](**options)
         exempt = EXEMPTIONS | (CLASSIFIER_EXEMPTIONS if name.endswith("LogisticRegression") else {})
         for estimator, check in estimator_checks_generator(model, legacy=True):
             checked = check.func.__name__
@@ -86,8 +86,8 @@ def test_the_exemptions_name_checks_that_exist():
 
 def test_lists_are_refused_as_features_and_taken_as_targets():
     X, y = np.eye(20)[:, :2], np.arange(20.0) % 2
-    for name in estimators.__all__:
-        model = getattr(estimators, name)(guarantee=tg.GDP(100.0), random_state=0)
+    for name in ESTIMATORS:
+        model = ESTIMATORS[name](guarantee=tg.GDP(100.0), random_state=0)
         if name.endswith("LogisticRegression"):
             model.set_params(classes=(0, 1))
         with pytest.raises(tg.InputError, match=r"np.asarray\(X\)"):

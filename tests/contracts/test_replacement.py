@@ -17,7 +17,7 @@ import tailguard as tg
 from support import hostile
 from support.hostile import object_array
 from support.problems import example_of
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.means.registry import MEANS
 from tailguard.rows.arrays import make_rows
 from tailguard.solvers.registry import SOLVERS
@@ -121,9 +121,9 @@ SQUARE = np.tile(np.eye(9), (10, 1))
 
 
 def model_of(name, **options):
-    if is_classifier(getattr(estimators, name)()):
+    if is_classifier(ESTIMATORS[name]()):
         options = {"classes": (0, 1)} | options
-    return getattr(estimators, name)(**BUDGET, **options)
+    return ESTIMATORS[name](**BUDGET, **options)
 
 
 def records(name):
@@ -177,8 +177,7 @@ def solved_with(solver, places):
 UNTYPED = ([[1.0], [2.0]], [[1.0], None], [[1.0], [1.0, 2.0]], [1.0, 2.0], [], ((1.0,),), range(3))
 CALLS = {
     **{
-        f"{name}.fit": lambda X, name=name: model_of(name).fit(X, [0.0, 1.0])
-        for name in estimators.__all__
+        f"{name}.fit": lambda X, name=name: model_of(name).fit(X, [0.0, 1.0]) for name in ESTIMATORS
     },
     "predict": lambda X: tg.LinearRegression(**BUDGET).fit(SQUARE, np.ones(90)).predict(X),
     "tg.mean": lambda X: tg.mean(X, **BUDGET),
@@ -199,7 +198,7 @@ def test_what_has_no_type_is_no_matrix_whatever_it_holds(call):
         )
 
 
-RUNS = [(fit_with, name) for name in estimators.__all__]
+RUNS = [(fit_with, name) for name in ESTIMATORS]
 RUNS += [(mean_with, method) for method in ("auto", *MEANS)]
 RUNS += [(solved_with, solver) for solver in SOLVERS]
 every_run = pytest.mark.parametrize(
@@ -235,7 +234,7 @@ def test_a_run_with_any_20_of_500_hostile_cells_is_the_run_with_their_numbers(ru
         compare(run, name, CELLS[first : first + 20])
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_predictions_of_other_rows_keep_their_bits(name):
     X, y, _ = records(name)
     model = model_of(name).fit(X, y)
@@ -249,7 +248,7 @@ def test_predictions_of_other_rows_keep_their_bits(name):
             assert same(predicted[others], expected[others])
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("far", [1e308, -1e308, np.inf, -np.inf, np.nan])
 def test_rows_far_out_are_predicted_without_a_warning(name, far):
     X, y, _ = records(name)
@@ -282,7 +281,7 @@ def test_a_column_that_one_cell_turned_into_text_is_fitted_as_before(table, cell
     np.testing.assert_array_equal(fitted.coef_, expected.coef_)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_neither_the_width_of_floats_nor_the_sign_of_a_zero_is_seen(name):
     """One cell can widen a column, and turn a written -0 from a whole number into a float."""
     X, y, _ = records(name)

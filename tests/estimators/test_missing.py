@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 
 import tailguard as tg
 from support.attack import MU, move
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.privacy.books import MemoryBooks
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
@@ -18,7 +18,7 @@ from tailguard.rows.arrays import make_rows
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
 MISSING = {"age": 40.0, "income": 0.0}
 NAMES = ["age", "income", "km"]
-MODELS = [getattr(estimators, name) for name in estimators.__all__]
+MODELS = [*ESTIMATORS.values()]
 TABLES = {
     "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
     "pandas nullable": lambda X: pd.DataFrame(X, columns=NAMES).convert_dtypes(),

@@ -10,11 +10,11 @@ import pytest
 from sklearn.base import clone
 
 import tailguard as tg
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.privacy.books import MemoryBooks
 
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
-MODELS = [getattr(estimators, name) for name in estimators.__all__]
+MODELS = [*ESTIMATORS.values()]
 SCHEMA = tg.Schema(categorical={"region": ["north", "south"]}, drop=["id"], missing={"age": 40.0})
 TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 

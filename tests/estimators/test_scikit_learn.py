@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import tailguard as tg
-from tailguard import estimators
+from support.registered import ESTIMATORS
 
-MODELS = [getattr(estimators, name) for name in estimators.__all__]
+MODELS = [*ESTIMATORS.values()]
 every_model = pytest.mark.parametrize("model", MODELS)
 BUDGET = {"epsilon": 5.0, "delta": 1e-5}
 

@@ -14,14 +14,14 @@ from sklearn.preprocessing import OneHotEncoder
 
 import tailguard as tg
 from support.problems import example_of
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.means.registry import MEANS
 from tailguard.rows import arrays
 from tailguard.solvers.registry import SOLVERS
 
 N_ROWS = 1500
 BUDGET = {"epsilon": 8.0, "delta": 1e-3, "random_state": 3}
-MODELS = [getattr(estimators, name) for name in estimators.__all__]
+MODELS = [*ESTIMATORS.values()]
 every_model = pytest.mark.parametrize("model", MODELS)
 
 

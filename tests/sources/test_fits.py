@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.batched import arrow_table, parquet_sources, small_memory
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.means.registry import MEANS
 from tailguard.solvers.registry import SOLVERS
 
@@ -47,7 +47,7 @@ COLUMNS = [f"x{j}" for j in range(N_FEATURES)]
 def model_of(name):
     options = {"n_nonzero": 2} if "Sparse" in name else {}
     options |= {"classes": ("no", "yes")} if "Logistic" in name else {}
-    return getattr(estimators, name)(**BUDGET, **options)
+    return ESTIMATORS[name](**BUDGET, **options)
 
 
 def target_of(name):
@@ -61,14 +61,14 @@ def bits(model):
 
 
 KINDS = ("folder", "groups of 5000", "groups of 100")
-BY_TURNS = [(name, KINDS[place % 3 :][:1]) for place, name in enumerate(estimators.__all__)]
+BY_TURNS = [(name, KINDS[place % 3 :][:1]) for place, name in enumerate(ESTIMATORS)]
 
 
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
         *BY_TURNS,
-        *(pytest.param(name, KINDS, marks=pytest.mark.audit) for name in estimators.__all__),
+        *(pytest.param(name, KINDS, marks=pytest.mark.audit) for name in ESTIMATORS),
     ],
 )
 def test_every_estimator_has_the_same_bits_for_arrays_and_files(name, kinds, data, sources):

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.batched import small_memory
-from tailguard import estimators
+from support.registered import ESTIMATORS
 from tailguard.checks import InputError
 from tailguard.rows import keyed, spilled
 from tailguard.solvers.registry import SOLVERS
@@ -70,7 +70,7 @@ def digest(model):
 def fitted(source, name="LinearRegression", **options):
     options |= {"classes": (0.0, 1.0)} if "Logistic" in name else {}
     target = "ill" if "Logistic" in name else "cost"
-    model = getattr(estimators, name)(**BUDGET, **options)
+    model = ESTIMATORS[name](**BUDGET, **options)
     return model.fit(source, target=target, columns=COLUMNS, row_id="policy")
 
 
@@ -80,7 +80,7 @@ def test_a_fit_has_one_digest_under_every_order_and_cut(cuts, place):
     assert len(set(digests.values())) == 1, digests
 
 
-OTHERS = [name for name in estimators.__all__ if not name.startswith(("Linear", "Sparse"))]
+OTHERS = [name for name in ESTIMATORS if not name.startswith(("Linear", "Sparse"))]
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from tailguard.estimators.registry import ESTIMATORS as PLACES
+
 
 def class_of(place):
     """The class behind ``"module:Class"``."""
@@ -16,4 +18,16 @@ def examples_of(registry, more=None):
 
 def _shown(place):
     kind = class_of(place)
-    return [*kind.contract_examples()] if hasattr(kind, "contract_examples") else [kind()]
+    if hasattr(kind, "contract_examples"):
+        return [*kind.contract_examples()]
+    try:
+        return [kind()]
+    except TypeError as error:
+        raise TypeError(
+            f"{place} cannot be made without parameters: give it a class method contract_examples, "
+            "which returns a tuple of those to try"
+        ) from error
+
+
+ESTIMATORS = {kind.__name__: kind for kind in sorted(map(class_of, PLACES.values()), key=repr)}
+"""Name of the class -> class, of all estimators that are registered."""

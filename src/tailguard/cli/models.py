@@ -2,21 +2,12 @@
 
 from typing import Any
 
-import tailguard as tg
 from tailguard.checks import InputError, check_choice
+from tailguard.estimators.registry import ESTIMATORS, estimator_called
 
 __all__ = ["MODELS", "make_estimator"]
 
-MODELS: dict[str, Any] = {
-    "linear": tg.LinearRegression,
-    "logistic": tg.LogisticRegression,
-    "huber": tg.HuberRegression,
-    "poisson": tg.PoissonRegression,
-    "quantile": tg.QuantileRegression,
-    "lp": tg.LpRegression,
-    "sparse-linear": tg.SparseLinearRegression,
-    "sparse-logistic": tg.SparseLogisticRegression,
-}
+MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
 """Name -> estimator."""
 
 # Option -> the models it belongs to, and the estimator's parameter that it sets, if any.

@@ -1,0 +1,30 @@
+"""The estimators by name. One line here buys the contract tests, and ``tailguard fit --model``."""
+
+from typing import Any
+
+from tailguard.checks import class_called
+
+__all__ = ["ESTIMATORS", "estimator_called"]
+
+ESTIMATORS = {
+    "linear": "tailguard.estimators.linear:LinearRegression",
+    "logistic": "tailguard.estimators.logistic:LogisticRegression",
+    "huber": "tailguard.estimators.huber:HuberRegression",
+    "poisson": "tailguard.estimators.poisson:PoissonRegression",
+    "quantile": "tailguard.estimators.quantile:QuantileRegression",
+    "lp": "tailguard.estimators.lp:LpRegression",
+    "sparse-linear": "tailguard.estimators.sparse:SparseLinearRegression",
+    "sparse-logistic": "tailguard.estimators.sparse:SparseLogisticRegression",
+}
+"""Name -> ``"module:Class"``."""
+
+
+def estimator_called(name: str) -> Any:
+    """Return the class of the estimator of that name.
+
+    Examples
+    --------
+    >>> estimator_called("quantile")(level=0.9).level
+    0.9
+    """
+    return class_called(name, ESTIMATORS)
