@@ -133,7 +133,10 @@ def test_every_finite_point_has_a_finite_projection(constraint, thorough):
     def check(point):
         projected = constraint.project(point)
         assert np.isfinite(projected).all()
-        assert approximate(constraint) or constraint.contains(projected)
+        assert approximate(constraint) or constraint.contains(projected), (
+            "a projection from far out must be inside by contains(), unless the class says "
+            "approximate = True, for a rounding error that grows with the distance"
+        )
 
     check()
 

@@ -29,7 +29,8 @@ class Loss(Protocol):
     """A convex loss of one score.
 
     Slopes are total: they never raise or warn, a NaN gives a NaN, and no finite score and valid
-    target give a NaN. The slope of an invalid target means nothing.
+    target give a NaN. The slope of an invalid target means nothing. Nor may the time of a slope
+    tell of a record: one with an exponential bounds its exponent as ``canonical`` does.
 
     Examples
     --------

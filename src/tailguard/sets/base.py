@@ -17,7 +17,9 @@ class ConstraintSet(Protocol):
     """A closed set of weights.
 
     Projection is total: every finite point gives a finite point of the set, however large, and a
-    point that is not finite gives some point of the set. Nothing raises or warns on values.
+    point that is not finite gives some point of the set. Nothing raises or warns on values. A set
+    whose projections of far points end outside by a rounding error, which grows with the distance,
+    says so by an attribute of its class, ``approximate = True``; others are right at any distance.
 
     Examples
     --------
