@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tailguard.checks import InputError
 from tailguard.plans.budget import BUDGET_MARGIN
 from tailguard.plans.plan import Plan
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
@@ -76,6 +76,10 @@ def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> B
 def as_it_is_worth(plan: Plan) -> Plan:
     """Return the plan with the promise that its event keeps, whatever was asked for.
 
+    *Edge cases.* Sampled noise is a little off ideal noise, by a distance that counts
+    ``exp(epsilon)`` times against delta. A plan whose epsilon is too large for that keeps no
+    promise at this delta, and is refused.
+
     Examples
     --------
     >>> import tailguard as tg
@@ -90,4 +94,11 @@ def as_it_is_worth(plan: Plan) -> Plan:
     assert isinstance(plan.guarantee, ApproxDP)
     delta, distance = plan.guarantee.delta, COORDINATE_DISTANCE.times(plan.coordinates)
     epsilon = epsilon_at_distance(plan.event, delta, distance).epsilon
+    if math.isinf(epsilon):
+        ideal = epsilon_at_distance(plan.event, delta, EXACT).epsilon
+        raise InputError(
+            "epsilon must be smaller for calibration='paper': the printed noise really spends "
+            f"epsilon = {ideal:.3g} at delta = {delta:.3g}, too much to be promised of noise that "
+            f"is sampled and not ideal; got {plan.guarantee.describe()}."
+        )
     return replace(plan, guarantee=ApproxDP(epsilon * (1.0 + BUDGET_MARGIN), delta))
