@@ -36,12 +36,13 @@ def test_it_writes_numbers_a_figure_and_verdicts(call, toys, tmp_path):
 
 
 def test_more_seeds_go_on_where_fewer_stopped(call, toys, tmp_path):
-    for n_seeds in (1, 3):
+    for n_seeds, told in ((1, "1 seed,"), (3, "3 seeds,")):
         answer = call("reproduce", "toy", "--seeds", str(n_seeds), "--out", tmp_path)
-        assert f"toy: {n_seeds} seeds" in " ".join(answer.out.split())
+        assert f"toy: {told}" in " ".join(answer.out.split())
+        page = (tmp_path / "claims.md").read_text()
+        assert f". {told} `tailguard reproduce toy --seeds {n_seeds}`" in page
     lines = (tmp_path / "lines" / "toy.jsonl").read_text().split("\n")
     assert len([line for line in lines if line]) == 3 * 4
-    assert "`tailguard reproduce toy --seeds 3`" in (tmp_path / "claims.md").read_text()
 
 
 def test_all_leaves_out_what_has_no_data_and_writes_the_table_where_it_is_told(

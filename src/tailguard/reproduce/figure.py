@@ -18,6 +18,11 @@ MOST_COLUMNS = 3  # of panels, so that their text can be read
 PANEL_SIZE = (4.4, 3.1)  # inches
 LEAST_WIDTH = 7.5  # inches: a title has a hundred letters
 LEGEND_LINE = 0.2  # inches of one line of the legend
+TITLE_SPACE = 0.6  # inches above the panels, for two lines
+LABELLED = (2.0, 5.0)  # between powers of ten: what else there is overlaps
+ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsilon"}
+"""What panels are along, by the last word of their titles."""
+MOST_DECADES = 2.0  # with more, powers of ten alone
 FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
@@ -44,17 +49,18 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     n_legend = math.ceil(len(curves) / n_columns)
     width, height = max(PANEL_SIZE[0] * n_columns, LEAST_WIDTH), PANEL_SIZE[1] * n_lines
     margin = LEGEND_LINE * (n_legend + 0.5)
-    plot, axes = plt.subplots(
-        n_lines, n_columns, figsize=(width, height + margin + 0.6), squeeze=False
-    )
+    total = height + margin + TITLE_SPACE
+    plot, axes = plt.subplots(n_lines, n_columns, figsize=(width, total), squeeze=False)
     for axis, panel in zip(axes.flat, panels, strict=False):
         _draw_panel(axis, experiment.axes, results, panel, curves)
     for axis in list(axes.flat)[len(panels) :]:
         axis.axis("off")
     plot.suptitle(
-        f"{experiment.source}: {experiment.title}\n{_told(experiment, results)}", fontsize=9
+        f"{experiment.source}: {experiment.title}\n{_told(experiment, results)}",
+        fontsize=9,
+        y=1.0 - 0.25 * TITLE_SPACE / total,
     )
-    plot.tight_layout(rect=(0, margin / (height + margin + 0.6), 1, 1))
+    plot.tight_layout(rect=(0, margin / total, 1, 1))
     named: dict[str, Any] = {}
     for axis in axes.flat:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -111,11 +117,21 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, curves: lis
             label = name if alone else f"_{name}"  # which no legend shows
             _draw_curve(axis, axes, results.summaries(own, name, noise), label, look)
     axis.set_title(panel, fontsize=9)
-    axis.set_xlabel(axes.x, fontsize=8)
+    axis.set_xlabel(ALONG.get(panel.rpartition("along ")[2], axes.x), fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
     axis.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
+    _label_between_powers(axis.xaxis, log=axes.log_x)
     axis.tick_params(labelsize=7, which="both")
     axis.grid(color="#eeeeee")
+
+
+def _label_between_powers(axis: Any, *, log: bool) -> None:
+    """Label few enough places of a logarithmic axis that they stand apart."""
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator  # noqa: PLC0415
+
+    if log:
+        axis.set_minor_locator(LogLocator(subs=LABELLED))
+        axis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(MOST_DECADES, math.inf)))
 
 
 def _look(place: int, noise: str) -> dict[str, Any]:

@@ -19,8 +19,14 @@ PAGE = (
     "Written by `tailguard reproduce`. *NON-PRIVATE simulation*: noise follows a seed, and the "
     "records are simulated or public. How a claim is decided stands on the page Reproduce. "
     "*Printed* is noise as the paper prints it, *tight* the least that keeps the same promise.",
-    "Of {count} claims, with tight noise: {told}.",
+    "Of {count} claims, {told}, with tight noise.",
 )
+OUTCOMES = {  # of several claims
+    "holds": "{count} hold",
+    "does not hold": "{count} do not hold",
+    "not reached at this size": "{count} are not reached at this size",
+    "not run": "{count} are not run",
+}
 HEAD = ("claim", "the paper reports", "printed noise", "tight noise", "if not, why")
 
 
@@ -94,8 +100,9 @@ def claims_page(
         return Path(os.path.relpath(path, page.parent)).as_posix()
 
     outcomes = Counter(verdict.tight_outcome for verdict in verdicts)
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "-"
-    parts = [part.format(count=len(verdicts), told=told) for part in PAGE]
+    counted = {each: outcomes[each] for each in OUTCOMES if each in outcomes}
+    told = ", ".join(OUTCOMES[each].format(count=count) for each, count in counted.items())
+    parts = [part.format(count=len(verdicts), told=told or "none is decided") for part in PAGE]
     for experiment in experiments:
         own = [each for each in verdicts if each.experiment == experiment.name]
         parts.append(f"## {experiment.name}")

@@ -167,6 +167,11 @@ class Results:
         counts = [len(seeds) for curve in self._found.values() for seeds in curve.values()]
         return max(counts, default=0)
 
+    @property
+    def seeds_told(self) -> str:
+        """Say how many seeds there are."""
+        return f"{self.n_seeds} seed{'' if self.n_seeds == 1 else 's'}"
+
     def curve(self, panel: str, curve: str, noise: str) -> dict[float, dict[int, float]]:
         """Return place -> seed -> value; of a curve without noises, whatever the noise."""
         found = self._found.get((panel, curve, noise)) or self._found.get((panel, curve, "-"), {})

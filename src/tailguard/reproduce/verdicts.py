@@ -53,7 +53,7 @@ def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list
     >>> {verdict.tight_outcome for verdict in found}
     {'not run'}
     """
-    run = f"{results.n_seeds} seeds, `{_command(experiment, setup)}`"
+    run = f"{results.seeds_told}, `{_command(experiment, setup)}`"
     found = []
     for claim in experiment.claims:
         printed, tight = (claim.judge(results, noise) for noise in ("printed", "tight"))

@@ -140,7 +140,7 @@ def _run_one(
         print_wrapped(console, f"No figure: {missing}")
     verdicts = judge_claims(experiment, results, setup)
     console.print(verdict_table(experiment, verdicts))
-    run = f"{results.n_seeds} seeds, figures in {out / experiment.name}.csv"
+    run = f"{results.seeds_told}, figures in {out / experiment.name}.csv"
     print_wrapped(console, NOTE.format(experiment=experiment.name, run=run))
     return verdicts
 

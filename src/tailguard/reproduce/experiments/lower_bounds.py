@@ -67,7 +67,7 @@ def experiments() -> tuple[Experiment, ...]:
         name="lower-bounds",
         source="Kamath, Tao and Xu, lower bounds",
         title="risk of public algorithms on the hard instances, between both bounds",
-        axes=Axes("records", "excess risk, error of the mean for Tao 2", log_x=True),
+        axes=Axes("records", "excess risk (Tao 2: error)", log_x=True),
         cells=_cells,
         claims=(*between, *meaning),
     )

@@ -9,7 +9,7 @@ records are the same for every seed: the first of the training set. a8a is a par
 ``DP-SGD, tuned`` is the best of several clip norms in every run, chosen *on the test loss* free of
 charge: no tuning that is paid for does better. ``DP-SGD, untuned`` clips at 1. LNC-GM is
 Algorithm 3 with its practical schedule at either noise; the printed noise of PNCA-SGD keeps no
-promise (E47), and is refused where it is worth nothing at all.
+promise (E47), and is refused where its true epsilon is above what sampled noise can promise.
 """
 
 import math
@@ -171,7 +171,7 @@ Judged = Callable[[FloatArray], float]
 
 
 def _name(place: Place, *words: str) -> str:
-    return ", ".join((place.panel, f"n = {place.n_rows}, epsilon = {place.epsilon:g}", *words))
+    return ", ".join((f"n = {place.n_rows:,}", f"epsilon = {place.epsilon:g}", *words))
 
 
 def _optimum(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
