@@ -96,9 +96,10 @@ def as_it_is_worth(plan: Plan) -> Plan:
     epsilon = epsilon_at_distance(plan.event, delta, distance).epsilon
     if math.isinf(epsilon):
         ideal = epsilon_at_distance(plan.event, delta, EXACT).epsilon
+        spent = f"epsilon = {ideal:.3g}" if math.isfinite(ideal) else "more than any finite epsilon"
         raise InputError(
             "epsilon must be smaller for calibration='paper': the printed noise really spends "
-            f"epsilon = {ideal:.3g} at delta = {delta:.3g}, too much to be promised of noise that "
-            f"is sampled and not ideal; got {plan.guarantee.describe()}."
+            f"{spent} at delta = {delta:.3g}, too much to be promised of noise that is sampled and "
+            f"not ideal; got {plan.guarantee.describe()}."
         )
     return replace(plan, guarantee=ApproxDP(epsilon * (1.0 + BUDGET_MARGIN), delta))
