@@ -200,3 +200,10 @@ def test_an_entry_that_names_no_place_is_refused(changes):
     (name,) = changes
     with pytest.raises(InputError, match=f"^{name} must be"):
         LedgerEntry(**{"ledger": "claims", "position": 7, "key": "3f", "digest": "9b", **changes})
+
+
+@pytest.mark.parametrize("parameters", [[[None, None]], [("bins", 3)], {3: 1.0}, {None: 1.0}, "x"])
+def test_parameters_have_names(parameters):
+    """Other keys would be read back from JSON as other ones."""
+    with pytest.raises(InputError, match="parameters must map names to numbers and words"):
+        slope(parameters=parameters)
