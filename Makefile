@@ -21,7 +21,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-spark lint docs bench bench-means bench-accuracy bench-accuracy-peers reproduce \
-	audit fuzz mutants clean
+	audit coverage fuzz mutants clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 28
@@ -86,6 +86,15 @@ bench-accuracy-peers:  ## Add diffprivlib and Opacus to the lines of bench-accur
 
 audit: $(INSTALLED_DEV)  ## Run the long statistical audits
 	@$(BIN)/python -m pytest -m audit -n 2 --dist worksteal
+
+# Compiled loops are reached through the functions that they are compiled from.
+coverage: export OPENBLAS_NUM_THREADS = 1
+coverage: export NUMBA_NUM_THREADS = 1
+coverage: export PYTHONPATH = benchmarks
+coverage: $(INSTALLED_DEV)  ## See that tests reach every line and branch of the trusted rooms
+	@$(BIN)/python -m coverage run -m pytest \
+		$$($(BIN)/python -c 'from mutation.reach import TESTS; print(*TESTS)')
+	@$(BIN)/python -m coverage report
 
 fuzz: $(INSTALLED_DEV)  ## Try 20 000 malformed inputs of every kind
 	@$(BIN)/python -m pytest -m audit tests/fuzz

@@ -33,3 +33,9 @@ def pytest_fixture_setup(fixturedef, request):
         return (yield)
     with NOISE.named(f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"):
         return (yield)
+
+
+@pytest.fixture
+def secret_noise():
+    """Noise that no name repeats, for as long as it is entered."""
+    return NOISE.named(None)

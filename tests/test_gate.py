@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import polars as pl
 import pytest
 
 import tailguard as tg
@@ -23,6 +24,7 @@ from tailguard.queries.counts import CountBelow
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
+from tailguard.sources.lazy import of_polars
 
 X = np.random.default_rng(0).standard_normal((500, 2))
 COUNT = CountBelow(columns=(0, 1))
@@ -288,3 +290,38 @@ def test_the_copy_of_a_fork_releases_nothing():
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert gate.ask(COUNT, AT_ZERO, once(1.0)).shape == (2,)
+
+
+def test_a_run_with_a_checkpoint_is_reserved_in_one_piece(tmp_path):
+    gate = Gate.over(X, guarantee=tg.GDP(1.0), random_state=0, checkpoint=tmp_path / "run")
+    gate.reserve(Gaussian(0.5))
+    with pytest.raises(BudgetError, match="checkpoint must be None where more is reserved"):
+        gate.reserve(Gaussian(0.5))
+    gate.ask(COUNT, AT_ZERO, once(0.5))
+    with pytest.raises(BudgetError, match="must be covered by the reserved budget"):
+        gate.ask(COUNT, AT_ZERO, once(0.5))
+    gate.close()
+
+
+@pytest.mark.parametrize("in_batches", [False, True])
+def test_identifiers_decide_who_is_in_a_block_and_the_order_of_rows_does_not(in_batches):
+    table = pl.DataFrame({"id": np.arange(500), "a": X[:, 0], "b": X[:, 1]})
+    mean = MeanClippedGradient(None, Units.raw(2, intercept=False), row_limit=9.0, slope_limit=1.0)
+
+    def first_block(rows, *, known=True):
+        identifiers = rows["id"].to_numpy() if known else None
+        if in_batches:
+            schema = tg.Schema(features=["a", "b"], row_id="id" if known else None)
+            told = {"X": of_polars(rows.lazy()), "schema": schema}
+        else:
+            told = {"X": rows[["a", "b"]].to_numpy(), "row_ids": identifiers}
+        gate = Gate.over(guarantee=tg.GDP(1.0), random_state=0, **told)
+        gate.reserve(Gaussian(1.0))
+        (block, _) = gate.partition("halves", 2)
+        assert gate.has_partition("halves")
+        assert not gate.has_partition("thirds")
+        return gate.ask(mean, AT_ZERO, once(1.0), block=block).tolist()
+
+    assert first_block(table) == first_block(table.reverse())
+    if not in_batches:  # without identifiers the order of rows is that of the table
+        assert first_block(table, known=False) != first_block(table.reverse(), known=False)

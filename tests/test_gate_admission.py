@@ -191,7 +191,13 @@ def test_parts_of_somebodys_own_are_refused():
     )
 
 
-@pytest.mark.parametrize("state", [np.zeros(3).view(LookingArray), object(), lambda rows: rows])
+@pytest.mark.parametrize(
+    "state",
+    [
+        *(np.zeros(3).view(LookingArray), object(), lambda rows: rows),
+        *(np.array(["1", "2", "3"]), (np.zeros(3), np.array([object()]))),
+    ],
+)
 def test_a_state_is_nothing_but_numbers(state):
     raw = Units.raw(3, intercept=False)
     refused(MeanClippedGradient(tg.losses.Squared(), raw, clip_norm=1.0), state)

@@ -206,3 +206,13 @@ def test_certificates_can_be_recomputed_from_their_releases(mu, n_rows, times):
     assert certificate.total.epsilon == pytest.approx(theirs, rel=1e-3)
     assert Certificate.from_dict(read).spent == certificate.spent
     assert math.isfinite(theirs)
+
+
+def test_no_sample_is_drawn_of_a_block():
+    gate = gate_over()
+    blocks = gate.partition("halves", 2)
+    with pytest.raises(InputError, match="block must be None where a stage draws samples"):
+        gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS), block=blocks[0])
+    with pytest.raises(InputError, match="block must be None where a stage draws samples"):
+        gate.ask_each(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS), blocks=blocks)
+    assert not gate.books.releases

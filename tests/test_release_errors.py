@@ -7,6 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.stages import of_sample, once
+from tailguard.checks import RoomError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Composed, Gaussian, Sampled
 from tailguard.queries.clipped_scores import ClippedScores
@@ -153,5 +154,16 @@ def test_so_does_a_fault_while_a_block_or_a_sample_is_copied(kind, fault, monkey
     }[kind]
     with pytest.raises(tg.ReleaseError) as caught:
         asked()
+    assert SECRET not in everything_about(caught.value)
+    assert len(gate.books.releases) == 1
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_a_disk_that_is_full_is_named_and_nothing_else(seed, faulty):
+    faulty(RoomError(SECRET))
+    gate = Gate.over(X, guarantee=tg.GDP(1.0), random_state=seed)
+    gate.reserve(tg.privacy.Gaussian(1.0))
+    with pytest.raises(RoomError, match="is full; it stays charged") as caught:
+        gate.ask(CountBelow(columns=(0,)), np.zeros(1), once(0.5))
     assert SECRET not in everything_about(caught.value)
     assert len(gate.books.releases) == 1

@@ -14,7 +14,7 @@ ROOMS = ("privacy", "noise", "queries", "gate", "ledger")
 CONTRACTS = ("accountant", "mechanism", "order", "peeling_mechanism", "query", "smooth_query")
 TESTS = (
     "tests/docs/test_doctests.py",
-    *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries")),
+    *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries", "checkpoint")),
     *(f"tests/test_gate{part}.py" for part in ("", "_admission", "_blocks", "_hostile")),
     "tests/test_gate_samples.py",
     "tests/test_release_errors.py",

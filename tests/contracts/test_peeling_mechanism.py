@@ -20,7 +20,7 @@ from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.books.releases import Release
-from tailguard.privacy.events.calibration import Sensitivity
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.events.peeling import PEELINGS
 
@@ -180,3 +180,19 @@ def test_foreign_calibrations_shapes_and_norms_are_refused(mechanism):
         mechanism.calibrate(dataclasses.replace(calibration.sensitivity, norm="l2"), 1.0)
     with pytest.raises(InputError, match="n_selected"):
         mechanism.calibrate(calibration.sensitivity, 1.0, n_selected=6, n_free=1)
+
+
+def test_a_calibration_of_another_kind_is_refused(mechanism):
+    """One of noise alone, under the name of a peeling."""
+    known = calibrated(mechanism)
+    plain = Calibration(
+        **{field.name: getattr(known, field.name) for field in dataclasses.fields(Calibration)}
+    )
+    with pytest.raises(InputError, match="calibration must be one of a peeling"):
+        mechanism.release(np.zeros(6, dtype=np.int64), plain, QuietSource())
+
+
+def test_where_nothing_is_chosen_the_free_entries_are_released(mechanism):
+    known = calibrated(mechanism, n_selected=0, n_free=2)
+    lattice = np.array([900, -800, 700, 600, -50, 40])
+    assert mechanism.release(lattice, known, QuietSource()).tolist() == [0, 0, 0, 0, -50, 40]

@@ -104,15 +104,21 @@ def release_until_killed(path, journal, store):
 
 
 def killed(n_times, tmp_path, store=Store):
-    """Kill writers at random moments; return the ledger, and what left."""
+    """Kill writers at random moments, some before anything left; return the ledger, and what left.
+
+    Moments are counted in what a writer has released: a slow machine releases as much.
+    """
     path, journal = tmp_path / "budget.sqlite", tmp_path / "released"
     tg.Ledger(path, "claims", guarantee=tg.GDP(1e3))
     written = os.open(journal, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     chance = random.Random(0)
     for _ in range(n_times):
         writer = FORK.Process(target=release_until_killed, args=(path, written, store))
+        wanted = len(journal.read_text().split()) + chance.randint(0, 4)
         writer.start()
-        time.sleep(chance.uniform(0.01, 0.15))
+        while writer.is_alive() and len(journal.read_text().split()) < wanted:
+            time.sleep(0.001)
+        time.sleep(chance.uniform(0.0, 0.05))
         os.kill(writer.pid, signal.SIGKILL)
         writer.join()
     os.close(written)

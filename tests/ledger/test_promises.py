@@ -9,6 +9,7 @@ import pytest
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger import store
+from tailguard.privacy.books import Release
 from tailguard.privacy.events import Gaussian
 
 HALF = Gaussian(0.7)  # two of them fit a cap of mu = 1
@@ -90,3 +91,21 @@ def test_a_ledger_that_is_gone_is_not_begun_again_without_its_cap(ledger, tmp_pa
         with pytest.raises((BudgetError, InputError), match=r"must be a file|must exist in"):
             act()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, 7, None])
+def test_a_key_is_a_text_of_some_length(ledger, key):
+    with pytest.raises(InputError, match="key must be a text of 1 to 200 signs"):
+        ledger.with_key(key)
+
+
+def test_what_a_run_released_is_told_once(ledger):
+    run = ledger.opened("3f")
+    run.reserve(Gaussian(0.25))
+    run.settle()
+    run.settle()  # the same once more changes nothing
+    before = ledger.lines()
+    run.record(Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0))
+    with pytest.warns(tg.BudgetWarning, match="must be told once .* entry 3 says something else"):
+        run.settle()
+    assert ledger.lines() == before

@@ -9,6 +9,8 @@ from support.statistics import gaussian_scale_power, gaussian_scale_test, goodne
 from tailguard.audit.bounds import smallest_sample
 from tailguard.noise.discrete_gaussian import (
     WIDENING,
+    _compiled_draws,
+    _widened_draws,
     coordinate_distance,
     discrete_gaussian,
     lattice_std,
@@ -155,3 +157,16 @@ def test_in_total_variation_it_is_far_more_than_the_cut_of_the_table(levels, var
     found = 0.5 * float(np.sum(density * exact)) * (z[40] - z[0])
     assert found == pytest.approx(variation, rel=0.05)
     assert found > 1000 * coordinate_distance(levels).variation
+
+
+@pytest.mark.parametrize("levels", [1, 5])
+@pytest.mark.parametrize("tied", [False, True])
+def test_machine_code_draws_what_its_source_says(levels, tied):
+    words = SimulationSource(5).words(200 * levels).copy()
+    if tied:
+        words[17] = TABLE.upper[LARGEST]
+    compiled, interpreted = np.empty(200, dtype=np.int64), np.empty(200, dtype=np.int64)
+    assert _compiled_draws()(words, TABLE.first_cell, TABLE.upper, compiled) is tied
+    assert bool(_widened_draws(words, TABLE.first_cell, TABLE.upper, interpreted)) is tied
+    assert interpreted.tolist() == compiled.tolist()
+    assert len(set(compiled.tolist())) > 100

@@ -121,3 +121,17 @@ def test_batches_cover_every_coordinate():
     size = 10_000
     draws = discrete_laplace(size, 26, SimulationSource(4))
     assert np.unique(draws).size > size - math.isqrt(size)
+
+
+@pytest.mark.parametrize("rare", [None, "tie", "overflow"])
+def test_machine_code_draws_what_its_source_says(rare):
+    words = SimulationSource(5).words(200 * 2 * N_WORDS).copy()
+    thresholds = module._thresholds(LOG2_SCALE)
+    if rare is not None:
+        digit = 3 if rare == "tie" else N_WORDS - 1
+        words[5 * N_WORDS + digit] = thresholds[digit] if rare == "tie" else 0
+    compiled, interpreted = np.empty(200, dtype=np.int64), np.empty(200, dtype=np.int64)
+    assert module._compiled_differences()(words, thresholds, compiled) is (rare is not None)
+    assert bool(module._digit_differences(words, thresholds, interpreted)) is (rare is not None)
+    assert interpreted.tolist() == compiled.tolist()
+    assert len(set(compiled.tolist())) > 10

@@ -73,3 +73,12 @@ def test_make_source_is_private_unless_seeded():
 def test_other_random_states_are_refused(random_state):
     with pytest.raises(InputError, match="random_state"):
         make_source(random_state)
+
+
+def test_secret_words_are_the_operating_systems_own_bytes(secret_noise, monkeypatch):
+    """Other tests draw words that repeat; this one has the source itself."""
+    given = bytes(range(100, 124))
+    monkeypatch.setattr(os, "urandom", lambda count: given[:count])
+    with secret_noise:
+        words = CryptographicSource().words(3)
+    assert words.tobytes() == given

@@ -78,3 +78,22 @@ def test_a_certificate_is_believed_only_up_to_its_distance():
     assert not facts.reached(np.array([0.001, 0.0]), 0.008999)
     assert not facts.reached(np.array([np.nan, 0.0]), 1.0)
     assert facts.steps_to(1.0) == facts.steps_to(5.0) == 1
+
+
+@pytest.mark.parametrize(
+    ("search", "limit"),
+    [(certified._mixed, "MIXED_STEPS"), (certified._accelerated, "ACCELERATED_STEPS")],
+)
+def test_a_search_that_runs_out_of_steps_finds_nothing(search, limit, monkeypatch):
+    monkeypatch.setattr(certified, limit, 2)
+    assert search(step, np.zeros(3), FACTS, DISTANCE) is None
+
+
+def test_moves_that_cannot_be_solved_for_end_the_mixing_alone(monkeypatch):
+    def singular(*_, **options):
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    monkeypatch.setattr(np.linalg, "lstsq", singular)
+    assert certified._mixed(step, np.zeros(3), FACTS, DISTANCE) is None
+    found = certified_point(step, 3, FACTS, DISTANCE)
+    assert np.linalg.norm(found - OPTIMUM) <= DISTANCE

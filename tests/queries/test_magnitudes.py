@@ -35,3 +35,9 @@ def test_the_kernel_repeats_no_scale(of):
     )
     with pytest.raises(ValueError, match="a scale is needed for every column"):
         kernel.sum_block(RecordBlock(np.zeros((4, 3))))
+
+
+@pytest.mark.parametrize("edges", [(), (0.0, 1.0), (-1.0,), (1.0, 1.0), (2.0, 1.0)])
+def test_edges_that_bound_no_cells_are_refused(edges):
+    with pytest.raises(tg.InputError, match="edges must be positive and increasing"):
+        CountMagnitudes(Units.raw(2, intercept=False), edges)

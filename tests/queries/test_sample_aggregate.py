@@ -12,7 +12,7 @@ from support.sources import QuietSource
 from support.stages import smooth
 from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
-from tailguard.privacy.events import Approximate, Unbounded
+from tailguard.privacy.events import Approximate, Gaussian, Unbounded, ZeroConcentrated
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.sample_aggregate import (
@@ -320,3 +320,18 @@ def test_an_estimator_is_a_plain_function(estimator):
     query = SampleAggregate(estimator, center=(0.0,), diameter=2.0)
     with pytest.raises(QueryError, match=f"estimator must be a plain function .*; got {kind}"):
         check_admitted(query)
+
+
+@pytest.mark.parametrize("event", [Gaussian(0.5), ZeroConcentrated(0.5)])
+def test_only_an_approximate_cost_has_its_noise(event):
+    with pytest.raises(InputError, match="event must be an Approximate cost"):
+        SampleAggregate(block_means, **LIMITS).calibrate_event(1000, 1, event)
+
+
+def test_whoever_stops_an_estimator_by_hand_stops_the_answer():
+    def stopped(features, target):
+        raise KeyboardInterrupt
+
+    query = SampleAggregate(stopped, center=(0.0,), diameter=4.0, n_blocks=4)
+    with pytest.raises(KeyboardInterrupt):
+        query.answer(make_rows(np.ones((8, 1))), None, query.calibrate_event(8, 1, EVENT))

@@ -12,6 +12,7 @@ is 3.4 to 6.4 times what its guarantee needs.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -70,7 +71,7 @@ class PeelingCalibration(Calibration):
         return spread if self.levels else spread * 2.0**0.5
 
 
-class _Peeling:
+class _Peeling(ABC):
     """What both forms share: the price, and the two steps of a release."""
 
     name: ClassVar[str]
@@ -100,15 +101,15 @@ class _Peeling:
         released[places] = np.clip(noised, -ANSWER_LIMIT, ANSWER_LIMIT)
         return released
 
+    @abstractmethod
     def _select(
         self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source
     ) -> IntArray:
         """Choose ``n_selected`` places."""
-        raise TypeError(f"{type(self).__name__} must say how it chooses.")
 
+    @abstractmethod
     def _noise(self, count: int, calibration: PeelingCalibration, source: Source) -> IntArray:
         """Draw the noise of the values."""
-        raise TypeError(f"{type(self).__name__} must say what noise it adds.")
 
 
 class PeeledGaussian(_Peeling):

@@ -88,7 +88,7 @@ class Query(Protocol):
         ...
 
 
-class GaussianQuery:
+class GaussianQuery(ABC):
     """Base of queries that are released with Gaussian noise on the lattice.
 
     Examples
@@ -103,9 +103,9 @@ class GaussianQuery:
         """Whether records are paired or grouped by their places; a query that does says so."""
         return False
 
+    @abstractmethod
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far replacing one record moves the vector; every query says its own."""
-        raise TypeError(f"{type(self).__name__} must state its sensitivity.")
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
         """Choose lattice and noise so that the release spends at most ``mu``."""

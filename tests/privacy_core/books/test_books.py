@@ -2,16 +2,22 @@
 
 import json
 import math
+import os
 import pickle
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from tailguard.checks import BudgetError, InputError
 from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.books.books import own_copy
+from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
-from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated
+from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated, Selected
 
 
 def slope(**changes):
@@ -149,3 +155,55 @@ def test_a_laplace_share_is_not_a_gaussian_share():
     books.record(Release("count", "Count", "laplace", "l1", 0.5, noise_std=math.sqrt(2)))
     with pytest.raises(BudgetError):
         books.record(Release("count", "Count", "laplace", "l1", 0.001, noise_std=math.sqrt(2)))
+
+
+def test_the_copy_of_a_fork_is_no_books(monkeypatch):
+    books = MemoryBooks()
+    books.reserve(Gaussian(0.25))
+    here = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: here + 1)
+    for write in (lambda: books.reserve(Gaussian(0.25)), lambda: books.record(slope())):
+        with pytest.raises(BudgetError, match="by the process that opened them"):
+            write()
+    monkeypatch.undo()
+    assert books.releases == ()
+    assert books.reserved == Composed((Gaussian(0.25),))
+
+
+def test_a_cloned_model_is_charged_to_the_same_books():
+    books = MemoryBooks()
+    assert clone(books) is books
+
+
+def test_numbers_of_numpy_are_copied_as_plain_ones():
+    mu, times = np.float32(0.25), np.int64(3)
+    copied = own_copy(Repeated(Gaussian(mu), times))
+    assert copied == Repeated(Gaussian(0.25), 3)
+    assert (type(copied.event.mu), type(copied.times)) == (float, int)
+
+
+def test_the_best_of_many_tries_is_priced_by_what_the_books_tell_of_them():
+    told = {"mean_tries": 10.0, "law": "poisson"}
+    best = Release("best", "Search", "selected-gaussian", "l2", 2.0, 8.0, parameters=told)
+    assert best.event() == Selected(0.25, 10.0, "poisson")
+    assert "of other tries nothing was released" in best.remark()
+    for missing in told:
+        kept = {name: value for name, value in told.items() if name != missing}
+        with pytest.raises(InputError):
+            replace(best, parameters=kept).event()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"ledger": 3}, {"key": None}, {"digest": b"9b"}, {"position": 0}]
+)
+def test_an_entry_that_names_no_place_is_refused(changes):
+    (name,) = changes
+    with pytest.raises(InputError, match=f"^{name} must be"):
+        LedgerEntry(**{"ledger": "claims", "position": 7, "key": "3f", "digest": "9b", **changes})
+
+
+@pytest.mark.parametrize("parameters", [[[None, None]], [("bins", 3)], {3: 1.0}, {None: 1.0}, "x"])
+def test_parameters_have_names(parameters):
+    """Other keys would be read back from JSON as other ones."""
+    with pytest.raises(InputError, match="parameters must map names to numbers and words"):
+        slope(parameters=parameters)

@@ -33,6 +33,7 @@ from tailguard.privacy.events import (
     Gaussian,
     Laplace,
     Repeated,
+    Selected,
     event_from_dict,
 )
 from tailguard.privacy.events.flat_events import flatten
@@ -458,3 +459,10 @@ def test_an_entry_of_another_kind_is_refused(name, value):
     data = json.loads(example().to_json()) | {name: value}
     with pytest.raises(InputError, match=r"certificate must hold what to_dict wrote|must be a num"):
         Certificate.from_dict(data)
+
+
+def test_the_best_of_many_tries_is_told_with_how_many_were_expected():
+    told = {"mean_tries": 10.0, "law": "poisson"}
+    best = Release("best", "Search", "selected-gaussian", "l2", 0.3, 3.0, parameters=told)
+    text = certify(Selected(0.1, 10.0, "poisson"), [best]).to_text()
+    assert "(selected-gaussian, Search, 10 tries expected, poisson)" in " ".join(text.split())

@@ -265,3 +265,9 @@ def test_no_profile_of_a_search_is_below_that_of_a_try_however_large_the_losses(
     found = selected_profile(Selected(mu, 2.0)).delta(levels)
     assert (found >= alone * (1.0 - 1e-9)).all()
     assert (np.diff(found) <= 1e-9).all()
+
+
+def test_more_tries_than_floats_count_have_no_delta_left():
+    many = SelectionAccountant().compose(Repeated(Selected(0.1, 1000.0), 100))
+    assert many.delta(1.0) == 1.0
+    assert many.epsilon(1e-6) == math.inf

@@ -13,6 +13,7 @@ from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import (
+    ALL,
     CENTRES,
     IterativeMean,
     centre_of,
@@ -129,3 +130,17 @@ def test_a_walk_from_the_origin_moves_and_one_from_the_median_hardly_does():
     assert query.start == "origin"
     with pytest.raises(InputError, match="start must be"):
         IterativeMean(None, Units.raw(2, intercept=False), clip_norm=9.0, start="mean")
+
+
+def test_a_start_that_no_step_betters_is_kept():
+    points = np.full((20, 2), 1.0)
+    assert updated_centre(points, np.zeros(2), n_steps=0).tolist() == [0.0, 0.0]
+    split = np.array([[0.0], [1.0]] * 10)
+    assert updated_centre(split, np.array([0.5]), level=0.3, n_steps=3).tolist() == [0.5]
+
+
+def test_all_group_means_are_told_where_a_mean_of_its_own_follows():
+    X = np.arange(36.0).reshape(12, 3) / 100.0
+    query = IterativeMean(None, RAW, clip_norm=2.0, n_groups=4, centre=ALL)
+    expected = X.reshape(4, 3, 3).mean(axis=1).ravel()
+    np.testing.assert_allclose(answer(query, X), expected, atol=1e-6)

@@ -13,7 +13,7 @@ from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses import Squared
 from tailguard.noise.sources import CryptographicSource, SimulationSource
-from tailguard.privacy.events import Unbounded, ZeroConcentrated
+from tailguard.privacy.events import Approximate, Gaussian, Unbounded, ZeroConcentrated
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.means.trimmed import TrimmedMean, trimmed_mean, trimmed_scale
 from tailguard.queries.units import Units
@@ -257,3 +257,9 @@ def test_noise_that_keeps_no_promise_is_not_called_private():
     ):
         gate = Gate(make_rows(np.zeros((9, 1))), guarantee=guarantee, source=source)
         assert gate.certificate().to_dict()["mode"] == mode
+
+
+@pytest.mark.parametrize("event", [Gaussian(0.5), Approximate(1.0, 1e-6)])
+def test_only_a_concentrated_cost_has_its_noise(event):
+    with pytest.raises(InputError, match="event must be a ZeroConcentrated cost"):
+        TrimmedMean(None, ONE, low=-1.0, high=1.0).calibrate_event(1000, 1, event)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tailguard.checks import check_choice, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 from tailguard.privacy.books.read_scope import ReadScope, read_scope
 from tailguard.privacy.events import Event, Gaussian, Laplace, Repeated, Sampled, Selected
 from tailguard.privacy.events.arsinh import ARSINH_BASIS, arsinh_event
@@ -109,6 +109,12 @@ class Release:
             check_positive("sensitivity", self.sensitivity)
             check_positive("noise_std", self.noise_std)
         check_integer("times", self.times, minimum=1)
+        if not isinstance(self.parameters, Mapping) or any(
+            not isinstance(name, str) for name in self.parameters
+        ):
+            raise InputError(
+                f"parameters must map names to numbers and words; got {shown(self.parameters)}."
+            )
         object.__setattr__(self, "parameters", dict(self.parameters))
         read_scope(self.block_map, self.block, self.parameters)
 
