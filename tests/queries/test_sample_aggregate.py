@@ -13,6 +13,7 @@ from support.stages import smooth
 from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate, Unbounded
+from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.sample_aggregate import (
@@ -74,6 +75,14 @@ def test_the_local_sensitivity_is_attained():
     centers = [p[central_point(r), 0] for p, r in zip((before, after), radii, strict=True)]
     assert centers == [-1.0, 1.0]
     assert [central_scale(r, 10.0, smoothness=3.0) for r in radii] == [2.0, 2.0]
+
+
+def test_scales_are_raised_by_what_floats_may_take_from_them():
+    query = SampleAggregate(lambda X, y: X[0], center=(0.0,), diameter=10.0, n_blocks=9)
+    calibration = query.calibrate_event(9, 1, EVENT)
+    found = query.answer(make_rows(LINE), None, calibration)
+    exact = central_scale(ball_radii(LINE), 10.0, calibration.decay)
+    assert found.scale == pytest.approx([exact * (1.0 + FLOAT_MARGIN)], rel=0.01 * FLOAT_MARGIN)
 
 
 def test_the_answer_is_one_of_the_blocks_own_estimates():
