@@ -18,6 +18,8 @@ from mutation.reach import ROOMS, ROOT, SOURCE, TESTS, Reach, times, trusted_fil
 from mutation.report import survivors, table
 
 KEPT = ROOT / "benchmarks/results/mutants.csv"
+HARMLESS = ROOT / "benchmarks/results/mutants-harmless.csv"
+"""Of faults that no test can or need see: why."""
 LINES = ROOT / "benchmarks/results/lines"
 ENOUGH_SECONDS = 10.0
 """Of tests that are tried on one fault."""
@@ -30,14 +32,15 @@ def main() -> int:
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--only", default="", help="sources that begin so, such as privacy/")
-    parser.add_argument("--again", action="store_true", help="try survivors once more")
+    parser.add_argument("--again", action="store_true", help="try survivors once more, but harmless ones")
     asked = parser.parse_args()
     LINES.mkdir(parents=True, exist_ok=True)
     if asked.reach is not None:
         return reach(asked.reach or TESTS)
     if asked.table:
-        print(table(results(), sum(len(faults_of(p.read_text())) for p in trusted_files())))
-        print(survivors(results()))
+        n_faults = sum(len(faults_of(path.read_text())) for path in trusted_files())
+        print(table(results(), n_faults, reasons()))
+        print(survivors(results(), reasons()))
         return 0
     return run(asked.count, only=asked.only, again=asked.again)
 
@@ -81,6 +84,12 @@ def results() -> dict[str, dict]:
     found = [dict(zip(fields, row, strict=True)) for row in rows]
     states = {path.relative_to(SOURCE).as_posix(): state(path) for path in trusted_files()}
     return {each["fault"]: each for each in found if states.get(each["source"]) == each["state"]}
+
+
+def reasons() -> dict[str, str]:
+    """Return why faults that survive do no harm."""
+    lines = HARMLESS.read_text().splitlines()[1:] if HARMLESS.exists() else []
+    return dict(line.split("\t") for line in lines)
 
 
 def state(path: Path) -> str:
@@ -127,12 +136,13 @@ def run(count: int, *, only: str, again: bool) -> int:
     seconds = times(LINES / "reach.json")
 
     def trials():
-        known = results()
+        known, harmless = results(), reasons()
         wanted = [each for each in in_order() if each[1].startswith(only)]
         for path, name, fault in wanted[:count]:
             key = f"{name} {fault.key}"
             old = known.get(key)
-            if old and not (again and old["verdict"] == SURVIVED):
+            open_ = again and old and old["verdict"] == SURVIVED and key not in harmless
+            if old and not open_:
                 continue
             verdict = yield path, fault, tests_of(path, fault, data, seconds)
             row = {

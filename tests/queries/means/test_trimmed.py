@@ -257,3 +257,10 @@ def test_noise_that_keeps_no_promise_is_not_called_private():
     ):
         gate = Gate(make_rows(np.zeros((9, 1))), guarantee=guarantee, source=source)
         assert gate.certificate().to_dict()["mode"] == mode
+
+
+@pytest.mark.parametrize("reach", [1e-100, 1e100])
+def test_a_range_reaches_as_far_as_is_said_and_no_farther(reach):
+    assert TrimmedMean(None, ONE, 0.0, reach).high == reach
+    with pytest.raises(InputError, match="between 1e-100 and 1e100"):
+        TrimmedMean(None, ONE, 0.0, reach * (1.01 if reach > 1.0 else 0.99))
