@@ -32,7 +32,9 @@ def main() -> int:
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--only", default="", help="sources that begin so, such as privacy/")
-    parser.add_argument("--again", action="store_true", help="try survivors once more, but harmless ones")
+    parser.add_argument(
+        "--again", action="store_true", help="try survivors once more, but harmless ones"
+    )
     asked = parser.parse_args()
     LINES.mkdir(parents=True, exist_ok=True)
     if asked.reach is not None:

@@ -66,5 +66,7 @@ def test_the_score_has_an_interval_around_it():
     assert "| all | 3 | 2 | 0 | 1 | 66.7% |" in table(rows, 4370, {})
     assert survivors(rows, {}) == "noise/a.py:3 + -> -: open"
     harmless = {"1": "its noise has two signs"}
-    assert table(rows, 4370, harmless).endswith("| all | 3 | 2 | 1 | 0 | 66.7% | 9.4% to 99.2% | 100.0% |\n")
+    assert table(rows, 4370, harmless).endswith(
+        "| all | 3 | 2 | 1 | 0 | 66.7% | 9.4% to 99.2% | 100.0% |\n"
+    )
     assert survivors(rows, harmless) == "noise/a.py:3 + -> -: its noise has two signs"

@@ -109,6 +109,17 @@ def test_groups_reach_as_many_standard_deviations_as_they_say_and_no_farther():
     assert missed < 1e-30
 
 
+def test_numbers_of_clones_that_no_group_holds_are_charged_in_full(monkeypatch):
+    e = np.array([0.1, 0.3, 0.6])
+    whole = Clones(500, 1.0).delta(e)
+    monkeypatch.setattr("tailguard.privacy.amplification.clones.SPREAD", 1.0)
+    monkeypatch.setattr("tailguard.privacy.amplification.clones.MARGIN", 0.0)
+    cut = Clones(500, 1.0)
+    below = stats.binom.cdf(cut._counts[0][0] - 1.0, 499, math.exp(-1.0))
+    assert below > 0.1
+    assert np.all(cut.delta(e) >= np.maximum(whole, below))
+
+
 def test_fewer_clones_hide_less():
     """Counts that share a group are treated as its smallest, so the bound must fall in them."""
     own, gamma = 1 / (1 + math.exp(-1.0)), math.exp(0.2)

@@ -176,6 +176,12 @@ def test_too_few_rows_are_refused_in_one_sentence_before_any_is_read():
         )
 
 
+def test_one_value_at_either_end_is_the_least_that_may_be_asked_for():
+    assert TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=1).n_trimmed == 1
+    with pytest.raises(InputError, match="n_trimmed"):
+        TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=0)
+
+
 def test_a_range_that_floats_cannot_tell_apart_is_refused():
     query = TrimmedMean(None, ONE, 1e16, 1e16 + 4.0, n_trimmed=20)
     with pytest.raises(InputError, match="floats must tell them apart"):
