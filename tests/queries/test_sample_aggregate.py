@@ -334,6 +334,6 @@ def test_an_estimator_is_a_plain_function(estimator):
 @pytest.mark.parametrize("diameter", [1e-100, 1e100])
 def test_a_diameter_is_as_large_as_is_said_and_no_larger(diameter):
     assert SampleAggregate(np.mean, center=(0.0,), diameter=diameter).diameter == diameter
+    beyond = diameter * (1.01 if diameter > 1.0 else 0.99)
     with pytest.raises(InputError, match="diameter"):
-        beyond = diameter * (1.01 if diameter > 1.0 else 0.99)
         SampleAggregate(np.mean, center=(0.0,), diameter=beyond)

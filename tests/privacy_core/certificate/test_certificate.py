@@ -26,7 +26,7 @@ from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import KEY, VERSION
-from tailguard.privacy.certificate.text import COMPOSITION
+from tailguard.privacy.certificate.text import COMPOSITION, _how
 from tailguard.privacy.events import (
     BoundedRange,
     Composed,
@@ -458,3 +458,23 @@ def test_an_entry_of_another_kind_is_refused(name, value):
     data = json.loads(example().to_json()) | {name: value}
     with pytest.raises(InputError, match=r"certificate must hold what to_dict wrote|must be a num"):
         Certificate.from_dict(data)
+
+
+def test_a_chosen_release_tells_how_many_tries_were_expected_and_by_which_law():
+    drawn = {"mean_tries": 3.0, "law": "geometric", "n_candidates": 3}
+    chosen = {"mechanism": "selected-gaussian", "kind": "Search", "parameters": drawn}
+    said = _how({**chosen, "block_map": None, "block": None})
+    assert said == "(selected-gaussian, Search, 3 tries expected, geometric)"
+
+
+@pytest.mark.parametrize(
+    ("event", "guarantee", "rule"),
+    [
+        (Gaussian(0.1), GDP(1.0), "gdp"),
+        (Laplace(0.5), PureDP(1.0), "pure"),
+        (Laplace(0.5), ZCDP(0.5), "zcdp"),
+    ],
+)
+def test_a_rule_is_a_bound_in_mu_only_where_mu_adds_up_what_is_not_gaussian(event, guarantee, rule):
+    data = certify(event, [], guarantee).to_dict()
+    assert data["composition"].startswith(COMPOSITION[rule])
