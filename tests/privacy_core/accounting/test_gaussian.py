@@ -177,3 +177,11 @@ def test_the_slope_of_mills_ratio_is_bounded_closely_far_out(x):
         ratio = mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(point**2 / 2)
         exact = 1 - point * ratio * mpmath.erfc(point / mpmath.sqrt(2))
     assert gaussian._mills_drop(x) == pytest.approx(float(exact), rel=2e-8)
+
+
+def test_an_epsilon_that_falls_short_is_stepped_up_until_it_does_not(monkeypatch):
+    exact, crossing = epsilon_of(1.0, 1e-6), gaussian.crossing
+    monkeypatch.setattr(gaussian, "crossing", lambda *given: crossing(*given) * (1.0 - 1e-9))
+    found = epsilon_of(1.0, 1e-6)
+    assert delta_of(1.0, found) <= 1e-6 * (1.0 + 1e-11)
+    assert exact * (1.0 - 1e-10) <= found <= exact * (1.0 + 1e-8)
