@@ -6,7 +6,6 @@ python -m mutation --table         print what is known
 """
 
 import argparse
-import json
 import random
 import sys
 from hashlib import sha256
@@ -15,13 +14,15 @@ from pathlib import Path
 import pytest
 
 from mutation.faults import faults_of
-from mutation.reach import ROOMS, ROOT, SOURCE, TESTS, Reach, trusted_files
+from mutation.reach import ROOMS, ROOT, SOURCE, TESTS, Reach, times, trusted_files
 from mutation.report import survivors, table
 
 KEPT = ROOT / "benchmarks/results/mutants.csv"
+HARMLESS = ROOT / "benchmarks/results/mutants-harmless.csv"
+"""Of faults that no test can or need see: why."""
 LINES = ROOT / "benchmarks/results/lines"
-ENOUGH_SECONDS = 20.0
-"""Of tests that are tried on one fault, the cheapest first."""
+ENOUGH_SECONDS = 10.0
+"""Of tests that are tried on one fault."""
 
 
 def main() -> int:
@@ -31,14 +32,17 @@ def main() -> int:
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--only", default="", help="sources that begin so, such as privacy/")
-    parser.add_argument("--again", action="store_true", help="try survivors once more")
+    parser.add_argument(
+        "--again", action="store_true", help="try survivors once more, but harmless ones"
+    )
     asked = parser.parse_args()
     LINES.mkdir(parents=True, exist_ok=True)
     if asked.reach is not None:
         return reach(asked.reach or TESTS)
     if asked.table:
-        print(table(results(), sum(len(faults_of(p.read_text())) for p in trusted_files())))
-        print(survivors(results()))
+        n_faults = sum(len(faults_of(path.read_text())) for path in trusted_files())
+        print(table(results(), n_faults, reasons()))
+        print(survivors(results(), reasons()))
         return 0
     return run(asked.count, only=asked.only, again=asked.again)
 
@@ -48,7 +52,7 @@ def reach(tests) -> int:
     from coverage import Coverage  # noqa: PLC0415 (nothing else needs it)
 
     rooms = [str(SOURCE / room) for room in ROOMS]
-    coverage = Coverage(data_file=str(LINES / "reach.coverage"), branch=True, source=rooms)
+    coverage = Coverage(data_file=str(LINES / "reach.coverage"), source=rooms)
     coverage.load()
     coverage.start()
     plugin = Reach(coverage, LINES / "reach.json")
@@ -84,26 +88,43 @@ def results() -> dict[str, dict]:
     return {each["fault"]: each for each in found if states.get(each["source"]) == each["state"]}
 
 
+def reasons() -> dict[str, str]:
+    """Return why faults that survive do no harm."""
+    lines = HARMLESS.read_text().splitlines()[1:] if HARMLESS.exists() else []
+    return dict(line.split("\t") for line in lines)
+
+
 def state(path: Path) -> str:
     """Return a name for the content of a source."""
     return sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def tests_of(path: Path, fault, data, seconds: dict[str, float]) -> list[str]:
-    """Return the tests that reach a fault, the cheapest first, up to a time."""
+    """Return the tests that reach a fault, those of its source first, then the cheapest.
+
+    Machine code notes no lines: what it may run is tried by all tests of its source.
+    """
     lines = data.contexts_by_lineno(str(path))
-    wanted = range(fault.line, fault.last_line + 1) if fault.inside else lines
-    names = {name for line in wanted for name in lines.get(line, ()) if name in seconds}
+    inside = range(fault.line, fault.last_line + 1) if fault.inside else lines
+    names = named(lines, inside, seconds)
+    if not names and "compiled(" in path.read_text():
+        names = named(lines, lines, seconds)
     if not fault.inside:
         own = path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".")
         names |= {name for name in seconds if f"[{own}]" in name}
     chosen, spent = [], 0.0
-    for name in sorted(names, key=lambda name: (seconds[name], name)):
+    own_file = f"/test_{path.stem}.py"
+    for name in sorted(names, key=lambda name: (own_file not in name, seconds[name], name)):
         spent += seconds[name]
         if chosen and spent > ENOUGH_SECONDS:
             break
         chosen.append(name)
     return chosen
+
+
+def named(lines, wanted, seconds: dict[str, float]) -> set[str]:
+    """Return the tests that reach some of the wanted lines."""
+    return {name for line in wanted for name in lines.get(line, ()) if name in seconds}
 
 
 def run(count: int, *, only: str, again: bool) -> int:
@@ -114,15 +135,16 @@ def run(count: int, *, only: str, again: bool) -> int:
 
     data = CoverageData(str(LINES / "reach.coverage"))
     data.read()
-    seconds = json.loads((LINES / "reach.json").read_text())
+    seconds = times(LINES / "reach.json")
 
     def trials():
-        known = results()
+        known, harmless = results(), reasons()
         wanted = [each for each in in_order() if each[1].startswith(only)]
         for path, name, fault in wanted[:count]:
             key = f"{name} {fault.key}"
             old = known.get(key)
-            if old and not (again and old["verdict"] == SURVIVED):
+            open_ = again and old and old["verdict"] == SURVIVED and key not in harmless
+            if old and not open_:
                 continue
             verdict = yield path, fault, tests_of(path, fault, data, seconds)
             row = {
@@ -133,16 +155,8 @@ def run(count: int, *, only: str, again: bool) -> int:
             ordered = sorted(known.values(), key=lambda each: (each["source"], each["fault"]))
             text = "\n".join("\t".join(each.values()) for each in ordered)
             KEPT.write_text("\t".join(row) + "\n" + text + "\n")
-            print(
-                len(known),
-                name,
-                fault.line,
-                fault.words,
-                "->",
-                verdict,
-                file=sys.stderr,
-                flush=True,
-            )
+            said = (len(known), name, fault.line, fault.words, "->", verdict)
+            print(*said, file=sys.stderr, flush=True)
 
     plugin = Trials(trials(), seconds)
     tests = [test for test in TESTS if any(name.startswith(test) for name in seconds)]

@@ -15,23 +15,31 @@ def score(caught: int, tried: int) -> tuple[float, float, float]:
     return caught / tried, low, high
 
 
-def table(results: dict[str, dict], n_faults: int) -> str:
+def table(results: dict[str, dict], n_faults: int, reasons: dict[str, str]) -> str:
     """Return a table with a line for each room, and one for all."""
-    rooms: dict[str, list[bool]] = {}
-    for each in results.values():
+    rooms: dict[str, list[str]] = {}
+    for name, each in results.items():
         caught = each["verdict"].startswith("caught")
-        rooms.setdefault(each["source"].split("/")[0], []).append(caught)
-    rooms["all"] = [caught for found in list(rooms.values()) for caught in found]
-    lines = ["| room | tried | caught | score | 95 % interval |", "|---|---|---|---|---|"]
+        verdict = "caught" if caught else "harmless" if name in reasons else "open"
+        rooms.setdefault(each["source"].split("/")[0], []).append(verdict)
+    rooms["all"] = [verdict for found in list(rooms.values()) for verdict in found]
+    lines = [
+        "| room | tried | caught | harmless | open | score | 95 % interval | without harmless |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for room, found in rooms.items():
-        share, low, high = score(sum(found), len(found))
-        lines.append(
-            f"| {room} | {len(found)} | {sum(found)} | {share:.1%} | {low:.1%} to {high:.1%} |"
-        )
+        counts = [found.count(verdict) for verdict in ("caught", "harmless", "open")]
+        share, low, high = score(counts[0], len(found))
+        harmful = f"{counts[0] / (counts[0] + counts[2]):.1%}" if counts[0] + counts[2] else ""
+        cells = (room, len(found), *counts, f"{share:.1%}", f"{low:.1%} to {high:.1%}", harmful)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join([f"{len(results)} of {n_faults} faults were tried.", "", *lines, ""])
 
 
-def survivors(results: dict[str, dict]) -> str:
-    """Return all faults that no test saw."""
-    found = [each for each in results.values() if each["verdict"] == "survived"]
-    return "\n".join(f"{each['source']}:{each['line']} {each['words']}" for each in found)
+def survivors(results: dict[str, dict], reasons: dict[str, str]) -> str:
+    """Return all faults that no test saw, and why that does no harm."""
+    found = [(name, each) for name, each in results.items() if each["verdict"] == "survived"]
+    return "\n".join(
+        f"{each['source']}:{each['line']} {each['words']}: {reasons.get(name, 'open')}"
+        for name, each in found
+    )

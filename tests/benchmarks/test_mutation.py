@@ -63,5 +63,10 @@ def test_the_score_has_an_interval_around_it():
             [("noise", "caught"), ("noise", "survived"), ("gate", "caught: error")]
         )
     }
-    assert "| all | 3 | 2 |" in table(rows, 4370)
-    assert survivors(rows) == "noise/a.py:3 + -> -"
+    assert "| all | 3 | 2 | 0 | 1 | 66.7% |" in table(rows, 4370, {})
+    assert survivors(rows, {}) == "noise/a.py:3 + -> -: open"
+    harmless = {"1": "its noise has two signs"}
+    assert table(rows, 4370, harmless).endswith(
+        "| all | 3 | 2 | 1 | 0 | 66.7% | 9.4% to 99.2% | 100.0% |\n"
+    )
+    assert survivors(rows, harmless) == "noise/a.py:3 + -> -: its noise has two signs"

@@ -56,6 +56,11 @@ def test_names_agree(mechanism):
     assert set(PEELING_MECHANISMS) == set(PEELINGS)
 
 
+def test_one_value_is_chosen_and_no_other_one_noised_unless_more_are_asked_for(mechanism):
+    found = mechanism.calibrate(Sensitivity("linf", 1.0, 1.0, 6, 1024.0, 1e6), 1.0)
+    assert (found.n_selected, found.n_free) == (1, 0)
+
+
 @pytest.mark.parametrize("share", [1e-3, 0.7, 30.0])
 @pytest.mark.parametrize(("n_selected", "n_free"), [(2, 0), (3, 1), (0, 6)])
 def test_the_event_is_what_the_books_recompute_and_costs_the_share(

@@ -41,8 +41,9 @@ def test_values_of_neighbouring_identifiers_are_uniform_in_every_digit(identifie
 
 def test_text_that_writes_a_number_is_that_number_and_other_text_is_not():
     hashed = KeyedHash(CryptographicSource())
-    numbers = hashed.of(np.array([7, -7, 0, 2**63 - 1]))
-    np.testing.assert_array_equal(hashed.of(["7", "-7", "0", str(2**63 - 1)]), numbers)
+    numbers = hashed.of(np.array([7, -7, 0, 2**63 - 1, -(2**63)]))
+    texts = ["7", "-7", "0", str(2**63 - 1), str(-(2**63))]
+    np.testing.assert_array_equal(hashed.of(texts), numbers)
     others = hashed.of(["07", "+7", "7.0", " 7", "", None, str(2**63), "\u0667", "\udcff"])
     assert not set(others.tolist()) & set(numbers.tolist())
     assert hashed.of(["", None]).tolist() == others[4:6].tolist()

@@ -22,6 +22,12 @@ def test_words_are_uniform_in_their_first_and_last_digits(source):
         assert verdict.power > 0.999
 
 
+def test_words_of_a_simulation_cannot_be_changed():
+    words = SimulationSource(3).words(4)
+    with pytest.raises(ValueError, match="read-only"):
+        words[0] = 0
+
+
 @pytest.mark.parametrize("source", [CryptographicSource(), SimulationSource(3)])
 def test_no_word_returns(source):
     words = np.concatenate([source.words(1000) for _ in range(5)])

@@ -39,6 +39,35 @@ def test_fast_searches_take_far_fewer_steps_than_plain_descent(search):
     assert len(taken) < FACTS.steps_to(DISTANCE) / 5
 
 
+def test_two_steps_along_a_line_tell_where_it_ends_and_a_third_one_certifies_it():
+    asked = []
+
+    def halved(point):
+        asked.append(point)
+        return (point + 1.0) / 2.0
+
+    found = certified._mixed(halved, np.zeros(1), StepFacts(0.5, 2.0), DISTANCE)
+    assert abs(found[0] - 1.0) <= DISTANCE
+    assert len(asked) == 3
+
+
+def test_after_a_step_uphill_the_next_one_has_no_momentum():
+    asked, ends = [], [np.zeros(3)]
+
+    def noted(point):
+        asked.append(point)
+        ends.append(step(point))
+        return ends[-1]
+
+    certified._accelerated(noted, ends[0], FACTS, DISTANCE)
+    moves = zip(asked, ends, ends[1:], asked[1:], strict=False)
+    after = [
+        np.array_equal(then, end) for at, old, end, then in moves if (at - end) @ (end - old) > 0
+    ]
+    assert after
+    assert all(after)
+
+
 def test_the_steps_of_plain_descent_suffice_and_half_of_them_do_not():
     """Along the flattest direction the bound is attained."""
     start = np.array([FACTS.travel, 0.0, 0.0])

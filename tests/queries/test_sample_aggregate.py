@@ -13,6 +13,7 @@ from support.stages import smooth
 from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate, Gaussian, Unbounded, ZeroConcentrated
+from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.sample_aggregate import (
@@ -74,6 +75,14 @@ def test_the_local_sensitivity_is_attained():
     centers = [p[central_point(r), 0] for p, r in zip((before, after), radii, strict=True)]
     assert centers == [-1.0, 1.0]
     assert [central_scale(r, 10.0, smoothness=3.0) for r in radii] == [2.0, 2.0]
+
+
+def test_scales_are_raised_by_what_floats_may_take_from_them():
+    query = SampleAggregate(lambda X, y: X[0], center=(0.0,), diameter=10.0, n_blocks=9)
+    calibration = query.calibrate_event(9, 1, EVENT)
+    found = query.answer(make_rows(LINE), None, calibration)
+    exact = central_scale(ball_radii(LINE), 10.0, calibration.decay)
+    assert found.scale == pytest.approx([exact * (1.0 + FLOAT_MARGIN)], rel=0.01 * FLOAT_MARGIN)
 
 
 def test_the_answer_is_one_of_the_blocks_own_estimates():
@@ -335,3 +344,11 @@ def test_whoever_stops_an_estimator_by_hand_stops_the_answer():
     query = SampleAggregate(stopped, center=(0.0,), diameter=4.0, n_blocks=4)
     with pytest.raises(KeyboardInterrupt):
         query.answer(make_rows(np.ones((8, 1))), None, query.calibrate_event(8, 1, EVENT))
+
+
+@pytest.mark.parametrize("diameter", [1e-100, 1e100])
+def test_a_diameter_is_as_large_as_is_said_and_no_larger(diameter):
+    assert SampleAggregate(np.mean, center=(0.0,), diameter=diameter).diameter == diameter
+    beyond = diameter * (1.01 if diameter > 1.0 else 0.99)
+    with pytest.raises(InputError, match="diameter"):
+        SampleAggregate(np.mean, center=(0.0,), diameter=beyond)

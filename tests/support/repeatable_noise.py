@@ -27,6 +27,10 @@ class RepeatableNoise:
         """Have every cryptographic source draw from here."""
         CryptographicSource.words = self._words
 
+    def follow(self) -> None:
+        """Repeat in this process, too, which was forked from the one that repeats."""
+        self._process = os.getpid()
+
     @property
     def repeats(self) -> bool:
         """Whether what is drawn now follows from a name."""

@@ -164,3 +164,19 @@ def test_limits():
     assert concentrated.rho_of(math.inf, 1e-6) == math.inf
     assert concentrated.mu_of_pure(math.inf) == math.inf
     assert concentrated.rho_of_laplace(math.inf) == math.inf
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.005, 0.4), (0.5, 5.0), (2.0, 14.0)])
+def test_the_delta_of_the_best_order_is_rounded_up(rho, epsilon):
+    with mpmath.workdps(40):
+        rho_, epsilon_ = mpmath.mpf(rho), mpmath.mpf(epsilon)
+        # The derivative of log delta in the order less one, which is zero at the best order.
+        best = mpmath.findroot(
+            lambda x: rho_ + 2 * rho_ * x - epsilon_ - mpmath.log1p(1 / x),
+            (epsilon_ / (2 * rho_), epsilon_ / rho_),
+            solver="anderson",
+        )
+        exponent = best * (rho_ * (1 + best) - epsilon_)
+        log_delta = exponent - (1 + best) * mpmath.log1p(1 / best) - mpmath.log(best)
+        ratio = concentrated.delta_of_zcdp(rho, epsilon) / mpmath.exp(log_delta)
+        assert 1 < ratio < 1 + mpmath.mpf("1e-9")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from support.exact_gaussian import exact_delta
 from tailguard.checks import InputError
+from tailguard.privacy.accounting import gaussian
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of, log_delta, mu_of
 
 EPSILON = {  # epsilon at delta = 1e-3, 1e-6, 1e-9, 1e-15
@@ -167,3 +168,20 @@ def test_bad_parameters_are_refused(bad):
 
 def test_numpy_scalars_are_numbers():
     assert epsilon_of(np.float64(1.0), np.float32(1e-6)) == epsilon_of(1.0, float(np.float32(1e-6)))
+
+
+@pytest.mark.parametrize("x", [9e3, 1.1e4, 1e6])
+def test_the_slope_of_mills_ratio_is_bounded_closely_far_out(x):
+    with mpmath.workdps(60):
+        point = mpmath.mpf(x)
+        ratio = mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(point**2 / 2)
+        exact = 1 - point * ratio * mpmath.erfc(point / mpmath.sqrt(2))
+    assert gaussian._mills_drop(x) == pytest.approx(float(exact), rel=2e-8)
+
+
+def test_an_epsilon_that_falls_short_is_stepped_up_until_it_does_not(monkeypatch):
+    exact, crossing = epsilon_of(1.0, 1e-6), gaussian.crossing
+    monkeypatch.setattr(gaussian, "crossing", lambda *given: crossing(*given) * (1.0 - 1e-9))
+    found = epsilon_of(1.0, 1e-6)
+    assert delta_of(1.0, found) <= 1e-6 * (1.0 + 1e-11)
+    assert exact * (1.0 - 1e-10) <= found <= exact * (1.0 + 1e-8)

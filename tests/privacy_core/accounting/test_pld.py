@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.pld import PldAccountant
+from tailguard.privacy.accounting.pld import SLACK, SLACK_PER_STEP, PldAccountant
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -43,6 +43,24 @@ def test_gaussian_steps_are_merged_first(times, mu, exact):
     got = epsilon(Repeated(Gaussian(mu / math.sqrt(times)), times))
     assert got == pytest.approx(exact, rel=3e-7)
     assert got >= epsilon_of(mu, 1e-6) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("event", "n_convolutions"),
+    [
+        (TEN_LAPLACE, 11),
+        (EXAMPLE_A, 12),
+        (Composed((Parallel("a", 0, Laplace(0.1)), Parallel("a", 1, Gaussian(0.1)))), 3),
+    ],
+)
+def test_rounding_is_charged_for_every_convolution(event, n_convolutions):
+    composed = SUPPORTED.compose(event)
+    assert composed._slack >= SLACK + n_convolutions * SLACK_PER_STEP
+
+
+def test_a_million_convolutions_are_the_most_that_are_worked_out():
+    assert SUPPORTED.compose(Repeated(Laplace(1e-7), 999_990))._feasible
+    assert not SUPPORTED.compose(Repeated(Laplace(1e-7), 1_000_010))._feasible
 
 
 def test_tiny_budgets_get_a_fine_grid():

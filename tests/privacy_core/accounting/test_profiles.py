@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.concentrated import delta_of_zcdp, epsilon_of_zcdp
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
-from tailguard.privacy.accounting.profiles import convexified, loss_distribution, profile_of
+from tailguard.privacy.accounting.profiles import (
+    convexified,
+    loss_distribution,
+    mirrored_hull,
+    profile_of,
+)
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -178,6 +183,12 @@ def test_an_approximate_release_fails_or_is_randomised_response():
     pure = (np.e - np.exp(epsilons)) / (np.e + 1.0)
     assert profile.delta(epsilons) == pytest.approx(0.1 + 0.9 * pure)
     assert profile.end == 1.0
+
+
+def test_a_bound_that_is_low_at_a_small_loss_is_low_at_smaller_ones():
+    # Mirrored, the zero at exp(e) = 2 is one half at exp(e) = 1/2: a line leads from there to it.
+    found = mirrored_hull(np.log([1.0, 1.5, 2.0]), np.array([1.0, 1.0, 0.0]))
+    assert found == pytest.approx([1 / 3, 1 / 6, 0.0], abs=1e-12)
 
 
 def test_no_hull_is_worked_out_where_floats_do_not_tell_its_points_apart():

@@ -22,6 +22,17 @@ def test_delta_is_above_that_of_randomised_response_and_close():
             assert exact <= found <= exact * (1 + Decimal("1.01e-12"))  # its margin, and a float
 
 
+@pytest.mark.parametrize("total", [0.5, 2.0, 8.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.3])
+def test_epsilon_is_above_that_of_randomised_response_and_close(total, delta):
+    found = Decimal(PureAccountant().compose(Pure(total)).epsilon(delta))
+    with localcontext() as context:
+        context.prec = 50
+        largest = Decimal(total).exp()
+        exact = max((largest - Decimal(delta) * (largest + 1)).ln(), Decimal(0))
+        assert exact <= found <= exact + Decimal("2e-12") * (1 + Decimal(total))
+
+
 def test_nothing_is_likelier_than_one():
     accountant = PureAccountant().compose(Repeated(Approximate(0.1, 0.6), 2))
     assert accountant.delta(0.0) == 1.0

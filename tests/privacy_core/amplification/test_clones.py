@@ -11,7 +11,7 @@ from scipy import stats
 
 from tailguard.checks import InputError
 from tailguard.privacy.amplification import clones_delta, clones_epsilon
-from tailguard.privacy.amplification.clones import Clones, failure_variation
+from tailguard.privacy.amplification.clones import MARGIN, SPREAD, Clones, failure_variation
 
 
 def enumerated(n_units, unit_epsilon, epsilon):
@@ -95,6 +95,29 @@ def test_large_numbers_of_units_are_grouped_on_the_safe_side(monkeypatch):
     fine = Clones(200_000, 0.5).delta(e)
     assert np.all(fine <= coarse * (1 + 1e-12))
     assert coarse == pytest.approx(fine, rel=1e-3)
+
+
+def test_groups_reach_as_many_standard_deviations_as_they_say_and_no_farther():
+    chance = math.exp(-0.5)
+    others = stats.binom(199_999, chance)
+    counts, chances, missed = Clones(200_000, 0.5)._counts
+    reach = SPREAD * others.std() + MARGIN
+    assert [counts[0], counts[-1]] == pytest.approx(
+        [others.mean() - reach, others.mean() + reach], abs=1.0
+    )
+    assert chances.sum() + missed == pytest.approx(1.0, abs=1e-12)
+    assert missed < 1e-30
+
+
+def test_numbers_of_clones_that_no_group_holds_are_charged_in_full(monkeypatch):
+    e = np.array([0.1, 0.3, 0.6])
+    whole = Clones(500, 1.0).delta(e)
+    monkeypatch.setattr("tailguard.privacy.amplification.clones.SPREAD", 1.0)
+    monkeypatch.setattr("tailguard.privacy.amplification.clones.MARGIN", 0.0)
+    cut = Clones(500, 1.0)
+    below = stats.binom.cdf(cut._counts[0][0] - 1.0, 499, math.exp(-1.0))
+    assert below > 0.1
+    assert np.all(cut.delta(e) >= np.maximum(whole, below))
 
 
 def test_fewer_clones_hide_less():

@@ -9,7 +9,7 @@ import pytest
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.amplification import grouped_shuffle, shuffled_mu, shuffled_profile
+from tailguard.privacy.amplification import grouped, grouped_shuffle, shuffled_mu, shuffled_profile
 from tailguard.privacy.events import Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 
@@ -27,6 +27,14 @@ def test_published_noise_over_that_of_clipping(epsilon, groups, ratios):
     for n_groups, ratio in zip(groups, ratios, strict=True):
         mu = shuffled_mu(epsilon, n_units=n_groups, delta=1e-6)
         assert math.sqrt(n_groups) * mu_of(epsilon, 1e-6) / mu == pytest.approx(ratio, abs=0.06)
+
+
+def test_a_guess_that_costs_too_much_is_stepped_down_until_it_does_not():
+    promise = ApproxDP(0.5, 1e-6)
+    exact = mu_of(0.5, 1e-6)
+    found = grouped._stepped(Gaussian, promise, 1.001 * exact)
+    assert satisfies(Gaussian(found), promise)
+    assert 0.995 * exact <= found <= exact * (1.0 + 1e-9)
 
 
 def test_the_best_of_the_three_within_the_promise():

@@ -466,3 +466,16 @@ def test_the_best_of_many_tries_is_told_with_how_many_were_expected():
     best = Release("best", "Search", "selected-gaussian", "l2", 0.3, 3.0, parameters=told)
     text = certify(Selected(0.1, 10.0, "poisson"), [best]).to_text()
     assert "(selected-gaussian, Search, 10 tries expected, poisson)" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("event", "guarantee", "rule"),
+    [
+        (Gaussian(0.1), GDP(1.0), "gdp"),
+        (Laplace(0.5), PureDP(1.0), "pure"),
+        (Laplace(0.5), ZCDP(0.5), "zcdp"),
+    ],
+)
+def test_a_rule_is_a_bound_in_mu_only_where_mu_adds_up_what_is_not_gaussian(event, guarantee, rule):
+    data = certify(event, [], guarantee).to_dict()
+    assert data["composition"].startswith(COMPOSITION[rule])

@@ -130,3 +130,12 @@ def test_the_event_is_recomputed_from_plain_numbers():
     for wrong in ({"calibration": "best"}, {}, {"calibration": "tight", "shift": 0.0}):
         with pytest.raises(InputError, match=r"calibration|shift"):
             arsinh_event({**public, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [("rho", {"rho": 0.0}), ("rho", {"rho": -1.0}), ("smoothness_share", {"share": 1.0})],
+)
+def test_no_smoothness_is_bought_with_nothing_or_with_all(name, facts):
+    with pytest.raises(InputError, match=name):
+        arsinh_smoothness(**{"rho": 0.5, "share": 0.25} | facts)

@@ -176,6 +176,12 @@ def test_too_few_rows_are_refused_in_one_sentence_before_any_is_read():
         )
 
 
+def test_one_value_at_either_end_is_the_least_that_may_be_asked_for():
+    assert TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=1).n_trimmed == 1
+    with pytest.raises(InputError, match="n_trimmed"):
+        TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=0)
+
+
 def test_a_range_that_floats_cannot_tell_apart_is_refused():
     query = TrimmedMean(None, ONE, 1e16, 1e16 + 4.0, n_trimmed=20)
     with pytest.raises(InputError, match="floats must tell them apart"):
@@ -263,3 +269,10 @@ def test_noise_that_keeps_no_promise_is_not_called_private():
 def test_only_a_concentrated_cost_has_its_noise(event):
     with pytest.raises(InputError, match="event must be a ZeroConcentrated cost"):
         TrimmedMean(None, ONE, low=-1.0, high=1.0).calibrate_event(1000, 1, event)
+
+
+@pytest.mark.parametrize("reach", [1e-100, 1e100])
+def test_a_range_reaches_as_far_as_is_said_and_no_farther(reach):
+    assert TrimmedMean(None, ONE, 0.0, reach).high == reach
+    with pytest.raises(InputError, match="between 1e-100 and 1e100"):
+        TrimmedMean(None, ONE, 0.0, reach * (1.01 if reach > 1.0 else 0.99))
