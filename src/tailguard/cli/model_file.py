@@ -68,6 +68,7 @@ class ModelFile:
             "coef": _finite_or_null(estimator.coef_),
             "intercept": _finite_or_null([estimator.intercept_])[0],
             "feature_bounds": _bounds_written(estimator.feature_bounds_),
+            "score_bound": _finite_or_null([estimator.score_bound_])[0],
             "coef_noise_std": _finite_or_null(estimator.coef_noise_std_),
             "intercept_noise_std": _finite_or_null([estimator.intercept_noise_std_])[0],
             "coef_std": None
@@ -94,6 +95,8 @@ class ModelFile:
         n_coefficients = len(content["feature_names"])
         _require(n_coefficients == estimator.coef_.size == estimator.coef_noise_std_.size)
         estimator.feature_bounds_ = _bounds_read(content.get("feature_bounds"), n_coefficients)
+        score_bound = content.get("score_bound")  # none in files of before it was kept
+        estimator.score_bound_ = math.inf if score_bound is None else float(score_bound)
         estimator.intercept_ = float(_numbers_or_nan([content["intercept"]])[0])
         estimator.intercept_noise_std_ = float(_numbers_or_nan([content["intercept_noise_std"]])[0])
         # Files of before these were kept have none.

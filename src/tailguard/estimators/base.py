@@ -66,8 +66,8 @@ class PrivateLinearModel(BaseEstimator):
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     extrapolate
-        ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``;
-        ``"linear"``: as it is, however far out.
+        ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``,
+        and goes no higher than ``score_bound_``; ``"linear"``: as it is, however far out.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
@@ -86,6 +86,8 @@ class PrivateLinearModel(BaseEstimator):
     feature_bounds_
         Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
         solver reads features as they are.
+    score_bound_
+        The largest score of a prediction: a log link has one, all others are infinite.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each.
     coef_std_, intercept_std_
@@ -207,6 +209,7 @@ class PrivateLinearModel(BaseEstimator):
         self.coef_: FloatArray = solved.coef
         self.intercept_: float = solved.intercept
         self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
+        self.score_bound_: float = solved.solution.score_bound
         self.plan_: Plan = solved.plan
         self.certificate_: Certificate = solved.certificate
         self.coef_noise_std_ = solved.solution.coef_noise_std
@@ -251,7 +254,7 @@ class PrivateLinearModel(BaseEstimator):
             features = np.where(np.isfinite(features), bounded, np.nan)
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_ + self.intercept_
-        return score
+        return np.minimum(score, self.score_bound_) if self.extrapolate == "bounded" else score
 
     def _fill(self) -> Fill:
         """Return what stands for missing cells, by the columns that the model was fitted on."""

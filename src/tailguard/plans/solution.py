@@ -35,6 +35,8 @@ class Solution:
     feature_bounds
         Lower and upper bound of each feature, within which the fit read it and its coefficient is a
         slope; None where features were read as they are, or none was.
+    score_bound
+        The largest score of a prediction, as a log link has one; else infinite.
 
     Examples
     --------
@@ -58,4 +60,5 @@ class Solution:
     intercept_std: float = math.nan
     notes: tuple[str, ...] = ()
     feature_bounds: FloatArray | None = None
+    score_bound: float = math.inf
     found: Mapping[str, float | int | str] = field(default_factory=dict)

@@ -128,6 +128,10 @@ REGIMES = {
     "whitening only of a likelihood": Regime("likelihood", {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
     }, below={"height**1.5": 16.0}),
+    # What clipping takes from skewed counts biases the constant, which little budget shows.
+    "constant of counts": Regime(
+        "log", {"debiasing": 0.06}, above=FEW, below={"height**1.5": 16.0}
+    ),
     # The fit is compared with its constant, and no intervals are given.
     "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0}, below=MOSTLY_NOISE),
     # Else bounds of features are chosen anew, if there are any.

@@ -114,7 +114,8 @@ def debias(session: FitSession, fit: Fit) -> Fit:
 def directions(fit: Fit) -> FloatArray:
     """Return an orthonormal basis of what clipping takes most from.
 
-    These are the constant, or the mean row, and the fitted score.
+    These are the constant, or the mean row, and the fitted score; the first alone for a likelihood
+    whose curvature was not released, as the fit may then be mostly noise.
 
     Examples
     --------
@@ -126,7 +127,8 @@ def directions(fit: Fit) -> FloatArray:
     geometry = fit.geometry
     constant, mean_row = geometry.inverse[:, -1], geometry.matrix.T @ geometry.mean_row
     first = constant if geometry.units.intercept else mean_row
-    basis, _ = np.linalg.qr(np.column_stack([first, fit.whitened]))
+    told = geometry.curvature_released or not geometry.loss.link.curved
+    basis, _ = np.linalg.qr(np.column_stack([first, fit.whitened] if told else [first]))
     return np.asarray(basis)
 
 
