@@ -1,13 +1,15 @@
 """Tables on disk: memory and time of one gradient pass and of a whole fit, and what Dask adds.
 
-    python benchmarks/bench_engines.py [--quick] [--rows 20000000] [--folder /tmp]
+    python benchmarks/bench_engines.py [--quick] [--sizes 1000000 10000000] [--work passes fit]
 
-Float32 records of twenty columns in one Parquet file. Each size is measured in a process of its
+Float32 records of twenty columns in one Parquet file, which repeat after five million, so that
+long files are written soon. Each size is measured in a process of its
 own, whose largest memory is told beside the file's size. A pass sums clipped gradients; to read
-with pyarrow alone decodes the same columns and does nothing with them; both take turns. The slope
-is that of the logarithm of the time over that of the number of rows. With ``row_id`` the
-records are first brought to places that do not depend on their order. Dask works on the same
-records in memory, in eight partitions, by threads of this machine.
+with pyarrow alone decodes the same columns and does nothing with them; both take turns. Times are
+on the clock, and of the processor, all threads of the process together. The slope is that of the
+logarithm of the processor time over that of the number of rows. With ``row_id`` the records are
+first brought to places that do not depend on their order. Dask works on the same records in
+memory, in eight partitions, by threads of this machine.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from math import log
 from pathlib import Path
 
@@ -35,12 +38,14 @@ N_FEATURES = 20
 SIZES, QUICK_SIZES = (1_000_000, 5_000_000, 20_000_000), (20_000, 100_000)
 DASK_ROWS, QUICK_DASK_ROWS = 1_000_000, 20_000
 ROWS_AT_ONCE = 500_000
+DISTINCT_ROWS = 5_000_000
 TURNS = 3
 # Odd, so that no two identifiers below 2**40 are alike.
 MULTIPLIER = 0x9E3779B97F
 BUDGET = {"epsilon": 1.0, "delta": 1e-7}
 
 
+@cache
 def records(first, n_rows):
     """Some records of one linear model with heavy tails; the same for every size."""
     rng = np.random.default_rng(first)
@@ -56,7 +61,7 @@ def write(path, n_rows):
     )
     with parquet.ParquetWriter(path, schema, compression="snappy") as writer:
         for first in range(0, n_rows, ROWS_AT_ONCE):
-            features, target = records(first, min(ROWS_AT_ONCE, n_rows - first))
+            features, target = records(first % DISTINCT_ROWS, min(ROWS_AT_ONCE, n_rows - first))
             policy = np.arange(first, first + len(target)) * MULTIPLIER % 2**40
             writer.write_table(pa.table([*features.T, target, policy], schema=schema))
 
@@ -70,13 +75,14 @@ def peak_megabytes():
 
 
 def seconds(work):
-    start = time.perf_counter()
+    """On the clock, and of the processor, of all threads together."""
+    clock, processor = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.perf_counter() - clock, time.process_time() - processor
 
 
 def passes(path):
-    """One gradient pass and one reading, by turns."""
+    """One gradient pass and one reading, by turns; the least time of each."""
     table = opened(path)
     schema = tg.Schema(target="target", drop=["policy"]).settled(table.names, table.where)
     reader = RecordReader(schema)
@@ -98,8 +104,8 @@ def passes(path):
     rows.reduce(kernel)
     largest = peak_megabytes()
     times = np.array([[seconds(lambda: rows.reduce(kernel)), seconds(read)] for _ in range(TURNS)])
-    found = dict(zip(("pass", "read"), times.min(axis=0).tolist(), strict=True))
-    return found | {"megabytes": largest}
+    of_pass, of_read = times.min(axis=0).tolist()
+    return {"pass": of_pass, "read": of_read, "megabytes": largest}
 
 
 def fit(path, row_id=None):
@@ -126,57 +132,79 @@ def dask(n_rows):
 
 
 WORK = {"passes": passes, "fit": fit, "keyed": keyed, "dask": lambda n_rows: dask(int(n_rows))}
+OF_FILES = ("passes", "fit", "keyed")
 
 
 def alone(work, argument):
     """Run in a process of its own."""
-    command = [sys.executable, __file__, "--work", work, str(argument)]
+    command = [sys.executable, __file__, "--alone", work, str(argument)]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 
-def report(sizes, folder, dask_rows):
-    told = []
+def told_of(work, found):
+    """What there is to say of one measurement of a file."""
+    memory = f"peak {found['megabytes']:.0f} MB"
+    if work == "passes":
+        (clock, processor), (read_clock, read_processor) = found["pass"], found["read"]
+        return (
+            f"pass {clock:.2f} s, {processor:.2f} s of the processor; pyarrow alone "
+            f"{read_clock:.2f} s, {read_processor:.2f} s of the processor: "
+            f"{read_clock / clock:.2f} of its throughput; {memory}"
+        )
+    clock, processor = found["fit"]
+    return (
+        f"{work:6} {clock:.1f} s, {processor:.1f} s of the processor; "
+        f"{memory}, {found['before']:.0f} MB of it before"
+    )
+
+
+def report_files(sizes, works, folder):
+    times = {work: [] for work in works}
     with tempfile.TemporaryDirectory(dir=folder) as place:
         for n_rows in sizes:
             path = Path(place) / f"{n_rows}.parquet"
             write(path, n_rows)
-            size = path.stat().st_size / 2**20
-            once, whole, any_order = (alone(work, path) for work in ("passes", "fit", "keyed"))
-            told.append((n_rows, once["pass"], whole["fit"]))
-            print(
-                f"{n_rows:>11,} rows, {size:7.0f} MB on disk: pass {once['pass']:7.2f} s, "
-                f"{once['pass'] / once['read']:4.2f} times pyarrow alone ({once['read']:.2f} s), "
-                f"peak {once['megabytes']:.0f} MB; fit {whole['fit']:8.1f} s, "
-                f"peak {whole['megabytes']:.0f} MB, {whole['before']:.0f} MB of it before; "
-                f"with row_id {any_order['fit']:.1f} s, peak {any_order['megabytes']:.0f} MB",
-                flush=True,
-            )
+            print(f"{n_rows:,} rows, {path.stat().st_size / 2**20:.0f} MB on disk", flush=True)
+            for work in works:
+                found = alone(work, path)
+                times[work].append(found["pass" if work == "passes" else "fit"][1])
+                print(f"  {told_of(work, found)}", flush=True)
             path.unlink()
-    (first, *_), (last, *_) = told[0], told[-1]
-    for name, column in (("pass", 1), ("fit", 2)):
-        slope = log(told[-1][column] / told[0][column]) / log(last / first)
-        print(f"slope of the {name} from {first:,} to {last:,} rows: {slope:.2f}")
-    found = alone("dask", dask_rows)
+    for work, taken in times.items():
+        if len(sizes) > 1:
+            slope = log(taken[-1] / taken[0]) / log(sizes[-1] / sizes[0])
+            print(f"slope of {work} from {sizes[0]:,} to {sizes[-1]:,} rows: {slope:.2f}")
+
+
+def report_dask(n_rows):
+    found = alone("dask", n_rows)
+    (array, of_array), (spread, of_spread) = found["array"], found["dask"]
     print(
-        f"fit of {dask_rows:,} rows: array {found['array']:.1f} s, Dask {found['dask']:.1f} s, "
-        f"{found['dask'] / found['array']:.2f} times; same bits: {found['same bits']}"
+        f"fit of {n_rows:,} rows: array {array:.1f} s, {of_array:.1f} s of the processor; Dask "
+        f"{spread:.1f} s, {of_spread:.1f} s of the processor: {spread / array:.2f} and "
+        f"{of_spread / of_array:.2f} times; same bits: {found['same bits']}"
     )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rows", type=int, help="the largest size")
-    parser.add_argument("--folder", default=None)
-    parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--sizes", type=int, nargs="+", help="rows of each file, rising")
+    parser.add_argument("--work", nargs="+", choices=WORK, default=list(WORK))
+    parser.add_argument("--dask-rows", type=int)
+    parser.add_argument("--folder", default=None, help="where files are written")
+    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.work:
-        work, argument = chosen.work
+    if chosen.alone:
+        work, argument = chosen.alone
         print(json.dumps(WORK[work](argument)))
         return
-    sizes = QUICK_SIZES if chosen.quick else SIZES
-    sizes = [size for size in sizes if size <= (chosen.rows or size)]
-    report(sizes, chosen.folder, QUICK_DASK_ROWS if chosen.quick else DASK_ROWS)
+    of_files = [work for work in OF_FILES if work in chosen.work]
+    if of_files:
+        sizes = chosen.sizes or (QUICK_SIZES if chosen.quick else SIZES)
+        report_files(sizes, of_files, chosen.folder)
+    if "dask" in chosen.work:
+        report_dask(chosen.dask_rows or (QUICK_DASK_ROWS if chosen.quick else DASK_ROWS))
 
 
 if __name__ == "__main__":

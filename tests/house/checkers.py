@@ -16,7 +16,7 @@ LEVELS = {
     **{"array_types": 0, "quiet": 1, "machine_code": 1, "missing": 2, "moments": 2, "means": 10},
     **{"baselines": 11, "reproduce": 12},
     **{"schema": 2, "design": 3, "sources": 4, "checkpoint": 4, "progress": 1},
-    **{"__main__": 14, "plans": 5, "engine": 7, "papers": 9},
+    **{"__main__": 14, "plans": 5, "engine": 7, "papers": 9, "names": 0},
     **{"selection": 8, "search": 12},
 }
 LEANS_ONLY_ON = {"datasets": {"array_types", "checks"}}

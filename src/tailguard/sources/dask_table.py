@@ -82,7 +82,9 @@ class DaskTable(BatchedTable):
     def _parts(self, names: Sequence[str]) -> list[Any]:
         """Return the partitions of these columns, planned once: Dask takes long over its plans."""
         if tuple(names) not in self._planned:
-            self._planned[tuple(names)] = list(self._frame[list(names)].to_delayed())
+            every = set(names) == set(self.names)  # to pick them would copy all of them
+            frame = self._frame if every else self._frame[list(names)]
+            self._planned[tuple(names)] = list(frame.to_delayed())
         return self._planned[tuple(names)]
 
 

@@ -12,12 +12,16 @@ import numpy as np
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError
 
+from . import of_pandas
 from .columns import numbers_of
-from .kinds import is_column, table_columns
+from .kinds import is_a, is_column, table_columns
 
 __all__ = ["check_shape", "one_column", "to_matrix", "to_matrix_or_vector", "to_vector"]
 
-
+# So many columns are turned into records together, about so many numbers (4 MB) at a time: of 2e6
+# numbers of float32, 20 columns take 1.9 ms so and 6.3 one by one; 2 columns 4.8 and 0.9.
+COLUMNS_TURNED = 8
+NUMBERS_TURNED = 2**19
 # These have a length but are no sequence of cells.
 NO_SEQUENCES = (str, bytes, bytearray, dict, set, frozenset)
 
@@ -31,9 +35,12 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     array([[ 1.,  2.],
            [ 3., nan]])
     """
-    columns = table_columns(X)
+    plain = of_pandas.matrix(X) if is_a(X, "pandas", "DataFrame") else None
+    columns = table_columns(X) if plain is None else None
     matrix: Features
-    if columns is None:
+    if plain is not None:
+        matrix = plain
+    elif columns is None:
         matrix = numbers_of(_typed(X, name), name)
     elif columns:
         matrix = _stacked(
@@ -152,11 +159,21 @@ def _column_label(label: Any, name: str) -> str:
 
 
 def _stacked(vectors: list[FloatArray]) -> Features:
-    """Return columns side by side, float32 if all of them are."""
+    """Return columns side by side, float32 if all of them are.
+
+    Of many columns a piece is copied one below the other and then turned, which takes a third of
+    the time of writing each column into the matrix by itself; of few it takes longer.
+    """
     single = all(vector.dtype == np.float32 for vector in vectors)
     matrix = np.empty((len(vectors[0]), len(vectors)), np.float32 if single else np.float64)
-    for j, vector in enumerate(vectors):
-        matrix[:, j] = vector
+    if len(vectors) < COLUMNS_TURNED:
+        for place, vector in enumerate(vectors):
+            matrix[:, place] = vector
+        return matrix
+    length = max(1, NUMBERS_TURNED // len(vectors))
+    for first in range(0, len(matrix), length):
+        piece = slice(first, first + length)
+        matrix[piece] = np.stack([vector[piece] for vector in vectors]).T
     return matrix
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import Features, FloatArray
 
 from . import of_arrow, of_numpy
 from .kinds import Kind, Levels, is_a
 
-__all__ = ["cells", "kind", "level_kind", "numbers"]
+__all__ = ["cells", "kind", "level_kind", "matrix", "numbers"]
 
 
 def kind(column: Any) -> Kind | None:
@@ -52,6 +52,23 @@ def numbers(column: Any) -> FloatArray:
     single = np.float32 if str(dtype) == "Float32" else np.float64
     floats: FloatArray = column.to_numpy(dtype=single, na_value=np.nan)
     return floats
+
+
+def matrix(table: Any) -> Features | None:
+    """Return a table of one type of NumPy's floats as a C-contiguous matrix; None for any other.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> matrix(pd.DataFrame({"age": [41.0, 50.0], "cost": [7.5, 3.0]}))
+    array([[41. ,  7.5],
+           [50. ,  3. ]])
+    >>> matrix(pd.DataFrame({"age": [41, 50], "cost": [7.5, 3.0]})) is None
+    True
+    """
+    kinds = {str(dtype) for dtype in table.dtypes}
+    one = kinds in ({"float32"}, {"float64"})
+    return np.ascontiguousarray(table.to_numpy()) if one else None
 
 
 def cells(column: Any) -> list[Any]:

@@ -1,0 +1,1 @@
+"""What the package shows, and from where: plain text, no mathematics."""

@@ -1,0 +1,70 @@
+"""Public names of a package that are imported when they are first asked for.
+
+What a package shows is written in its stub, ``__init__.pyi``, as plain imports, for people and for
+type checkers; the same lines are read here. So ``import tailguard`` loads none of the libraries
+that only some of its names need.
+
+Reference
+---------
+Scientific Python, SPEC 1, Lazy loading of submodules and functions; PEP 562.
+"""
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+__all__ = ["found_when_asked", "places_of_stub"]
+
+
+def places_of_stub(file: str) -> dict[str, str]:
+    r"""Return the module that each public name is imported from, by the stub beside ``file``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> stub = "from tailguard.ledger import Ledger\nfrom tailguard import sets"
+    >>> _ = Path("__init__.pyi").write_text(stub)
+    >>> places_of_stub("__init__.py")
+    {'Ledger': 'tailguard.ledger', 'sets': 'tailguard'}
+    """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    lines = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {name.name: str(line.module) for line in lines for name in line.names}
+
+
+def found_when_asked(package: str, places: dict[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose names are in these modules.
+
+    Examples
+    --------
+    >>> found = found_when_asked("tailguard", {"Ledger": "tailguard.ledger"})
+    >>> found("Ledger")
+    <class 'tailguard.ledger.ledger.Ledger'>
+    >>> found("Leger")
+    Traceback (most recent call last):
+    AttributeError: module 'tailguard' has no attribute 'Leger'
+    """
+    this = sys.modules[package]
+    for name, module in places.items():
+        if module.startswith(f"{package}.{name}."):
+            # A package of the same name: its import puts it there, so that goes before, for good.
+            import_module(f"{package}.{name}")
+            delattr(this, name)
+
+    def found(name: str) -> Any:
+        """Return a public name, or a room of the package."""
+        place = places.get(name, package)
+        if place != package:
+            value = getattr(import_module(place), name)
+        elif name.startswith("_") or find_spec(f"{package}.{name}") is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        else:
+            value = import_module(f"{package}.{name}")
+        setattr(this, name, value)
+        return value
+
+    return found

@@ -1,0 +1,59 @@
+"""The package shows what its stub says, and loads it when it is asked for."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import tailguard as tg
+from tailguard.names.lazy import places_of_stub
+
+STUB = ast.parse(Path(tg.__file__).with_suffix(".pyi").read_text())
+PLACES = places_of_stub(tg.__file__)
+
+
+def told_by_a_new_process(*lines):
+    script = "\n".join(["import json, sys", *lines])
+    environment = {"PYTHONPATH": str(Path(tg.__file__).parents[1])}
+    called = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, env=environment
+    )
+    return json.loads(called.stdout)
+
+
+def test_the_stub_lists_what_it_imports():
+    (listed,) = [node.value for node in STUB.body if isinstance(node, ast.Assign)]
+    assert sorted(ast.literal_eval(listed)) == sorted(PLACES) == sorted(tg.__all__) == dir(tg)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_name_is_what_the_stub_imports(name):
+    room = sys.modules.get(f"tailguard.{name}")
+    expected = room if PLACES[name] == "tailguard" else getattr(import_module(PLACES[name]), name)
+    assert getattr(tg, name) is (expected or import_module(f"tailguard.{name}"))
+
+
+def test_the_import_loads_no_library():
+    loaded = told_by_a_new_process("import tailguard", "print(json.dumps(list(sys.modules)))")
+    libraries = {"numpy", "scipy", "sklearn", "numba", "pandas", "pyarrow", "dp_accounting"}
+    assert not libraries & set(loaded)
+
+
+def test_a_function_goes_before_the_package_of_its_name():
+    words = told_by_a_new_process(
+        "from tailguard.audit.cases import AuditResult",
+        "import tailguard as tg",
+        "import tailguard.audit.bounds",
+        "print(json.dumps([tg.audit.__module__, tg.privacy.__name__]))",
+    )
+    assert words == ["tailguard.audit.black_box", "tailguard.privacy"]
+
+
+@pytest.mark.parametrize("name", ["Legder", "__wrapped__", "__main__"])
+def test_what_is_not_there_is_refused(name):
+    with pytest.raises(AttributeError, match=f"module 'tailguard' has no attribute '{name}'"):
+        getattr(tg, name)
