@@ -183,6 +183,17 @@ def test_the_bounds_of_features_go_round(tmp_path):
             load_model(tmp_path / "other.json")
 
 
+def test_the_bound_of_predictions_goes_round(tmp_path):
+    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "count": np.arange(1000.0) % 3})
+    model = tg.PoissonRegression(schema={"target": "count"}, epsilon=1.0, delta=1e-6)
+    ModelFile("poisson", model.set_params(random_state=0).fit(table)).save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").estimator.score_bound_ == model.score_bound_ < 9.0
+    content = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps(content | {"score_bound": "far"}))
+    with pytest.raises(tg.InputError, match="MODEL must be a file"):
+        load_model(tmp_path / "model.json")
+
+
 def test_a_file_of_version_1_that_does_not_fit_together_says_why(tmp_path):
     content = json.loads((FORMATS / "model-1-linear.json").read_text())
     content["categorical"] = {"region": ["1", "1.0"]}

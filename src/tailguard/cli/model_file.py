@@ -95,8 +95,9 @@ class ModelFile:
         n_coefficients = len(content["feature_names"])
         _require(n_coefficients == estimator.coef_.size == estimator.coef_noise_std_.size)
         estimator.feature_bounds_ = _bounds_read(content.get("feature_bounds"), n_coefficients)
-        score_bound = content.get("score_bound")  # none in files of before it was kept
-        estimator.score_bound_ = math.inf if score_bound is None else float(score_bound)
+        # None where there is no bound, and in files of before it was kept.
+        (score_bound,) = _numbers_or_nan([content.get("score_bound")])
+        estimator.score_bound_ = float(np.nan_to_num(score_bound, nan=math.inf))
         estimator.intercept_ = float(_numbers_or_nan([content["intercept"]])[0])
         estimator.intercept_noise_std_ = float(_numbers_or_nan([content["intercept_noise_std"]])[0])
         # Files of before these were kept have none.

@@ -57,6 +57,39 @@ def test_predictions_read_features_within_the_bounds_of_the_fit(link):
     assert np.isnan(model._score_of(np.full((1, 3), np.nan))).all()
 
 
+@pytest.mark.parametrize("link", ESTIMATORS)
+def test_means_of_a_log_link_alone_are_predicted_no_higher_than_its_bound(link):
+    estimator, y = ESTIMATORS[link]
+    model = estimator(**BUDGET).fit(X, y)
+    assert np.isfinite(model.score_bound_) == (link is Link.LOG)
+    held = model._score_of(X)
+    assert (held < model.score_bound_).all()  # a fit that is right is not held back
+    model.coef_ = np.array([99.0, 0.0, 0.0])  # as noise may make one
+    steep = X[:, :1] @ [99.0] + model.intercept_
+    assert (model._score_of(X) <= model.score_bound_).all()
+    linear = model.set_params(extrapolate="linear")
+    assert linear._score_of(X) == pytest.approx(steep)
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
+def test_the_bound_of_a_prediction_follows_the_unit_of_the_target(factor):
+    _, y = ESTIMATORS[Link.LOG]
+    bound = tg.PoissonRegression(**BUDGET).fit(X, y).score_bound_
+    moved = tg.PoissonRegression(**BUDGET).fit(X, y * factor).score_bound_
+    assert moved - bound == pytest.approx(np.log(factor), abs=0.1)  # noise falls otherwise
+    assert 4.0 * y.max() < np.exp(bound) < 64.0 * y.max()
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.1, 0.3])
+def test_noise_in_a_coefficient_makes_no_mean_endless(epsilon):
+    rng = np.random.default_rng(1)
+    heavy = rng.lognormal(0.0, 2.0, (1_000, 4))
+    y = rng.poisson(3.0, 1_000)
+    for seed in range(8):
+        model = tg.PoissonRegression(epsilon=epsilon, delta=1e-4, random_state=seed).fit(heavy, y)
+        assert model.predict(1e6 * heavy).max() < 64.0 * y.max()
+
+
 def test_a_column_that_is_not_read_has_no_bounds():
     model = tg.LinearRegression(**BUDGET).fit(np.column_stack([X, np.zeros(N_ROWS)]), SCORE)
     np.testing.assert_array_equal(model.feature_bounds_[3], [-np.inf, np.inf])
