@@ -29,6 +29,8 @@ help:  ## Show this list
 demo: $(INSTALLED)  ## Fit a private regression on simulated claims and print its certificate
 	@$(BIN)/tailguard demo
 
+# One thread a process: its two processes would otherwise fight for the cores.
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(INSTALLED_DEV)  ## Run the tests, the examples and the documentation
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from tailguard.array_types import FloatArray
+from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.losses.base import Loss
 
 __all__ = ["BlockEstimator", "BlockMinimiser", "no_estimate"]
@@ -62,11 +63,12 @@ class BlockMinimiser:
             slope = self.loss.slope(score, target)
             return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
 
-        found = minimize(
-            risk,
-            np.zeros(design.shape[1]),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": MOST_ITERATIONS},
-        )
+        with one_blas_thread():  # threads wait for one another longer than they work on a block
+            found = minimize(
+                risk,
+                np.zeros(design.shape[1]),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": MOST_ITERATIONS},
+            )
         return np.asarray(found.x, dtype=np.float64)
