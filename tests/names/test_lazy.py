@@ -53,7 +53,24 @@ def test_a_function_goes_before_the_package_of_its_name():
     assert words == ["tailguard.audit.black_box", "tailguard.privacy"]
 
 
-@pytest.mark.parametrize("name", ["Legder", "__wrapped__", "__main__"])
+def test_threads_may_ask_for_names_at_once():
+    words = told_by_a_new_process(
+        "import threading",
+        "import tailguard as tg",
+        "names, found = sorted(tg.__all__), {}",
+        "together = threading.Barrier(len(names))",
+        "def ask(name):",
+        "    together.wait()",
+        "    found[name] = getattr(tg, name)",
+        "threads = [threading.Thread(target=ask, args=(name,)) for name in names]",
+        "[thread.start() for thread in threads]",
+        "[thread.join() for thread in threads]",
+        "print(json.dumps(sorted(found)))",
+    )
+    assert words == sorted(PLACES)
+
+
+@pytest.mark.parametrize("name", ["Legder", "__wrapped__", "__main__", "a.b", "audit.bounds"])
 def test_what_is_not_there_is_refused(name):
     with pytest.raises(AttributeError, match=f"module 'tailguard' has no attribute '{name}'"):
         getattr(tg, name)

@@ -87,7 +87,8 @@ class PrivateLinearModel(BaseEstimator):
         Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
         solver reads features as they are.
     score_bound_
-        The largest score of a prediction: a log link has one, all others are infinite.
+        The largest score of a prediction: a log link without exposures has one by the default
+        solver, all others are infinite.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each.
     coef_std_, intercept_std_

@@ -15,9 +15,13 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 __all__ = ["found_when_asked", "places_of_stub"]
+
+# Threads that import different modules at once get some of them half loaded, NumPy's among them.
+ONE_AT_A_TIME = RLock()
 
 
 def places_of_stub(file: str) -> dict[str, str]:
@@ -55,16 +59,21 @@ def found_when_asked(package: str, places: dict[str, str]) -> Callable[[str], An
             import_module(f"{package}.{name}")
             delattr(this, name)
 
+    def is_room(name: str) -> bool:
+        public = name.isidentifier() and not name.startswith("_")
+        return public and find_spec(f"{package}.{name}") is not None
+
     def found(name: str) -> Any:
         """Return a public name, or a room of the package."""
         place = places.get(name, package)
-        if place != package:
-            value = getattr(import_module(place), name)
-        elif name.startswith("_") or find_spec(f"{package}.{name}") is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        else:
-            value = import_module(f"{package}.{name}")
-        setattr(this, name, value)
+        with ONE_AT_A_TIME:
+            if place != package:
+                value = getattr(import_module(place), name)
+            elif not is_room(name):
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            else:
+                value = import_module(f"{package}.{name}")
+            setattr(this, name, value)
         return value
 
     return found

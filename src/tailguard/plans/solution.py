@@ -36,7 +36,7 @@ class Solution:
         Lower and upper bound of each feature, within which the fit read it and its coefficient is a
         slope; None where features were read as they are, or none was.
     score_bound
-        The largest score of a prediction, as a log link has one; else infinite.
+        The largest score of a prediction, as a log link may have one; else infinite.
 
     Examples
     --------

@@ -80,6 +80,23 @@ def test_the_bound_of_a_prediction_follows_the_unit_of_the_target(factor):
     assert 4.0 * y.max() < np.exp(bound) < 64.0 * y.max()
 
 
+@pytest.mark.parametrize("factor", [2.0**-20, 1.0, 2.0**20])
+def test_without_an_intercept_it_does_so_too(factor):
+    y = ESTIMATORS[Link.LOG][1] * factor
+    model = tg.PoissonRegression(**BUDGET, fit_intercept=False)
+    columns = np.column_stack([np.ones(N_ROWS), X])
+    assert 4.0 * y.max() < np.exp(model.fit(columns, y).score_bound_) < 64.0 * y.max()
+
+
+def test_rates_of_short_exposures_are_not_held_back_by_how_many_counts_there_are():
+    rng = np.random.default_rng(0)
+    short = rng.random(20_000) < 0.5
+    exposure = np.where(short, 1e-3, 1.0)
+    y = rng.poisson(3.0, 20_000)  # so rates are 3000 and 3
+    model = tg.PoissonRegression(**BUDGET).fit(short[:, None], y, exposure=exposure)
+    assert model.predict(np.array([[1.0], [0.0]])) == pytest.approx([3000.0, 3.0], rel=0.2)
+
+
 @pytest.mark.parametrize("epsilon", [0.03, 0.1, 0.3])
 def test_noise_in_a_coefficient_makes_no_mean_endless(epsilon):
     rng = np.random.default_rng(1)

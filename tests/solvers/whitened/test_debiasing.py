@@ -179,3 +179,16 @@ def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
     doubtful = debiased(1.0, 5.0).fit
     assert (np.linalg.norm(honest.debiased, axis=0) < 1.0).all()
     assert (np.linalg.norm(doubtful.debiased, axis=0) > 8.0).all()
+
+
+@pytest.mark.parametrize(("n_rows", "told"), [(4_000, "the mean was"), (40_000, "mean and fitted")])
+def test_counts_without_a_curvature_are_debiased_along_the_constant_alone(n_rows, told):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, 10))
+    y = rng.poisson(np.exp(0.3 * X[:, 0] + 0.5))
+    model = tg.PoissonRegression(epsilon=0.5, delta=1e-6, random_state=0).fit(X, y)
+    (note,) = [note for note in model.notes_ if "debiased" in note]
+    assert note.startswith(told)
+    for name in ("debiasing", "debiasing curvature"):
+        (released,) = [r for r in model.certificate_.releases if r.stage == name]
+        assert released.parameters["coordinates"] == (1 if n_rows < 10_000 else 2)

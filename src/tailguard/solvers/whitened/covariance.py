@@ -18,7 +18,6 @@ noised sandwich); Armstrong and Kolesar 2020 (intervals that count the bias).
 
 import math
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.whitened.choices import far_rows_count
 from tailguard.solvers.whitened.clipping import SKEWED_LENGTH
-from tailguard.solvers.whitened.constant import HEADROOM, at_constant
+from tailguard.solvers.whitened.constant import HEADROOM
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import noise_level
@@ -74,34 +73,35 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         intercept_std=float(std[-1]) if own else 0.0,
         notes=fit.notes,
         feature_bounds=geometry.feature_bounds,
-        score_bound=score_bound(fit),
+        score_bound=score_bound(session, fit),
     )
 
 
-def score_bound(fit: Fit) -> float:
+def score_bound(session: FitSession, fit: Fit) -> float:
     """Return the largest score of a prediction, in the user's units: that of a log link has one.
 
     Its means are exponentials, so that noise in a coefficient makes a far row's endless. No mean is
     predicted beyond so many times the largest target that residuals show, or the mean one.
 
+    *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
+    far larger than any target.
+
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> [score_bound(example_fit(loss)[1]) for loss in (tg.losses.Squared(), tg.losses.Logistic())]
+    >>> [score_bound(*example_fit(loss)) for loss in (tg.losses.Squared(), tg.losses.Logistic())]
     [inf, inf]
-    >>> 3.0 < score_bound(example_fit(tg.losses.Poisson())[1]) < 5.0
+    >>> 3.0 < score_bound(*example_fit(tg.losses.Poisson())) < 5.0
     True
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
-    if not (link := geometry.loss.link).log:
+    if session.problem.has_offset or not geometry.loss.link.log:
         return math.inf
     largest = geometry.largest_curvature / HEADROOM  # the mean target
     if slopes.seen:
         largest = max(largest, float(np.abs(slopes.distribution.points).max()))
-    units = replace(geometry.units, intercept=True)
-    weights = at_constant(np.zeros(units.size), LARGEST_MEAN * largest, link)
-    return units.coefficients(weights, link)[1]
+    return math.log(LARGEST_MEAN * largest) + math.log(geometry.units.target_scale)
 
 
 def covariances(session: FitSession, fit: Fit) -> tuple[FloatArray, FloatArray]:

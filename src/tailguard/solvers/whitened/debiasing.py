@@ -105,9 +105,9 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     variance = float(noise[: best + 1] @ noise[: best + 1])
     variance += slopes.upper_variance(levels[best]) / n_rows
     error = np.diag(factors) * variance + left[best] / along**2 + dropped**2
+    told = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
     return replace(fit, weights=weights, debiased=basis * np.sqrt(error)).noted(
-        "mean and fitted score were debiased, with residuals clipped at "
-        f"{levels[best]:.3g} target scales"
+        f"{told} debiased, with residuals clipped at {levels[best]:.3g} target scales"
     )
 
 
