@@ -12,7 +12,7 @@ Examples
 from tailguard.names.lazy import found_when_asked, places_of_stub
 from tailguard.version import __version__ as __version__
 
-__places__ = places_of_stub(__file__)
+__places__ = places_of_stub(__name__)
 __all__ = list(__places__)
 __dir__ = __all__.copy
 __getattr__ = found_when_asked(__name__, __places__)

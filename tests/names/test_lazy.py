@@ -13,7 +13,7 @@ import tailguard as tg
 from tailguard.names.lazy import places_of_stub
 
 STUB = ast.parse(Path(tg.__file__).with_suffix(".pyi").read_text())
-PLACES = places_of_stub(tg.__file__)
+PLACES = places_of_stub("tailguard")
 
 
 def told_by_a_new_process(*lines):

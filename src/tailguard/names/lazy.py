@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
+from pkgutil import get_data
 from threading import RLock
 from typing import Any
 
@@ -24,19 +24,17 @@ __all__ = ["found_when_asked", "places_of_stub"]
 ONE_AT_A_TIME = RLock()
 
 
-def places_of_stub(file: str) -> dict[str, str]:
-    r"""Return the module that each public name is imported from, by the stub beside ``file``.
+def places_of_stub(package: str) -> dict[str, str]:
+    """Return the module that each public name is imported from, by the package's stub.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> stub = "from tailguard.ledger import Ledger\nfrom tailguard import sets"
-    >>> _ = Path("__init__.pyi").write_text(stub)
-    >>> places_of_stub("__init__.py")
-    {'Ledger': 'tailguard.ledger', 'sets': 'tailguard'}
+    >>> places = places_of_stub("tailguard")
+    >>> places["Ledger"], places["sets"]
+    ('tailguard.ledger', 'tailguard')
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    lines = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    text = get_data(package, "__init__.pyi") or b""  # from a zip file, too
+    lines = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
     return {name.name: str(line.module) for line in lines for name in line.names}
 
 
