@@ -176,6 +176,14 @@ def test_more_numbers_than_reserved_are_refused():
         opened.ask(COUNT, AT_ZERO, once(0.1))
 
 
+def test_numbers_of_earlier_releases_are_counted():
+    opened = gate()
+    opened.reserve(Gaussian(1.0), coordinates=3)
+    opened.ask(COUNT, AT_ZERO, once(0.1))
+    with pytest.raises(BudgetError, match="more were released than planned"):
+        opened.ask(COUNT, AT_ZERO, once(0.1))
+
+
 def test_the_samplers_distance_counts_towards_a_tiny_delta():
     promise = tg.ApproxDP(1.0, 1e-20)
     opened = gate(guarantee=promise)
