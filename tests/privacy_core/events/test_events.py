@@ -18,11 +18,13 @@ from tailguard.privacy.events import (
     Parallel,
     Repeated,
     Sampled,
+    Selected,
     Shuffled,
     ShuffledPure,
     event_from_dict,
 )
 from tailguard.privacy.events.events import KINDS
+from tailguard.privacy.events.selected import LARGEST_MEAN
 
 # The constitution: these dictionaries are in people's books, so they must read the same for ever.
 OLD_BOOKS = [
@@ -119,6 +121,10 @@ def test_what_is_not_an_event_is_refused(data):
         lambda: Shuffled(1.0, 0),
         lambda: Shuffled(-1.0, 5),
         lambda: ShuffledPure(1.0, 2.5),
+        lambda: Selected(0.0, 10.0),
+        lambda: Selected(0.1, 0.5),
+        lambda: Selected(0.1, 2.0 * LARGEST_MEAN),
+        lambda: Selected(0.1, 10.0, "uniform"),
         lambda: Repeated(Gaussian(1.0), 0),
         lambda: Repeated(Gaussian(1.0), 1.5),
         lambda: Repeated("Gaussian", 2),
