@@ -121,10 +121,6 @@ def test_what_is_not_an_event_is_refused(data):
         lambda: Shuffled(1.0, 0),
         lambda: Shuffled(-1.0, 5),
         lambda: ShuffledPure(1.0, 2.5),
-        lambda: Selected(0.0, 10.0),
-        lambda: Selected(0.1, 0.5),
-        lambda: Selected(0.1, 2.0 * LARGEST_MEAN),
-        lambda: Selected(0.1, 10.0, "uniform"),
         lambda: Repeated(Gaussian(1.0), 0),
         lambda: Repeated(Gaussian(1.0), 1.5),
         lambda: Repeated("Gaussian", 2),
@@ -132,6 +128,10 @@ def test_what_is_not_an_event_is_refused(data):
         lambda: Parallel("", 0, Gaussian(1.0)),
         lambda: Parallel("m", -1, Gaussian(1.0)),
         lambda: Parallel("m", 0, None),
+        lambda: Selected(0.0, 10.0),
+        lambda: Selected(0.1, 0.5),
+        lambda: Selected(0.1, 2.0 * LARGEST_MEAN),
+        lambda: Selected(0.1, 10.0, "uniform"),
     ],
 )
 def test_bad_fields_are_refused(make):
