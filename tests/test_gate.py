@@ -14,10 +14,11 @@ from support.stages import once, pure
 from support.statistics import gaussian_scale_test
 from tailguard.checks import BudgetError, InputError, QueryError, ReleaseError
 from tailguard.gate import Gate
+from tailguard.gate.run_books import RunBooks
 from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.distance import EXACT
-from tailguard.privacy.books import MemoryBooks
+from tailguard.privacy.books import MemoryBooks, Release
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
@@ -174,6 +175,15 @@ def test_more_numbers_than_reserved_are_refused():
     opened.reserve(Gaussian(1.0), coordinates=1)
     with pytest.raises(BudgetError, match="more were released than planned"):
         opened.ask(COUNT, AT_ZERO, once(0.1))
+
+
+def test_numbers_of_earlier_releases_are_counted():
+    books = RunBooks(tg.GDP(1.0), SimulationSource(1))
+    books.reserve(Gaussian(1.0), coordinates=3, facts={})
+    release = Release("mean", "Mean", "gaussian", "l2", sensitivity=1.0, noise_std=10.0)
+    books.record(release, 2, EXACT)
+    with pytest.raises(BudgetError, match="more were released than planned"):
+        books.record(release, 2, EXACT)
 
 
 def test_the_samplers_distance_counts_towards_a_tiny_delta():

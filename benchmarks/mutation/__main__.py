@@ -52,7 +52,7 @@ def reach(tests) -> int:
     from coverage import Coverage  # noqa: PLC0415 (nothing else needs it)
 
     rooms = [str(SOURCE / room) for room in ROOMS]
-    coverage = Coverage(data_file=str(LINES / "reach.coverage"), source=rooms)
+    coverage = Coverage(str(LINES / "reach.coverage"), source=rooms, config_file=False)
     coverage.load()
     coverage.start()
     plugin = Reach(coverage, LINES / "reach.json")

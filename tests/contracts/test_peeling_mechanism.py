@@ -16,6 +16,7 @@ from support.statistics import (
 )
 from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
+from tailguard.losses import Squared
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -23,6 +24,8 @@ from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.events.peeling import PEELINGS
+from tailguard.queries.peeling import PeeledStep
+from tailguard.queries.units import Units
 
 FALSE_ALARM = 1e-6
 N_CHOICES = 32_000
@@ -201,3 +204,17 @@ def test_where_nothing_is_chosen_the_free_entries_are_released(mechanism):
     known = calibrated(mechanism, n_selected=0, n_free=2)
     lattice = np.array([900, -800, 700, 600, -50, 40])
     assert mechanism.release(lattice, known, QuietSource()).tolist() == [0, 0, 0, 0, -50, 40]
+
+
+def test_each_entry_is_charged_the_rounding_of_one_number(mechanism):
+    """Half a step of the lattice on either side, and what divisions round."""
+    known = calibrated(mechanism)
+    rounding = (known.charged - known.sensitivity.computed) / known.grid
+    assert rounding == pytest.approx(1.0 + 2.0**-8, rel=1e-6)
+
+
+def test_a_step_that_keeps_all_entries_chooses_none():
+    for n_nonzero, counts in ((2, (2, 0)), (3, (0, 3)), (4, (0, 3))):
+        units = Units.raw(3, intercept=False)
+        step = PeeledStep(Squared(), units, threshold=4.0, step_size=0.5, n_nonzero=n_nonzero)
+        assert (step.n_selected, step.n_free) == counts

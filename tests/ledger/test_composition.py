@@ -1,6 +1,7 @@
 """Many runs cost far less than their epsilons added up, and what is told agrees with a peer."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -216,3 +217,8 @@ def test_a_filter_counts_failures_apart():
     assert kept.admits([Charge(Pure(0.5))] * 2)
     assert not kept.admits([Charge(Approximate(0.5, 1e-9))])
     assert price(GdpAccountant, Charge(Sampled(0.5, 0.1))) is None
+
+
+def test_a_cover_costs_the_square_of_its_mu_and_its_failure():
+    charge = Charge(ZeroConcentrated(0.02), cover=(0.25, 2.0**-40))
+    assert price(GdpAccountant, charge) == (Fraction(1, 16), Fraction(1, 2**40))

@@ -9,6 +9,7 @@ from sklearn.base import clone
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
+from tailguard.ledger.ledger import LONGEST_NAME
 from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import (
@@ -255,6 +256,12 @@ def test_an_existing_ledger_keeps_its_cap(path, ledger):
     assert ledger.left == ledger.cap
     with pytest.raises(InputError, match=r"name must be given; ledgers .*: 'claims', 'patients'"):
         tg.Ledger(path)
+
+
+def test_names_have_at_most_so_many_signs(path):
+    assert tg.Ledger(path, "a" * LONGEST_NAME, **CAP).verify() == 1
+    with pytest.raises(InputError, match=f"name must be a text of 1 to {LONGEST_NAME} signs"):
+        tg.Ledger(path, "a" * (LONGEST_NAME + 1), **CAP)
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,21 @@ def test_a_cover_that_was_made_smaller_is_found(tmp_path):
             ledger.verify()
 
 
+def test_the_line_whose_cover_is_too_small_is_named(tmp_path):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", **CAP)
+    for number in range(1, 4):
+        ledger.charge(ZeroConcentrated(0.02 * number), key=f"{number}")
+
+    def smaller(old):
+        if old.get("event") != ZeroConcentrated(0.04).to_dict():
+            return old
+        return old | {"cover": [0.5 * old["cover"][0], old["cover"][1]]}
+
+    written_anew(ledger, smaller)
+    with pytest.raises(BudgetError, match="line 3 charges more than was left"):
+        ledger.verify()
+
+
 def test_charges_beyond_the_cap_are_found_even_if_the_chain_is_whole(ledger, monkeypatch):
     monkeypatch.setattr("tailguard.ledger.cap.Cap.admits", lambda *_: True)
     ledger.charge(Gaussian(50.0), key="much")

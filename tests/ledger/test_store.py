@@ -4,6 +4,7 @@ import os
 import re
 import sqlite3
 from contextlib import closing
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -294,3 +295,10 @@ def test_the_folder_of_a_new_file_is_closed_again(tmp_path):
     n_open = len(os.listdir("/dev/fd"))
     store._flush_folder(str(tmp_path / "budget.sqlite"))
     assert len(os.listdir("/dev/fd")) == n_open
+
+
+def test_what_a_killed_process_of_that_number_left_behind_does_no_harm(path):
+    path.with_name(f"{path.name}.{os.getpid()}-{get_ident()}.new").write_text("half a file")
+    ledger = tg.Ledger(path, "claims", **CAP)
+    assert ledger.verify() == 1
+    assert os.listdir(path.parent) == [path.name]

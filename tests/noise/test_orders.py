@@ -77,3 +77,9 @@ def test_few_places_are_drawn_exactly_and_many_need_no_memory():
 
 def test_any_key_gives_an_order():
     assert sorted(keyed(99, QuietSource())[:].tolist()) == list(range(99))
+
+
+def test_words_are_mixed_as_published():
+    """Steele, Lea and Flood 2014: the first number of SplitMix64 from the seed 0."""
+    (mixed,) = orders._mixed(np.array([0x9E3779B97F4A7C15], dtype=np.uint64))
+    assert int(mixed) == 0xE220A8397B1DCDAF

@@ -9,6 +9,7 @@ import tailguard as tg
 from support.adversary import replaced
 from tailguard.queries import certified
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
+from tailguard.queries.float_error import gradient_error
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
 
@@ -331,3 +332,10 @@ def test_no_record_moves_the_answer_beyond_the_set(constraint, most_steps):
 def test_the_books_tell_the_diameter_that_caps_the_sensitivity():
     assert query_of(constraint=tg.sets.L2Ball(1.0)).parameters()["diameter"] == 2.0
     assert "diameter" not in query_of().parameters()
+
+
+def test_float_errors_of_gradients_are_divided_by_the_strength():
+    sizes = {"clip_norm": 1.0, "row_limit": 1.0}
+    n_rows = 10**15  # so many that one record moves next to nothing
+    off = gradient_error(SQUARED, n_rows=n_rows, size=1, grid=query_of()._grid, **sizes)
+    assert query_of(strength=0.5, **sizes).accuracy(n_rows).tolerance >= 4.0 * off / 0.5

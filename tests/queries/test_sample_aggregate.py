@@ -352,3 +352,10 @@ def test_a_diameter_is_as_large_as_is_said_and_no_larger(diameter):
     beyond = diameter * (1.01 if diameter > 1.0 else 0.99)
     with pytest.raises(InputError, match="diameter"):
         SampleAggregate(np.mean, center=(0.0,), diameter=beyond)
+
+
+def test_the_printed_scale_by_hand():
+    """Of nine points a majority is six; the t-th nearest of each lies t away."""
+    radii = np.tile(np.arange(1.0, 10.0), (9, 1))
+    by_hand = 2.0 * max((7 + k) * math.exp(-0.1 * k) for k in range(3))
+    assert printed_smooth_scale(radii, 0.0, 0.1) == pytest.approx(by_hand, rel=1e-12)

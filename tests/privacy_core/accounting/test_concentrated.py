@@ -180,3 +180,11 @@ def test_the_delta_of_the_best_order_is_rounded_up(rho, epsilon):
         log_delta = exponent - (1 + best) * mpmath.log1p(1 / best) - mpmath.log(best)
         ratio = concentrated.delta_of_zcdp(rho, epsilon) / mpmath.exp(log_delta)
         assert 1 < ratio < 1 + mpmath.mpf("1e-9")
+
+
+@pytest.mark.parametrize("epsilon", [9e-2, 9.9e-4, 5e-4, 1e-5])
+def test_small_laplace_noise_is_priced_to_the_last_digits(epsilon):
+    """Where digits cancel in ``x - 1 + exp(-x)``, too."""
+    with mpmath.workdps(50):
+        exact = mpmath.mpf(epsilon) + mpmath.expm1(-mpmath.mpf(epsilon))
+        assert 0 < concentrated.rho_of_laplace(epsilon) / exact - 1 < mpmath.mpf("1e-10")

@@ -206,6 +206,13 @@ def test_bad_parameters_are_refused(bad):
         clones_epsilon(parameters.pop("delta"), **parameters)
 
 
+@pytest.mark.parametrize("unit_delta", [-0.1, 1.0, math.nan])
+def test_a_chance_of_failure_that_is_none_is_named(unit_delta):
+    for bound in (clones_delta, clones_epsilon):
+        with pytest.raises(InputError, match="unit_delta must be"):
+            bound(1e-3, n_units=10, unit_epsilon=1.0, unit_delta=unit_delta)
+
+
 @pytest.mark.parametrize("unit_epsilon", [500.0, 650.0, 717.0, 5_000.0])
 def test_units_that_hide_nothing_cost_what_they_cost_alone(unit_epsilon):
     pair = Clones(n_units=297, unit_epsilon=unit_epsilon)

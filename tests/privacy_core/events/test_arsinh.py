@@ -1,6 +1,7 @@
 """The cost of arsinh-normal noise, against divergences by quadrature."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -59,6 +60,15 @@ def many_orders(t):
 def test_no_divergence_exceeds_the_stated_cost(calibration):
     ratio = worst_ratio((0.003, 0.3, 2.0), (0.003, 0.3, 2.0), few_orders, calibration)
     assert 0.4 < ratio <= 1.0
+
+
+def test_the_numerical_statement_is_rounded_up():
+    for smoothness, shift in ((1.0, 1.0), (0.5, 2.0), (0.25, 0.0625)):
+        stated = Fraction(arsinh_rho(smoothness, shift, "numerical"))
+        assert (
+            2 * stated
+            > Fraction(3, 4) * Fraction(shift) ** 2 + Fraction("1.14") * Fraction(smoothness) ** 2
+        )
 
 
 def test_the_numerical_statement_has_no_slack_to_speak_of():

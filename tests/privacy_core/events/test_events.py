@@ -18,11 +18,13 @@ from tailguard.privacy.events import (
     Parallel,
     Repeated,
     Sampled,
+    Selected,
     Shuffled,
     ShuffledPure,
     event_from_dict,
 )
 from tailguard.privacy.events.events import KINDS
+from tailguard.privacy.events.selected import LARGEST_MEAN
 
 # The constitution: these dictionaries are in people's books, so they must read the same for ever.
 OLD_BOOKS = [
@@ -126,6 +128,10 @@ def test_what_is_not_an_event_is_refused(data):
         lambda: Parallel("", 0, Gaussian(1.0)),
         lambda: Parallel("m", -1, Gaussian(1.0)),
         lambda: Parallel("m", 0, None),
+        lambda: Selected(0.0, 10.0),
+        lambda: Selected(0.1, 0.5),
+        lambda: Selected(0.1, 2.0 * LARGEST_MEAN),
+        lambda: Selected(0.1, 10.0, "uniform"),
     ],
 )
 def test_bad_fields_are_refused(make):
