@@ -24,9 +24,12 @@ TYPES = st.sampled_from(["float64", "float32", "int64", "uint8", "bool", "comple
 
 
 def numbers(shape, kind, seed):
-    """An array of a type, of values that nothing but the seed tells."""
+    """An array of a type, of values that nothing but the seed tells.
+
+    An array even where it has no axes: a text alone would be the path of a file.
+    """
     values = np.random.default_rng(seed).integers(0, 2, shape)
-    return (values + (kind[0] in "fiu") * seed).astype(kind)
+    return np.asarray(values + (kind[0] in "fiu") * seed, dtype=kind)
 
 
 def told(kind, promise, options, tables, seed):
