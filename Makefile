@@ -86,6 +86,7 @@ bench-accuracy-peers:  ## Add diffprivlib and Opacus to the lines of bench-accur
 		|| echo "Opacus could not be installed."
 	@$(PEERS_VENV)/bin/python -m accuracy.external $(if $(DATA),--data $(DATA)) $(ARGS)
 
+audit: export OPENBLAS_NUM_THREADS = 1
 audit: $(INSTALLED_DEV)  ## Run the long statistical audits
 	@$(BIN)/python -m pytest -m audit -n 2 --dist worksteal
 
@@ -98,6 +99,7 @@ coverage: $(INSTALLED_DEV)  ## See that tests reach every line and branch of the
 		$$($(BIN)/python -c 'from mutation.reach import TESTS; print(*TESTS)')
 	@$(BIN)/python -m coverage report
 
+fuzz: export OPENBLAS_NUM_THREADS = 1
 fuzz: $(INSTALLED_DEV)  ## Try 20 000 malformed inputs of every kind
 	@$(BIN)/python -m pytest -m audit tests/fuzz
 
