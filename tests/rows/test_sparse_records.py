@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from support.row_views import views
 from support.score_kernels import make_block, make_kernel
 from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredRecords
@@ -11,15 +12,7 @@ from tailguard.rows.arrays import ArrayRows
 
 N_ROWS, N_FEATURES = 20 * 1024 + 501, 12
 ORDER = np.random.default_rng(1).permutation(N_ROWS)
-VIEWS = {
-    "as they lie": lambda rows: rows,
-    "in order": lambda rows: rows.in_order(ORDER),
-    "some": lambda rows: rows.restricted(ORDER[:5000]),
-    "some, in another order": lambda rows: rows.restricted(ORDER[:5000]).in_order(
-        ORDER[ORDER < 5000]
-    ),
-    "some of an order": lambda rows: rows.in_order(ORDER).restricted(np.arange(6200, 6900)),
-}
+VIEWS = views(ORDER)
 
 
 def both(dtype, missing):

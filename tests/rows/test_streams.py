@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from support.batched import arrow_table, small_memory
+from support.row_views import views
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredRecords
@@ -51,14 +52,7 @@ GRADIENTS = ClippedGradientSum(
 PAIRS = BelowCount(thresholds=[0.5, 0.7], columns=(0, 2), paired=True, multiplier=1)
 ORDER = np.random.default_rng(1).permutation(N_ROWS)
 FEW = ORDER[ORDER < 5000]
-VIEWS = {
-    "as they lie": lambda rows: rows,
-    "in order": lambda rows: rows.in_order(ORDER),
-    "some": lambda rows: rows.restricted(ORDER[:5000]),
-    "some, in another order": lambda rows: rows.restricted(ORDER[:5000]).in_order(
-        ORDER[ORDER < 5000]
-    ),
-    "of one window": lambda rows: rows.in_order(ORDER).restricted(np.arange(6200, 6900)),
+VIEWS = views(ORDER) | {
     "of several windows": lambda rows: rows.in_order(ORDER).restricted(np.arange(100, 8900)[::-1]),
 }
 

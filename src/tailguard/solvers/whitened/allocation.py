@@ -128,7 +128,7 @@ REGIMES = {
     "whitening only of a likelihood": Regime("likelihood", {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
     }, below={"height**1.5": 16.0}),
-    # What clipping takes from skewed counts biases the constant, which little budget shows.
+    # What clipping takes from skewed counts biases the constant most, which is one number.
     "constant of counts": Regime(
         "log", {"debiasing": 0.06}, above=FEW, below={"height**1.5": 16.0}
     ),

@@ -81,7 +81,7 @@ def score_bound(session: FitSession, fit: Fit) -> float:
     """Return the largest score of a prediction, in the user's units: that of a log link has one.
 
     Its means are exponentials, so that noise in a coefficient makes a far row's endless. No mean is
-    predicted beyond so many times the largest target that residuals show, or the mean one.
+    predicted beyond so many times the largest residual that was seen, or the mean target.
 
     *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
     far larger than any target.
