@@ -186,7 +186,7 @@ def run_audit(names: tuple[str, ...] = QUICK, *, n_jobs: int = 1) -> Iterator[Au
     if n_jobs == 1:
         yield from map(row, names)
         return
-    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(n_jobs, len(names)), mp_context=get_context("spawn")) as pool:
         yield from pool.map(row, names)
 
 
