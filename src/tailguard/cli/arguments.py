@@ -217,6 +217,8 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
             f"--checkpoint must be a new file, or be given with --resume to go on with its run; "
             f"{path} exists."
         )
+    if not _writable(path):
+        raise InputError(f"--checkpoint must be a file in a writable directory; got {str(path)!r}.")
     return path
 
 
