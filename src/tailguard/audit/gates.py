@@ -91,8 +91,7 @@ class AttackedGate(Gate):
         return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
 
     def ask_often(self, query: Any, state: Any, stage: Stage, times: int) -> None:
-        """Ask once, and draw so often what leaves: all of it anew but the calibration, its booking
-        and what becomes of released numbers.
+        """Ask once, and draw so often what leaves: anew, but for the calibration and its booking.
 
         Examples
         --------
