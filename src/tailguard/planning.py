@@ -57,6 +57,9 @@ IDLE = (
     "the set has {:.3g} in the model."
 )
 RISK_UNITS = "units of the risk and its gradient"
+LARGEST_DIAMETER = 1e100  # so that squares are in the range of floats
+MOST_ROWS = 2**63 - 1  # more are in no array
+MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
 TASKS = ("mean", *THEOREMS, *LOSSES)
 """What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
 
@@ -234,11 +237,13 @@ def plan(
     """
     check_choice("task", task, TASKS)
     promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-    check_integer("n_rows", n_rows, minimum=1)
-    check_integer("n_features", n_features, minimum=1)
+    check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
+    check_integer("n_features", n_features, minimum=1, maximum=MOST_COLUMNS)
     _check_facts(facts)
     if diameter is not None:
         check_positive("diameter", diameter)
+        if diameter > LARGEST_DIAMETER:
+            raise InputError(f"diameter must be at most {LARGEST_DIAMETER:g}; got {diameter:g}.")
     if task == "mean":
         return _mean_advice(n_rows, n_features, promise, moment)
     found: list[Candidate] = []

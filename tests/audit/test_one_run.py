@@ -4,9 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import tailguard as tg
+from tailguard.audit.cases import FALSE_ALARM
+from tailguard.audit.gates import NOISE
 from tailguard.audit.one_run import audit_one_run, epsilon_of_guesses, guess_p_value
+from tailguard.audit.suite import LONG
 
 ROWS = np.eye(200)
 
@@ -42,6 +46,24 @@ def test_a_mean_shows_no_more_than_it_claims_and_one_without_noise_is_caught():
     claim = tg.ApproxDP(1.0, 1e-5)
     caught = audit_one_run(mean_at(50.0), (ROWS,), (-ROWS,), claim=claim)
     assert caught.verdict == "BROKEN"
+
+
+def test_no_statistic_of_one_run_sees_noise_of_four_fifths():
+    """Why that row of the long audit has no power, and no better statistic could give it some.
+
+    With a chance of ``often``, release the scores of all canaries with 0.8 times the noise, cut at
+    ``furthest``; else nothing. For one canary, what is likelier than some ratio are scores beyond
+    some point, so that this keeps mu = 2 where the pairs of errors of all points do. But a test
+    rejects it with at least ``often`` times the chance, less that of any score that is cut, with
+    which it rejects too little noise; and may reject it with that of a false alarm at most.
+    """
+    claimed, n_canaries, often, furthest = 2.0, 1_000, 2.5e-4, 5.25
+    broken = claimed / NOISE
+    points = np.linspace(0.0, furthest, 10_001)
+    wrong, seen = (often * norm.sf(points - side * broken / 2.0) for side in (-1.0, 1.0))
+    assert (norm.ppf(seen) - norm.ppf(wrong)).max() <= claimed
+    cut = n_canaries * sum(norm.sf(furthest - side * broken / 2.0) for side in (-1.0, 1.0))
+    assert FALSE_ALARM / len(LONG) / often + cut < 0.08
 
 
 def test_canaries_are_as_many_as_partners():

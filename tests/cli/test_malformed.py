@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+LONG = 300 * "a"  # names have at most 255 bytes
 CALLS = {
     # calling
     "unknown command": "fix {csv}",
@@ -38,6 +39,12 @@ CALLS = {
     # files
     "missing file": "fit {folder}/nowhere.csv {linear}",
     "directory as file": "fit {folder} {linear}",
+    "a name too long for a file": f"fit {LONG}.csv {{linear}}",
+    "a place too long for a file": f"fit {{csv}} --target cost {{privacy}} --out {LONG}",
+    "a checkpoint too long for a file": f"fit {{csv}} {{linear}} --checkpoint {LONG}",
+    "a ledger too long for a file": f"ledger show {LONG}",
+    "a new ledger too long for a file": f"ledger create {LONG} --name claims --mu 1",
+    "a copy too long for a file": f"schema {{csv}} --out {LONG}",
     "unknown kind of file": "fit {folder}/claims.xlsx {linear}",
     "empty file": "fit {folder}/empty.csv {linear}",
     "header only": "fit {folder}/header.csv --target b {privacy} --out {out}",
@@ -133,6 +140,9 @@ CALLS = {
     "plan with a moment of order 1": "plan mean {sizes} {privacy} {moment} --moment-order 1",
     "plan with a negative diameter": "plan convex {sizes} {privacy} {moment} --diameter -2",
     "plan with no weight kept": "plan sparse {sizes} {privacy} --keep 0",
+    "plan of more rows than count": f"plan mean --rows {10**400} --columns 3 {{privacy}}",
+    "plan of more columns than fit": f"plan mean --rows 9 --columns {10**9} {{privacy}}",
+    "plan with a diameter beyond floats": "plan convex {sizes} {privacy} {moment} --diameter 1e300",
     "plan with a smoothness of 0": "plan convex {sizes} {privacy} --smoothness 0",
     # means
     "mean without privacy": "mean {csv} --columns cost",

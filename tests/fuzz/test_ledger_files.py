@@ -23,6 +23,12 @@ def original(tmp_path_factory):
     return path
 
 
+@pytest.fixture(autouse=True)
+def no_flushing(monkeypatch):
+    """Have nobody wait for the disk: what is granted does not follow from it."""
+    monkeypatch.setattr("tailguard.ledger.store.DURABLE", ("PRAGMA synchronous = OFF",))
+
+
 def granted(path):
     """How many charges of mu = 1/2 a file grants: one is left of the cap, and no more."""
     charges = [

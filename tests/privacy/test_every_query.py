@@ -19,7 +19,6 @@ from support.examples import query_examples
 from support.query_example import N_FEATURES, Example
 from support.stages import once, pure
 from tailguard.audit.gates import AttackedGate
-from tailguard.privacy.events import Repeated
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import QUERIES
@@ -61,9 +60,8 @@ def released(query, state, rows, n_runs, seed, **share):
     """What so many releases show, one a row, as they leave."""
     stage = once(share["mu"]) if "mu" in share else pure(share["epsilon"])
     gate = AttackedGate.of(rows, guarantee=Unprotected(tg.GDP(1.0)), seed=seed)
-    gate.reserve(Repeated(stage.asked, n_runs), coordinates=10**7)
-    for _ in range(n_runs):
-        gate.ask(query, state, stage)
+    gate.reserve(stage.asked, coordinates=10**7)
+    gate.ask_often(query, state, stage, n_runs)
     return np.array(gate.heard)
 
 

@@ -18,6 +18,7 @@ import pytest
 
 import tailguard as tg
 from privacy.mutants.reused_histogram import ReusedHistogram
+from support import transcripts
 from support.spy import spent_mu
 from support.transcripts import audit_fits, check_claim, check_noises, overhear
 from tailguard.audit.overheard import OverheardGate
@@ -31,7 +32,6 @@ N_ROWS = 200
 CLAIMED_MU = 1.5
 ATTAINED = 0.93
 TOO_MUCH = 1.3  # what mutants spend, as a multiple of their claim
-CLAIM = {"claimed_mu": CLAIMED_MU, "true_mu": TOO_MUCH * ATTAINED * CLAIMED_MU}
 FIRST, SECOND = (2.0**6, 2.0**6), (-(2.0**12), 2.0**12)
 PROBLEM = Problem(tg.losses.Squared(), N_ROWS, 1)
 WITH_INTERCEPT = Problem(tg.losses.Squared(), N_ROWS, 1, intercept=True)
@@ -62,23 +62,23 @@ def transcript(mu, seed, *, neighbour, pair=PAIR, problem=PROBLEM, **changes):
     return overhear(solver, problem, pair, mu=mu, seed=seed, neighbour=neighbour)
 
 
-def reused(seed, *, neighbour):
+def reused(seed, *, neighbour, claimed_mu=CLAIMED_MU):
     """Fit by the mutant: its books show the claim, but its first histogram is not in them.
 
     The histogram gets so large a share that the whole is ``TOO_MUCH``. With the share that the plan
     gives it, the excess is a few per cent, which takes books to see; ``test_mutants`` reads them.
     """
-    shares = shares_for(PROBLEM, TOO_MUCH * CLAIMED_MU)
+    shares = shares_for(PROBLEM, TOO_MUCH * claimed_mu)
     shares = replace(shares, size_retry=0.0, debiasing=0.12, target=1.0 - TOO_MUCH**-2)
     solver = WhitenedNewton(shares=shares)
-    plan = solver.plan(PROBLEM, tg.GDP(TOO_MUCH * CLAIMED_MU))
-    claim = tg.GDP(CLAIMED_MU)
+    plan = solver.plan(PROBLEM, tg.GDP(TOO_MUCH * claimed_mu))
+    claim = tg.GDP(claimed_mu)
     facts = {"neighbour": neighbour, "seed": seed, "loss": PROBLEM.loss}
     gate = ReusedAloud.between(PAIR, guarantee=claim, **facts)
-    gate.reserve(Gaussian(CLAIMED_MU), coordinates=plan.coordinates)
+    gate.reserve(Gaussian(claimed_mu), coordinates=plan.coordinates)
     with np.errstate(all="ignore"):
         solver.run(plan, gate)
-    assert spent_mu(gate.books) <= CLAIMED_MU
+    assert spent_mu(gate.books) <= claimed_mu
     return gate.transcript
 
 
@@ -139,10 +139,10 @@ def test_the_mutant_tells_more_than_its_books_show():
 
 @pytest.mark.audit
 def test_a_whole_fit_keeps_its_claim_and_one_with_too_little_noise_is_caught():
-    too_much = partial(transcript, TOO_MUCH * CLAIMED_MU)
-    check_claim(partial(transcript, CLAIMED_MU), too_much, **CLAIM)
+    check_claim(transcript, factor=TOO_MUCH, attained=ATTAINED)
 
 
 @pytest.mark.audit
 def test_a_whole_fit_that_reuses_a_histogram_is_caught():
-    assert not audit_fits(reused, **CLAIM).accepted
+    fit = partial(reused, claimed_mu=transcripts.CLAIMED_MU)
+    assert not audit_fits(fit, too_much=TOO_MUCH * ATTAINED).accepted

@@ -32,6 +32,12 @@ def gaussian_errors(threshold, true_mu):
     return float(norm.sf(threshold)), float(norm.cdf(threshold - true_mu))
 
 
+def _planned(threshold, true_mu):
+    """Errors to plan runs by; where both are equally likely, a threshold halfway, their sum."""
+    rates = gaussian_errors(threshold, true_mu)
+    return {"rates": rates, "summed": rates[0] == rates[1]}
+
+
 def gdp_audit(null, shifted, *, threshold, claimed_mu, true_mu, false_alarm):
     """Accept unless the scores prove that the release is not ``claimed_mu``-GDP.
 
@@ -40,22 +46,20 @@ def gdp_audit(null, shifted, *, threshold, claimed_mu, true_mu, false_alarm):
     null, shifted = np.asarray(null), np.asarray(shifted)
     assert null.size == shifted.size
     wrong, missed = int((null > threshold).sum()), int((shifted <= threshold).sum())
-    rates = gaussian_errors(threshold, true_mu)
-    facts = {"rates": rates, "false_alarm": false_alarm}
+    facts = {**_planned(threshold, true_mu), "false_alarm": false_alarm}
     return judge(GaussianClaim(claimed_mu), wrong, missed, null.size, **facts)
 
 
 def gdp_audit_power(n_runs, *, threshold, claimed_mu, true_mu, false_alarm):
     """Exact chance that :func:`gdp_audit` rejects a Gaussian mechanism of ``true_mu``."""
-    rates = gaussian_errors(threshold, true_mu)
-    return audit_power(GaussianClaim(claimed_mu), n_runs, rates=rates, false_alarm=false_alarm)
+    facts = {**_planned(threshold, true_mu), "false_alarm": false_alarm}
+    return audit_power(GaussianClaim(claimed_mu), n_runs, **facts)
 
 
 def runs_for_mu(*, threshold, claimed_mu, true_mu, false_alarm):
     """Fewest runs a side at which :func:`gdp_audit` is nearly sure to catch ``true_mu``."""
-    rates = gaussian_errors(threshold, true_mu)
-    facts = {"rates": rates, "false_alarm": false_alarm, "power": POWER}
-    return runs_for(GaussianClaim(claimed_mu), **facts)
+    facts = {**_planned(threshold, true_mu), "false_alarm": false_alarm}
+    return runs_for(GaussianClaim(claimed_mu), **facts, power=POWER)
 
 
 def mu_lower_bound(wrong, missed, n_runs, false_alarm):

@@ -1,15 +1,17 @@
 """Audits of whole fits, by all that they release: their privacy loss, and the noise upon it."""
 
+from functools import partial
+
 import numpy as np
 
-from support.audits import gdp_audit
+from support.audits import POWER, gdp_audit, runs_for_mu
 from support.statistics import gaussian_scale_test
 from tailguard.audit import of_runs
 from tailguard.audit.overheard import OverheardGate
 from tailguard.privacy import GDP
 
 FALSE_ALARM = 1e-3
-N_RUNS = 3_800  # a side: mutants are caught with probability 0.99
+CLAIMED_MU = 2.5  # of whole fits; smaller claims need more of them
 
 
 def overhear(solver, problem, pair, *, mu, seed, neighbour):
@@ -18,30 +20,31 @@ def overhear(solver, problem, pair, *, mu, seed, neighbour):
     return of_runs.overhear(OverheardGate, solver, plan, pair, seed=seed, neighbour=neighbour)
 
 
-def audit_fits(fit, *, claimed_mu, true_mu):
-    """Audit a claim on many fits, by their privacy loss; ``fit(seed, neighbour=)`` transcribes one.
+def audit_fits(fit, *, too_much):
+    """Audit the claim on many fits, by their privacy loss; ``fit(seed, neighbour=)`` overhears one.
 
-    The verdict's power is that of catching fits that attain ``true_mu``.
+    There are as many as catch fits that attain ``too_much`` times the claim.
     """
+    true_mu = too_much * CLAIMED_MU
+    claim = {"claimed_mu": CLAIMED_MU, "true_mu": true_mu, "threshold": true_mu / 2.0}
+    n_runs = runs_for_mu(**claim, false_alarm=FALSE_ALARM)
     scores = [
-        [fit(seed, neighbour=neighbour).score(neighbour=neighbour) for seed in seeds]
-        for neighbour, seeds in ((False, range(N_RUNS)), (True, range(N_RUNS, 2 * N_RUNS)))
+        [
+            fit(seed, neighbour=neighbour).score(neighbour=neighbour)
+            for seed in range(neighbour, 2 * n_runs, 2)
+        ]
+        for neighbour in (False, True)
     ]
-    return gdp_audit(
-        *scores,
-        threshold=0.6 * claimed_mu,
-        claimed_mu=claimed_mu,
-        true_mu=true_mu,
-        false_alarm=FALSE_ALARM,
-    )
+    verdict = gdp_audit(*scores, **claim, false_alarm=FALSE_ALARM)
+    assert verdict.power >= POWER
+    return verdict
 
 
-def check_claim(fit, too_much, **claim):
-    """Many fits show no more than they claim, and ``too_much`` is caught."""
-    verdict = audit_fits(fit, **claim)
-    assert verdict.power >= 0.99
-    assert verdict.accepted
-    assert not audit_fits(too_much, **claim).accepted
+def check_claim(fit, *, factor, attained):
+    """Many fits at a budget show no more than it, and those at ``factor`` times it are caught."""
+    too_much = factor * attained
+    assert audit_fits(partial(fit, CLAIMED_MU), too_much=too_much).accepted
+    assert not audit_fits(partial(fit, factor * CLAIMED_MU), too_much=too_much).accepted
 
 
 def check_noises(fit):

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
-from tailguard.audit.bounds import audit_power, mean_upper
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.audit.bounds import audit_power, clopper_pearson_upper
 from tailguard.audit.cases import FALSE_ALARM, AuditResult
 from tailguard.audit.claims import Claim, claim_of
 from tailguard.audit.gates import NOISE
@@ -98,7 +98,8 @@ def audit(
         raise InputError("factory must return as many numbers for one data set as for the other.")
     decide = learn(first[:n_pilot], second[:n_pilot], promised, count, alarm)
     counted = first[n_pilot:], second[n_pilot:]
-    wrong, missed = (mean_upper(errors, alarm / 2.0) for errors in _errors(decide, *counted))
+    errors = [int(wrong.sum()) for wrong in _errors(decide, *counted)]
+    wrong, missed = clopper_pearson_upper(errors, count, alarm / 2.0)
     shown_amount = float(promised.least(np.array([wrong]), np.array([missed]))[0])
     return AuditResult(
         name=_name_of(factory(first_seed)),
@@ -112,8 +113,8 @@ def audit(
     )
 
 
-def _errors(decide: Decide, first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return decide(first), 1.0 - decide(second)
+def _errors(decide: Decide, first: FloatArray, second: FloatArray) -> tuple[BoolArray, BoolArray]:
+    return decide(first), ~decide(second)
 
 
 def _power(

@@ -8,8 +8,7 @@ Reference
 ---------
 Clopper and Pearson 1934 (bounds on a chance); Jagielski, Ullman and Oprea 2020 (bounds on epsilon);
 Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023, Section 5 (bounds on mu);
-Hoeffding 1956, Theorem 4 (sums of coins that are not alike); Hoeffding 1963, Theorem 1 (means of
-what lies between 0 and 1).
+Hoeffding 1956, Theorem 4 (sums of coins that are not alike).
 """
 
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
 from scipy.stats import beta, binom
 
 from tailguard.array_types import FloatArray
@@ -28,13 +26,9 @@ __all__ = [
     "audit_power",
     "clopper_pearson_upper",
     "judge",
-    "mean_upper",
     "runs_for",
     "smallest_sample",
 ]
-
-HALVINGS = 60
-"""Of an interval within [0, 1]: what is left is below the spacing of floats."""
 
 
 @dataclass(frozen=True)
@@ -65,29 +59,6 @@ def clopper_pearson_upper(successes: ArrayLike, trials: int, false_alarm: float)
     count = np.asarray(successes, dtype=np.float64)
     bound = beta.isf(false_alarm, count + 1, np.maximum(trials - count, 1))
     return np.where(count < trials, bound, 1.0)
-
-
-def mean_upper(values: FloatArray, false_alarm: float) -> float:
-    """Return an upper confidence bound on the mean of independent numbers between 0 and 1.
-
-    Where all are 0 or 1 it is that of Clopper and Pearson, and otherwise Hoeffding's, with the
-    relative entropy.
-
-    Examples
-    --------
-    >>> round(mean_upper(np.full(100, 0.2), 0.05), 4)
-    0.3086
-    """
-    total = float(values.sum())
-    if np.isin(values, (0.0, 1.0)).all():
-        return float(clopper_pearson_upper(total, values.size, false_alarm))
-    mean, allowed = total / values.size, -np.log(false_alarm) / values.size
-    low, high = mean, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        far = float(rel_entr(mean, middle) + rel_entr(1.0 - mean, 1.0 - middle)) > allowed
-        low, high = (low, middle) if far else (middle, high)
-    return high
 
 
 def judge(

@@ -91,7 +91,7 @@ class AttackedGate(Gate):
         return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
 
     def ask_often(self, query: Any, state: Any, stage: Stage, times: int) -> None:
-        """Ask once, and answer so often: all of it anew but the calibration and its booking.
+        """Ask once, and draw so often what leaves: anew, but for the calibration and its booking.
 
         Examples
         --------
@@ -107,8 +107,9 @@ class AttackedGate(Gate):
         5
         """
         self.ask(query, state, stage)
+        query, state, calibration, _, read, _ = self._asked
         for _ in range(times - 1):
-            self._answer(*self._asked)
+            self._noised(query, state, calibration, read)
 
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         self.booked = calibration

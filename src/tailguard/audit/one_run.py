@@ -24,7 +24,6 @@ import numpy as np
 from scipy.stats import binom
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.audit.bounds import HALVINGS
 from tailguard.audit.cases import FALSE_ALARM, AuditResult
 from tailguard.checks import InputError, check_integer, check_open_unit
 from tailguard.noise.sources import SimulationSource
@@ -33,6 +32,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 __all__ = ["audit_one_run", "epsilon_of_guesses", "guess_p_value"]
 
+HALVINGS = 60  # of what bounds epsilon: what is left is below the spacing of floats
 LARGEST_EPSILON = 50.0  # no number of guesses proves as much
 GUESS_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
 """Shares of the canaries that are guessed, the surest first; each pays for its part of the false

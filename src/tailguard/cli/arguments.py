@@ -210,13 +210,15 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
         if resume:
             raise InputError("--resume must be given with --checkpoint; it is not.")
         return None
-    if resume and not path.exists():
+    if resume and not os.path.exists(path):
         raise InputError(f"--checkpoint must be a file of a stopped run to resume; got {path}.")
-    if not resume and path.exists():
+    if not resume and os.path.exists(path):
         raise InputError(
             f"--checkpoint must be a new file, or be given with --resume to go on with its run; "
             f"{path} exists."
         )
+    if not _writable(path):
+        raise InputError(f"--checkpoint must be a file in a writable directory; got {str(path)!r}.")
     return path
 
 
@@ -228,9 +230,16 @@ def destination(path: Path) -> Path:
     >>> destination(Path("model.json"))
     PosixPath('model.json')
     """
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    if os.path.isdir(path) or not _writable(path):
         raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
     return path
+
+
+def _writable(path: Path) -> bool:
+    try:
+        return os.access(path if path.exists() else path.parent, os.W_OK)
+    except OSError:  # a name too long for a file
+        return False
 
 
 def write_text(path: Path, text: str) -> None:

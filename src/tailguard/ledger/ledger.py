@@ -2,7 +2,6 @@
 
 import os
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from tailguard.checks import BudgetError, InputError, check_integer, shown
@@ -277,7 +276,7 @@ class Ledger:
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the whole file, as it is at one moment, to a new one."""
-        if Path(path).exists():
+        if os.path.exists(path):
             raise InputError(f"path must be that of a new file; got {str(path)!r}.")
         self._store.backup(os.fspath(path))
 

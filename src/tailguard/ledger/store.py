@@ -79,7 +79,7 @@ class Store:
 
     def exists(self) -> bool:
         """Whether there is a file."""
-        return Path(self.path).exists()
+        return os.path.exists(self.path)
 
     def create(self) -> None:
         """Make the file, whole at once; whoever comes second finds the first one's."""

@@ -26,6 +26,7 @@ __all__ = ["CONVEX", "SPARSE", "STRONGLY_CONVEX", "Ranking", "rank"]
 
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
+BEYOND_FLOATS = "what is known of the task leaves the range of floats."
 PAPERS = {
     "kamath2022": kamath2022,
     "tao2022": tao2022,
@@ -126,6 +127,8 @@ def rank(
             possible.append((name, theorem, theorem.predicted_excess(curvature)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
+        except ArithmeticError:
+            refusals.append((name, BEYOND_FLOATS))
     centre = curvature * diameter**2 / 8.0
     possible.sort(key=lambda each: each[2])
     return Ranking(

@@ -92,7 +92,7 @@ def _measured(
             yield _line(cells[place], seed)
         return
     facts = [(experiment.name, setup, place, seed) for seed, place in wanted]
-    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(n_jobs, len(wanted)), mp_context=get_context("spawn")) as pool:
         yield from pool.map(_line_by_name, facts)
 
 

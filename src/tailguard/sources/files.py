@@ -5,6 +5,7 @@ nothing is said about them. Every record of the file counts, a blank line too.
 """
 
 import csv
+import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -166,7 +167,7 @@ NO_FIELD_LIMIT = SharedSetting(_no_field_limit)
 
 def _existing(path: str | Path) -> Path:
     path = Path(path)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise InputError(f"{path} must be a file; there is none.")
     return path
 

@@ -1,5 +1,6 @@
 """What a user may bring that is not in memory, and how it is opened."""
 
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from inspect import isroutine
@@ -66,7 +67,7 @@ def opened_path(path: str | PathLike[str]) -> TableFiles:
     ('age',)
     """
     place = Path(path)
-    if place.is_file() and not is_parquet(place):
+    if os.path.isfile(place) and not is_parquet(place):
         return FileColumns(place)
     return ParquetFiles(place)
 

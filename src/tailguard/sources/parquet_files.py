@@ -5,6 +5,7 @@ infers types makes text, floats or nulls of a column as its cells are, so that t
 table may differ in them because of one record.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from glob import glob
@@ -179,9 +180,9 @@ def _row_group(file: Path, number: int, names: list[str]) -> Any:
 def _paths(where: str) -> list[Path]:
     """List the files that a path or a pattern names."""
     place = Path(where)
-    if place.is_file():
+    if os.path.isfile(place):
         return [place]
-    if place.is_dir():
+    if os.path.isdir(place):
         found = [file for file in place.rglob("*") if is_parquet(file) and file.is_file()]
         found = [file for file in found if not _is_hidden(file.relative_to(place))]
     else:

@@ -23,8 +23,7 @@ For each a worst pair of neighbours is told apart, over and over: what is
 claimed, what was shown of it at least, and whether the same audit sees noise of
 0.8 times the right scale, and half the right sensitivity. Nobody's records are
 involved, and noise follows a seed. Exit code 1 where a claim is disproved or a
-fault goes unseen. --quick takes some two minutes of one core, --all a quarter of
-an hour.
+fault goes unseen. --quick takes some two minutes of one core, --all some ten.
 
 [bold]Examples[/bold]
 

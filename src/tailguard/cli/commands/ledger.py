@@ -1,6 +1,7 @@
 """``tailguard ledger``: the durable budget of a data set."""
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,7 +79,7 @@ def create(
         raise InputError("--delta and --pure must be given with --epsilon; got neither with it.")
     else:
         cap = tg.GDP(mu) if rho is None and mu is not None else tg.ZCDP(rho or 0.0)
-    if ledger.exists() and name in tg.Ledger.names(ledger):
+    if os.path.exists(ledger) and name in tg.Ledger.names(ledger):
         raise InputError(f"--name must be new to {str(ledger)!r}; there is a ledger {name!r}.")
     tg.Ledger(ledger, name, guarantee=cap)
     print_plain(Console(), f"Began ledger {name!r} in {ledger}: {cap.describe()}")

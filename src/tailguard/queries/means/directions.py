@@ -61,8 +61,10 @@ def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArr
     """
     k, d = offsets.shape
     scale = float(np.abs(offsets).max())
-    if scale == 0.0 or d == 1:
-        return _best_direction(offsets, np.array([[1.0], [-1.0]]) if d == 1 else np.eye(d), count)
+    if d == 1:
+        return _best_direction(offsets, np.array([[1.0], [-1.0]]), count)
+    if scale == 0.0:
+        return 0.0, np.eye(1, d)[0]
     scaled = offsets / scale
     if d == 2 and k <= MOST_FOR_ALL_TIES:
         distance, found = _best_direction(scaled, _ties(scaled), count)
