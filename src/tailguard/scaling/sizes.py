@@ -24,7 +24,12 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales
-from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution, detection_threshold
+from tailguard.scaling.noisy_distribution import (
+    BIN_SIGNIFICANCE,
+    POINTS,
+    NoisyDistribution,
+    detection_threshold,
+)
 
 __all__ = [
     "NEAREST_BOUND",
@@ -159,12 +164,14 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
 def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
     """Return the size that so many records exceed, within an octave as if tails fell by a power.
 
-    Where none are seen beyond the octave, so many may be there as one noise standard deviation.
+    Of the records that are seen beyond an octave so many may be noise as make a bin stand out. One
+    standard deviation of it may hide there all the same, or a quarter of the records asked for.
     """
     masses = distribution.total * distribution.mass.reshape(-1, POINTS).sum(axis=1)
-    beyond = np.concatenate([np.cumsum(masses[::-1])[::-1], [0.0]])
+    beyond = np.cumsum(masses[::-1])[::-1] - BIN_SIGNIFICANCE * noise_std
     octave = int(np.flatnonzero(beyond >= min(records, beyond[0]))[-1])
-    here, above = (max(float(count), noise_std) for count in beyond[octave : octave + 2])
+    unseen = min(noise_std, records / 4.0)
+    here, above = np.maximum([*beyond, 0.0], unseen)[octave : octave + 2]
     part = math.log(max(here / records, 1.0)) / math.log(max(here / above, 2.0))
     return float(distribution.edges[octave] * 2.0 ** min(part, 1.0))
 
