@@ -17,6 +17,7 @@ from tailguard.solvers.whitened.choices import NO_INTERVALS
 from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.covariance import (
     BENT,
+    CURVATURE_HIDES,
     UNRESOLVED_SHARE,
     hiding,
     sampling_covariance,
@@ -179,6 +180,22 @@ def test_intervals_are_not_given_where_bounds_are_seen_to_move_a_slope():
     assert np.isfinite(model.conf_int()[1:]).all()
     assert model.notes_[-1].startswith("no interval for 1 of 3 coefficients: many values")
     assert "unknown" in model.summary()
+
+
+def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 25))
+    y = rng.poisson(np.exp(0.2 * X[:, 0]))
+    hidden, seen = (
+        tg.PoissonRegression(epsilon=epsilon, delta=1e-5, random_state=0).fit(X, y)
+        for epsilon in (1.0, 8.0)
+    )
+    assert "variance" in {stage.name for stage in hidden.plan_.stages}
+    assert CURVATURE_HIDES in hidden.notes_
+    assert np.isnan(hidden.conf_int()).all()
+    assert "variance" not in {release.stage for release in hidden.certificate_.releases}
+    assert CURVATURE_HIDES not in seen.notes_
+    assert np.isfinite(seen.conf_int()).any()
 
 
 def test_indicators_that_noise_hides_have_no_intervals_and_others_do():
