@@ -133,3 +133,26 @@ def test_a_column_that_is_mostly_zero_is_scaled_by_how_many_of_its_records_are_n
     counts[:, SIZE_BINS.index(1.5 * size)] = max(share * N_ROWS, 10.0 * NOISE)
     found = read_sizes(counts, np.full(columns, NOISE), N_ROWS)
     assert found.scale == pytest.approx(1.5 * size * expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 4.0])
+def test_the_size_that_few_records_exceed_is_read_off_a_tail(power):
+    """Of sizes beyond one that fall by a power, one in 200 exceed 200 to the inverse power."""
+    sizes = np.random.default_rng(0).uniform(size=N_ROWS) ** (-1.0 / power)
+    counts = np.bincount(SIZE_BINS.index(sizes).astype(int), minlength=SIZE_BINS.count)
+    found = read_sizes(counts[None, :].astype(float), np.array([1.0]), N_ROWS)
+    assert found.far_size[0] == pytest.approx(200.0 ** (1.0 / power), rel=0.15)
+
+
+def test_sizes_that_end_within_an_octave_are_not_taken_for_a_tail():
+    counts = np.zeros((2, SIZE_BINS.count))
+    counts[:, ONES - 1], counts[:, ONES] = 16_000.0, 4_000.0
+    counts[1, ONES + 1] = 90.0  # not yet one in 200
+    ends, goes_on = read_sizes(counts, np.full(2, 1.0), N_ROWS).far_size
+    assert 1.0 < ends < 1.5
+    assert 1.5 < goes_on < 2.0
+
+
+def test_a_column_that_is_not_seen_has_no_far_size():
+    counts = np.zeros((1, SIZE_BINS.count))
+    assert read_sizes(counts, np.array([NOISE]), N_ROWS).far_size.tolist() == [0.0]

@@ -24,9 +24,14 @@ def session_over(X, y, mu, *, intercept=True, seed=0, **shares):
     return BudgetSession(plan, gate), columns_of(problem)
 
 
+def units_and_seen(session, columns):
+    units, found = find_units(session, columns)
+    return units, found.detected
+
+
 def units_of(X, *, intercept=True, mu=MU):
     shares = {"size": 0.3, "location": 0.3, "pair_differences": 0.2, "target": 0.2}
-    return find_units(*session_over(X, X[:, 0].copy(), mu, intercept=intercept, **shares))
+    return units_and_seen(*session_over(X, X[:, 0].copy(), mu, intercept=intercept, **shares))
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1e-9, 1.0, 1e9, 1e30])
@@ -83,7 +88,7 @@ def test_sizes_are_asked_again_of_columns_that_were_not_seen_and_may_be(others, 
     z = np.random.default_rng(4).standard_normal((N_ROWS, 2))
     z[others:, 1] = 0.0
     session, columns = session_over(z, z[:, 0], MU, size=size, location=0.1, size_retry=0.4)
-    _, seen = find_units(session, columns)
+    _, seen = units_and_seen(session, columns)
     again = [line.stage for line in session.gate.books.releases if line.stage.endswith("retry")]
     assert bool(again) == asked
     assert seen[0]
@@ -102,7 +107,7 @@ def rare(n_rare, *, value=3.0):
 def test_columns_that_are_mostly_zero_share_a_size(value):
     z = rare(30, value=value)
     session, columns = session_over(z, z[:, 0], 1.0, size=0.02, location=0.1, shared_size=0.05)
-    units, seen = find_units(session, columns)
+    units, seen = units_and_seen(session, columns)
     assert seen[:-1].all()
     assert (0.25 * value <= units.scale[1:]).all()  # half of a bin's middle
     assert (units.scale[1:] <= value).all()
@@ -112,7 +117,7 @@ def test_columns_that_are_mostly_zero_share_a_size(value):
 def test_columns_of_nothing_but_zeros_share_nothing():
     z = rare(3, value=0.0)
     session, columns = session_over(z, z[:, 0], 1.0, size=0.02, location=0.1, shared_size=0.05)
-    _, seen = find_units(session, columns)
+    _, seen = units_and_seen(session, columns)
     assert seen[0]
     assert not seen[1:-1].any()
 
@@ -121,7 +126,7 @@ def test_a_column_that_is_not_mostly_zero_shares_no_size():
     z = rare(3)
     z[:, 1] = np.exp2(np.random.default_rng(8).uniform(-150, 150, N_ROWS))  # of no typical size
     session, columns = session_over(z, z[:, 0], 1.0, size=1e-3, location=0.1, shared_size=0.05)
-    _, seen = find_units(session, columns)
+    _, seen = units_and_seen(session, columns)
     assert seen.tolist() == [True, False, True, True, True]
 
 
@@ -129,7 +134,7 @@ def test_a_column_that_is_not_mostly_zero_shares_no_size():
 def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location):
     y = 1e-4 * (location + np.random.default_rng(5).standard_normal(N_ROWS))
     session, columns = session_over(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
-    units, seen = find_units(session, columns)
+    units, seen = units_and_seen(session, columns)
     assert not seen.any()
     assert abs(units.target_center - 1e-4 * location) < 1e-4
 
@@ -137,7 +142,9 @@ def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location)
 def test_a_target_that_is_mostly_zero_is_placed_where_most_of_it_lies():
     rng = np.random.default_rng(9)
     y = np.where(rng.random(N_ROWS) < 0.8, 0.0, 7.0 + rng.standard_normal(N_ROWS))
-    units, seen = find_units(*session_over(y[:, None], y, MU, size=0.3, location=0.3, target=0.3))
+    units, seen = units_and_seen(
+        *session_over(y[:, None], y, MU, size=0.3, location=0.3, target=0.3)
+    )
     assert seen.all()
     assert abs(units.target_center) < 0.5
 
@@ -147,7 +154,7 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
     z = np.random.default_rng(8).standard_normal((N_ROWS, 40))
     X = z + np.where(np.arange(40) == 3, 1e4, 0.0)
     session, columns = session_over(X, z[:, 0], 1.0, size=0.3, location=0.3, pair_differences=0.004)
-    units, seen = find_units(session, columns)
+    units, seen = units_and_seen(session, columns)
     paired = [r for r in session.gate.books.releases if r.name == "histograms of pair differences"]
     assert seen.all()
     assert [release.parameters["columns"] for release in paired] == [1, 1]  # of the target, too
@@ -158,7 +165,7 @@ def test_the_target_is_seen_where_its_columns_are_not():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((500, 50)), rng.standard_normal(500)
     session, columns = session_over(X, y, 0.5, size=0.05, location=0.05, target=0.1)
-    assert find_units(session, columns)[1].tolist() == [False] * 50 + [True]
+    assert units_and_seen(session, columns)[1].tolist() == [False] * 50 + [True]
 
 
 def test_a_rare_column_is_no_indicator_where_more_than_noise_is_neither_tie_nor_one():

@@ -278,7 +278,9 @@ class PrivateLinearModel(BaseEstimator):
         covered: the choice of clip levels. NaN where the budget is too small for that release, so
         that ``explain()`` lists no stage "variance", or showed no scale and the fit is a constant;
         where log-odds have columns so heavy that far rows still move the fit, as a note then says;
-        and for coefficients that are zero since their column's scale was not seen.
+        where noise hides how the loss of counts is curved; for slopes that bounds of features
+        move, or that noise hides, with a note each; and for
+        coefficients that are zero since their column's scale was not seen.
         """
         check_is_fitted(self)
         check_open_unit("level", level)

@@ -89,6 +89,8 @@ class ColumnScales:
         Columns that are zero so often that zero is their centre.
     mean_size
         The mean absolute value of all records, of which those that hide count as zero.
+    far_size
+        The absolute value that one in 200 records exceeds, as far as is seen; else 0.
 
     Examples
     --------
@@ -101,13 +103,15 @@ class ColumnScales:
     width: FloatArray
     zeros: BoolArray
     mean_size: FloatArray
+    far_size: FloatArray
 
     @classmethod
     def unknown(cls, count: int) -> "ColumnScales":
         """Of columns that were not measured."""
         zeros = np.zeros(count)
         nothing = np.zeros(count, dtype=bool)
-        return cls(zeros, np.full(count, np.nan), zeros.copy(), nothing, zeros.copy())
+        scale = np.full(count, np.nan)
+        return cls(zeros, scale, zeros.copy(), nothing, zeros.copy(), zeros.copy())
 
     @property
     def detected(self) -> BoolArray:
@@ -116,7 +120,7 @@ class ColumnScales:
 
     def put(self, chosen: BoolArray, other: "ColumnScales") -> None:
         """Take over what is known of the chosen columns."""
-        for name in ("center", "scale", "width", "zeros", "mean_size"):
+        for name in ("center", "scale", "width", "zeros", "mean_size", "far_size"):
             getattr(self, name)[chosen] = getattr(other, name)
 
     def units(self, columns: Columns) -> Units:

@@ -9,7 +9,13 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.queries.column_histograms import Bins
 
-__all__ = ["POINTS", "NoisyDistribution", "detection_threshold", "most_significant_window"]
+__all__ = [
+    "BIN_SIGNIFICANCE",
+    "POINTS",
+    "NoisyDistribution",
+    "detection_threshold",
+    "most_significant_window",
+]
 
 
 BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk

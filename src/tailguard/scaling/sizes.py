@@ -24,7 +24,12 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales
-from tailguard.scaling.noisy_distribution import NoisyDistribution, detection_threshold
+from tailguard.scaling.noisy_distribution import (
+    BIN_SIGNIFICANCE,
+    POINTS,
+    NoisyDistribution,
+    detection_threshold,
+)
 
 __all__ = [
     "NEAREST_BOUND",
@@ -58,6 +63,7 @@ MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a 
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
 PAIRS_DETECTED = 0.12  # share of the records by which pairs of a typical column stand out
 LIKELY, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2  # differences of pairs over the size of a column
+FAR_SHARE = 0.005  # of the records, which lie farther out than what counts as far
 LEAST_SCALE = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
 
 
@@ -149,9 +155,25 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
             found.scale[column] = size * (
                 mostly_zero_factor if found.zeros[column] else DIFFERENCE_OVER_SIZE
             )
+            found.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
         elif _is_indicator(row, noise_std, total, len(counts)):
             found.scale[column] = mostly_zero_factor
     return found
+
+
+def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
+    """Return the size that so many records exceed, within an octave as if tails fell by a power.
+
+    Of the records that are seen beyond an octave so many may be noise as make a bin stand out. One
+    standard deviation of it may hide there all the same, or a quarter of the records asked for.
+    """
+    masses = distribution.total * distribution.mass.reshape(-1, POINTS).sum(axis=1)
+    beyond = np.cumsum(masses[::-1])[::-1] - BIN_SIGNIFICANCE * noise_std
+    octave = int(np.flatnonzero(beyond >= min(records, beyond[0]))[-1])
+    unseen = min(noise_std, records / 4.0)
+    here, above = np.maximum([*beyond, 0.0], unseen)[octave : octave + 2]
+    part = math.log(max(here / records, 1.0)) / math.log(max(here / above, 2.0))
+    return float(distribution.edges[octave] * 2.0 ** min(part, 1.0))
 
 
 def read_octaves(counts: FloatArray, noise_std: float) -> NoisyDistribution:

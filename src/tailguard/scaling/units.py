@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailguard.array_types import BoolArray
 from tailguard.plans.stage import Stage
 from tailguard.queries.units import Units
 from tailguard.scaling.column_queries import ColumnQueries, HistogramSession
@@ -121,8 +120,8 @@ def planned_histograms(
     ]
 
 
-def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, BoolArray]:
-    """Release the histograms and turn them into units; say which columns were seen.
+def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, ColumnScales]:
+    """Release the histograms and turn them into units; return what they tell of columns, too.
 
     Where the target is not seen only a constant will be fitted: its centre takes all that is left,
     and no columns are asked for.
@@ -137,12 +136,12 @@ def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, Bool
     >>> stages = units_stages(problem, 9.0, size=0.5, location=0.4)
     >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
     >>> session = example_session(x, *stages, mu=9.0)
-    >>> units, seen = find_units(session, columns_of(problem))
+    >>> units, _ = find_units(session, columns_of(problem))
     >>> bool(abs(units.center[0] - 50.0) < 1.0)
     True
     """
     found = find_columns(session, columns, or_constant=True)
-    return found.units(columns), found.detected
+    return found.units(columns), found
 
 
 def find_columns(

@@ -15,10 +15,17 @@ from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.choices import NO_INTERVALS
 from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
-from tailguard.solvers.whitened.covariance import sampling_covariance
+from tailguard.solvers.whitened.covariance import (
+    BENT,
+    CURVATURE_HIDES,
+    UNRESOLVED_SHARE,
+    hiding,
+    sampling_covariance,
+)
 from tailguard.solvers.whitened.debiasing import squared_bias
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.whitening import Whitening, variance_inflation
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
@@ -135,3 +142,69 @@ def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_
     assert np.isnan(model.conf_int()).all() != given
     assert (NO_INTERVALS in model.notes_) != given
     assert np.isfinite(model.coef_noise_std_).all()
+
+
+@pytest.mark.parametrize(
+    ("far_size", "center", "hidden"),
+    [(3.9, 0.0, False), (4.1, 0.0, True), (7.1, 3.0, True), (18.1, 5.0, True), (17.9, 5.0, False)],
+)
+def test_a_slope_that_bounds_move_is_told_by_the_sizes_of_its_column(far_size, center, hidden):
+    geometry = plain_fit(tg.losses.Poisson(), 1, bound=4.0).geometry
+    units = replace(geometry.units, center=np.array([center]))
+    geometry = replace(geometry, units=units, far_size=np.array([far_size]))
+    for significance in (BENT * 0.99, BENT * 1.01):
+        (beyond, _), _ = hiding(geometry, np.eye(2), np.array([significance]))
+        assert beyond.tolist() == [hidden and significance > BENT, False]
+
+
+def test_a_slope_along_directions_that_noise_hides_is_told_by_its_share_of_them():
+    matrix = np.eye(2)
+    inflation = variance_inflation(np.array([1e6, 1e-6]), level=1.0)
+    geometry = plain_fit(tg.losses.Squared(), 2, intercept=False).geometry
+    geometry = replace(geometry, whitening=Whitening(matrix, 2.0, inflation))
+    known = UNRESOLVED_SHARE / (1.0 - UNRESOLVED_SHARE)  # where both have as much variance
+    ratio = inflation[0] / inflation[1] / known
+    jacobian = np.array([[1.0, np.sqrt(0.99 * ratio)], [1.0, np.sqrt(1.01 * ratio)]])
+    _, (hidden, _) = hiding(geometry, jacobian, np.zeros(2))
+    assert hidden.tolist() == [True, False]
+
+
+def test_intervals_are_not_given_where_bounds_are_seen_to_move_a_slope():
+    """Half a per cent of the heavy column decides its slope under a log link."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.pareto(2.5, 40_000), rng.standard_normal(40_000)])
+    y = rng.poisson(np.exp(0.2 * np.minimum(X[:, 0], 9.0) + 0.3 * X[:, 1]))
+    model = tg.PoissonRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(X, y)
+    assert model.feature_bounds_[0, 1] < np.quantile(X[:, 0], 0.99)
+    assert np.isnan(model.conf_int()[0]).all()
+    assert np.isfinite(model.conf_int()[1:]).all()
+    assert model.notes_[-1].startswith("no interval for 1 of 3 coefficients: many values")
+    assert "unknown" in model.summary()
+
+
+def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 25))
+    y = rng.poisson(np.exp(0.2 * X[:, 0]))
+    hidden, seen = (
+        tg.PoissonRegression(epsilon=epsilon, delta=1e-5, random_state=0).fit(X, y)
+        for epsilon in (1.0, 8.0)
+    )
+    assert "variance" in {stage.name for stage in hidden.plan_.stages}
+    assert CURVATURE_HIDES in hidden.notes_
+    assert np.isnan(hidden.conf_int()).all()
+    assert "variance" not in {release.stage for release in hidden.certificate_.releases}
+    assert CURVATURE_HIDES not in seen.notes_
+    assert np.isfinite(seen.conf_int()).any()
+
+
+def test_indicators_that_noise_hides_have_no_intervals_and_others_do():
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal((20_000, 40))
+    rare = rng.random((20_000, 3)) < [0.01, 0.02, 0.5]
+    X = np.column_stack([common, rare])
+    y = X[:, 0] + 3.0 * X[:, 40] + rng.standard_normal(20_000)
+    model = tg.LinearRegression(epsilon=0.5, delta=1e-5, random_state=0).fit(X, y)
+    given = np.isfinite(model.conf_int()[:, 0])
+    assert not given[[40, 41]].any()
+    assert given[:40].all()

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tailguard.array_types import BoolArray
 from tailguard.checks import check_choice, require
 from tailguard.gate import Gate
 from tailguard.plans.budget import usable_mu
@@ -25,6 +24,7 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
+from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BEYOND_FLOATS
@@ -149,13 +149,14 @@ class WhitenedNewton:
         beyond = "released numbers overflowed: the fit is the last one before that"
         fit: Fit | None = None
         try:
-            units, detected = find_units(session, columns)
+            units, found = find_units(session, columns)
+            detected = found.detected
             target_hides = columns.residual and not detected[columns.n_features]
             nothing = not (columns.intercept or detected[: columns.n_features].any())
             if target_hides or nothing:
                 note = "no scale could be told from noise: the fit is a constant"
                 return constant_solution(plan, units.target_center, note)
-            for fit in fits(session, units, detected):  # noqa: B007 (the last one counts)
+            for fit in fits(session, units, found):  # noqa: B007 (the last one counts)
                 pass
         except BEYOND_FLOATS:
             fit = fit and fit.noted(beyond)
@@ -164,7 +165,7 @@ class WhitenedNewton:
         return solution(session, fit)
 
 
-def fits(session: FitSession, units: Units, detected: BoolArray) -> Iterator[Fit]:
+def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit]:
     """Yield the fit after each part of the method: whatever stops it, the last one counts.
 
     Examples
@@ -176,7 +177,7 @@ def fits(session: FitSession, units: Units, detected: BoolArray) -> Iterator[Fit
     >>> [len(fit.iterates) for fit in steps[:4]], len(steps[-1].iterates)
     ([0, 0, 0, 1], 64)
     """
-    fit = start(session, units, detected)
+    fit = start(session, units, found)
     yield fit
     if session.problem.link.residual:
         fit = release_row_norms(session, fit)

@@ -10,12 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailguard.array_types import BoolArray, FloatArray
+from tailguard.array_types import FloatArray
 from tailguard.losses.balanced_logistic import BalancedLogistic
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.allocation import SAMPLE_FOR_EVENTS, enough
 from tailguard.solvers.whitened.clipping import Clipping
@@ -32,7 +33,7 @@ BULK_LEVEL, TAIL_LEVEL = 0.4, 0.995  # quantiles of row norms, where the search 
 MOMENT_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
 
 
-def start(session: FitSession, units: Units, detected: BoolArray) -> Fit:
+def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
     """Release second moments of bounded rows and start from what they tell.
 
     Columns whose scale was not seen are left out: their coefficient stays zero.
@@ -51,7 +52,7 @@ def start(session: FitSession, units: Units, detected: BoolArray) -> Fit:
     problem, shares, residual = session.problem, session.shares, session.problem.link.residual
     size, d = problem.size, problem.n_features
     session.share_out()
-    alive = np.concatenate([detected[:d], np.ones(1 + residual)]).astype(np.float64)
+    alive = np.concatenate([found.detected[:d], np.ones(1 + residual)]).astype(np.float64)
     # The constant is measured also where it is no coefficient: it tells the mean row.
     measured = replace(units, intercept=True)
     view = View(session.loss, measured, np.diag(alive), residual, shares.bound)
@@ -67,6 +68,7 @@ def start(session: FitSession, units: Units, detected: BoolArray) -> Fit:
         units,
         replace(whitening, matrix=matrix),
         mean_row=moments[:size, d],
+        far_size=found.far_size[:d],
         bound=shares.bound,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())

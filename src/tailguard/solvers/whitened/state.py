@@ -38,6 +38,8 @@ class Geometry:
         From standardised coordinates to whitened ones.
     mean_row
         The standardised mean row as the second moments told it.
+    far_size
+        Of each feature the absolute value that one in 200 records exceeds, as far as seen.
     shift
         Squared length of the mean whitened row where no intercept takes it up.
     largest_curvature
@@ -49,7 +51,8 @@ class Geometry:
     --------
     >>> import tailguard as tg
     >>> units, exact = Units.raw(1, intercept=True), Whitening(np.eye(2), 2.0, np.ones(2))
-    >>> geometry = Geometry(tg.losses.Squared(), units, exact, mean_row=np.array([0.5, 1.0]))
+    >>> mean_row, far_size = np.array([0.5, 1.0]), np.array([2.0])
+    >>> geometry = Geometry(tg.losses.Squared(), units, exact, mean_row, far_size)
     >>> geometry.constant[:, 0], geometry.curvature_released
     (array([0., 1.]), False)
     """
@@ -58,6 +61,7 @@ class Geometry:
     units: Units
     whitening: Whitening
     mean_row: FloatArray
+    far_size: FloatArray
     bound: float = LARGEST_FEATURE
     shift: float = 0.0
     largest_curvature: float = 1.0
@@ -100,6 +104,14 @@ class Geometry:
     def left_out(self) -> BoolArray:
         """Features that the fit does not read, of whose coefficients nothing is known."""
         return np.asarray(~self.matrix[: self.units.center.size].any(axis=1))
+
+    @property
+    def often_beyond(self) -> BoolArray:
+        """Features that more than one in 200 records are seen to have beyond their bounds."""
+        half, center = self.bound * self.units.scale, np.abs(self.units.center)
+        # Far from zero an octave is wider than the bounds are apart.
+        octaves = np.where(center < half, 1.0, 2.0)
+        return np.asarray(self.far_size > octaves * (center + half))
 
     @property
     def feature_bounds(self) -> FloatArray | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.solvers.whitened.clipping import SIGNIFICANT
 
 __all__ = ["Secants", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
@@ -46,6 +46,11 @@ class Whitening:
     matrix: FloatArray
     effective_dim: float
     variance_inflation: FloatArray
+
+    @property
+    def unresolved(self) -> BoolArray:
+        """Directions whose second moment noise may have made of nothing: none bounds a variance."""
+        return self.variance_inflation >= _mean_squared_inverse(WIDEST_SPREAD)
 
 
 def noise_level(noise_std: float, width: int) -> float:
@@ -111,8 +116,12 @@ def variance_inflation(raised: FloatArray, level: float) -> FloatArray:
     array([1.12, 1.01])
     """
     spread = np.minimum((level / 2.0) ** 2 * raised.mean() * raised, WIDEST_SPREAD)
-    inverse = 1.0 / np.sqrt(1.0 - 4.0 * spread) - 1.0
-    return np.where(spread > 1e-9, inverse / (2.0 * np.maximum(spread, 1e-9)), 1.0)
+    return np.where(spread > 1e-9, _mean_squared_inverse(np.maximum(spread, 1e-9)), 1.0)
+
+
+def _mean_squared_inverse(spread: FloatArray | float) -> FloatArray:
+    """Mean squared inverse of one less a semicircle with that variance."""
+    return np.asarray((1.0 / np.sqrt(1.0 - 4.0 * np.asarray(spread)) - 1.0) / (2.0 * spread))
 
 
 def cleaned(eigenvalues: FloatArray, level: float) -> FloatArray:
