@@ -53,8 +53,8 @@ def flag(name: str, told: str, panel: str | None = None) -> Any:
 
     Examples
     --------
-    >>> flag("--json", "As JSON.").param_decls
-    ('--json',)
+    >>> flag("--json", "As JSON.").help
+    'As JSON.'
     """
     return typer.Option(name, help=told, rich_help_panel=panel)
 
