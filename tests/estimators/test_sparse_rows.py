@@ -179,7 +179,7 @@ def peak_of_a_mean(n_rows, n_columns):
 @pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
     monkeypatch.setenv("TAILGUARD_NUM_THREADS", "1")
-    monkeypatch.setattr(arrays, "NUMBERS_COPIED_AT_ONCE", 100_000)
+    monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 100_000)
     peak_of_a_mean(1_000, 100)  # compiles
     (few, _), (many, dense) = peak_of_a_mean(5_000, 100), peak_of_a_mean(20_000, 100)
     assert many < 1.2 * few + 1e6

@@ -18,7 +18,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.limits import centre_fraction
+from tailguard.solvers.limits import leans
 
 __all__ = [
     "NORMAL_SPREAD",
@@ -142,7 +142,7 @@ class SlopeDistribution:
         McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree; that of
         balanced slopes is less, by half at most.
         """
-        points, mass = np.array([-limit, limit]), np.array([0.5, 0.5])
+        points, mass = np.array([-limit, limit]), np.full(2, 0.5)
         return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), constant_value=1.0)
 
     @property
@@ -258,7 +258,7 @@ class SlopeDistribution:
         if self.loss is None or not self.is_bounded:
             return np.asarray(sizes)
         bound = self.loss.slope_bound()
-        lower = sizes[sizes < bound] if centre_fraction(self.loss) == 0.5 else sizes[:0]
+        lower = sizes[:0] if leans(self.loss) else sizes[sizes < bound]
         return np.append(lower, bound)
 
     def steepest(self, limit: float) -> float:
