@@ -23,12 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import (
-    InputError,
-    check_choice,
-    check_integer,
-    check_open_unit,
-)
+from tailguard.checks import InputError, check_choice, check_integer, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,

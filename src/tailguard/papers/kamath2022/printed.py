@@ -9,10 +9,7 @@ import math
 
 from tailguard.papers.common.facts import check_facts, check_order
 
-__all__ = [
-    "printed_strongly_convex_chance",
-    "uniform_group_count",
-]
+__all__ = ["printed_strongly_convex_chance", "uniform_group_count"]
 
 
 def printed_strongly_convex_chance(

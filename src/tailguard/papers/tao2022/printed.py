@@ -9,10 +9,7 @@ import math
 
 from tailguard.papers.common.facts import check_facts, check_order, moment_scale
 
-__all__ = [
-    "printed_mean_threshold",
-    "uniform_group_count",
-]
+__all__ = ["printed_mean_threshold", "uniform_group_count"]
 
 
 def printed_mean_threshold(
