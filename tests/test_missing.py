@@ -36,7 +36,7 @@ def counts(rows, n_threads=1):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_filled_rows_are_the_rows_filled_beforehand(dtype, n_threads, monkeypatch):
-    monkeypatch.setattr(arrays, "NUMBERS_COPIED_AT_ONCE", 1_000)
+    monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 1_000)
     monkeypatch.setattr(arrays, "NUMBERS_WORTH_A_THREAD", 1_000)
     features = records(dtype=dtype)
     rows = ArrayRows(features, feature_names=NAMES, missing=MISSING)

@@ -9,17 +9,14 @@ from tailguard.checks import (
     ReleaseError,
     TailguardError,
 )
-from tailguard.estimators import (
-    HuberRegression,
-    LinearRegression,
-    LogisticRegression,
-    LpRegression,
-    PoissonRegression,
-    QuantileRegression,
-    SparseLinearRegression,
-    SparseLogisticRegression,
-)
+from tailguard.estimators.huber import HuberRegression
+from tailguard.estimators.linear import LinearRegression
+from tailguard.estimators.logistic import LogisticRegression
+from tailguard.estimators.lp import LpRegression
 from tailguard.estimators.mean import MeanResult, mean
+from tailguard.estimators.poisson import PoissonRegression
+from tailguard.estimators.quantile import QuantileRegression
+from tailguard.estimators.sparse import SparseLinearRegression, SparseLogisticRegression
 from tailguard.ledger import Ledger
 from tailguard.moments import Moment
 from tailguard.planning import plan

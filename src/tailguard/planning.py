@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.estimators.registry import ESTIMATORS
+from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
@@ -35,15 +37,6 @@ THEOREMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sparse": SPARSE,
 }
 FACTS = (*SHAPE, "row_limit", "growth_constant", "n_nonzero", "gradient_bound")
-# Loss -> what fits it by default, without any public bound.
-ESTIMATORS = {
-    "squared": "tg.LinearRegression",
-    "huber": "tg.HuberRegression",
-    "quantile": "tg.QuantileRegression",
-    "lp": "tg.LpRegression",
-    "logistic": "tg.LogisticRegression",
-    "poisson": "tg.PoissonRegression",
-}
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 SCALE_ROWS = 110.0  # docs/quickstart.md: times the root of the columns, target included, over mu
 BLIND = "below {:.3g} records the budget shows no scales: the default fit is then a constant."
@@ -327,8 +320,15 @@ def _default_candidate(name: str, n_rows: int, n_features: int, guarantee: Guara
     error = float(planned.settings["predicted_privacy_error"])
     excess = error**2 / (2.0 * typical_curvature(problem.scored))
     passes = sum(stage.times for stage in planned.stages)
-    method = ESTIMATORS.get(name, f"tg.minimize({loss!r}, ...)")
-    return Candidate(method, excess, passes, error / math.sqrt(problem.size), PRIVATE_UNITS)
+    return Candidate(
+        _fitted_by(name, loss), excess, passes, error / math.sqrt(problem.size), PRIVATE_UNITS
+    )
+
+
+def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:
+    """Return the public name that fits a loss: of the estimator that is called after it, if any."""
+    place = ESTIMATORS.get("linear" if name == "squared" else name)
+    return f"tg.{place.partition(':')[2]}" if place else f"tg.minimize({loss!r}, ...)"
 
 
 def _sparse_candidate(

@@ -22,7 +22,6 @@ from tailguard.solvers.registry import SOLVERS
 N_ROWS = 1500
 BUDGET = {"epsilon": 8.0, "delta": 1e-3, "random_state": 3}
 MODELS = [*ESTIMATORS.values()]
-every_model = pytest.mark.parametrize("model", MODELS)
 
 
 def records(n_rows=N_ROWS, dtype=np.float64):
@@ -37,21 +36,25 @@ def target(model, y):
     return np.abs(np.round(y)) if model is tg.PoissonRegression else y
 
 
-@every_model
+@pytest.fixture(scope="module", params=MODELS)
+def of_dense(request):
+    """Each model, fitted on the dense array."""
+    _, dense, y = records()
+    return request.param(**BUDGET).fit(dense, target(request.param, y))
+
+
 @pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csc_array", "coo_matrix"])
-def test_every_model_fits_and_predicts_as_of_the_dense_array(model, kind):
+def test_every_model_fits_and_predicts_as_of_the_dense_array(of_dense, kind):
     X, dense, y = records()
-    y = target(model, y)
     given = getattr(scipy.sparse, kind)(X)
-    of_sparse, of_dense = (model(**BUDGET).fit(each, y) for each in (given, dense))
+    of_sparse = clone(of_dense).fit(given, target(type(of_dense), y))
+    of_sparse = pickle.loads(pickle.dumps(of_sparse))
     assert of_sparse.coef_.tobytes() == of_dense.coef_.tobytes()
     assert of_sparse.certificate_.to_json() == of_dense.certificate_.to_json()
     for name in ("predict", "decision_function", "predict_proba"):
-        if hasattr(model, name):
-            said = [getattr(of_sparse, name)(each).tobytes() for each in (given, dense)]
-            assert said[0] == said[1]
-    again = pickle.loads(pickle.dumps(clone(of_sparse).fit(given, y)))
-    assert again.coef_.tobytes() == of_dense.coef_.tobytes()
+        if hasattr(of_dense, name):
+            said = [getattr(of_sparse, name)(given), getattr(of_dense, name)(dense)]
+            assert said[0].tobytes() == said[1].tobytes()
 
 
 @pytest.mark.parametrize("model", [tg.LinearRegression, tg.LogisticRegression])
@@ -128,19 +131,27 @@ def with_record(X, columns, values):
     return replaced
 
 
-@pytest.mark.parametrize("kind", REPLACEMENTS)
-def test_no_replaced_record_raises_or_changes_what_is_warned_of_and_charged(kind):
-    X, _, y = records()
+def told_of(X, y):
+    """What fits of the records are warned of and charged."""
     private = {"epsilon": 8.0, "delta": 1e-4}
-    told = []
-    for each in (X, with_record(X, *REPLACEMENTS[kind])):
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            models = (tg.LinearRegression, tg.HuberRegression, tg.LogisticRegression)
-            plans = [model(**private).fit(each, target(model, y)).plan_ for model in models]
-            plans.append(tg.mean(each, **private).choice.plan)
-        told.append((plans, [str(each.message) for each in warned]))
-    assert told[0] == told[1]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        models = (tg.LinearRegression, tg.HuberRegression, tg.LogisticRegression)
+        plans = [model(**private).fit(X, target(model, y)).plan_ for model in models]
+        plans.append(tg.mean(X, **private).choice.plan)
+    return plans, [str(each.message) for each in warned]
+
+
+@pytest.fixture(scope="module")
+def told():
+    X, _, y = records()
+    return told_of(X, y)
+
+
+@pytest.mark.parametrize("kind", REPLACEMENTS)
+def test_no_replaced_record_raises_or_changes_what_is_warned_of_and_charged(kind, told):
+    X, _, y = records()
+    assert told_of(with_record(X, *REPLACEMENTS[kind]), y) == told
 
 
 def test_a_record_of_a_column_that_is_not_there_is_void():
@@ -168,7 +179,7 @@ def peak_of_a_mean(n_rows, n_columns):
 @pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
     monkeypatch.setenv("TAILGUARD_NUM_THREADS", "1")
-    monkeypatch.setattr(arrays, "NUMBERS_COPIED_AT_ONCE", 100_000)
+    monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 100_000)
     peak_of_a_mean(1_000, 100)  # compiles
     (few, _), (many, dense) = peak_of_a_mean(5_000, 100), peak_of_a_mean(20_000, 100)
     assert many < 1.2 * few + 1e6

@@ -25,13 +25,7 @@ from tailguard.audit.gates import AttackedGate
 from tailguard.audit.worst_pairs import N_FEATURES, WorstPair, worst_pair
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.plans.stage import PureStage, SmoothStage, Stage
-from tailguard.privacy.events import (
-    Approximate,
-    Event,
-    Gaussian,
-    Laplace,
-    ZeroConcentrated,
-)
+from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP, Unprotected
 from tailguard.queries.base import calibration_for
 from tailguard.queries.counts import CountBelow

@@ -87,12 +87,12 @@ WEAKER: dict[str, Callable[[], Case]] = {
 """What the long audit attacks on top, at smaller claims."""
 
 
-def by_tester(tester: str, *, false_alarm: float) -> AuditResult:
+def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> AuditResult:
     """Audit a public call as a user would, by one of the testers.
 
     Examples
     --------
-    >>> by_tester("cells", false_alarm=1e-3).tester
+    >>> by_tester("cells", false_alarm=1e-3, n_runs=100).tester
     'cells'
     """
     high = np.zeros(40)
@@ -103,9 +103,7 @@ def by_tester(tester: str, *, false_alarm: float) -> AuditResult:
             x, guarantee=GDP(2.5), method="clipped", clip_norm=1.0, random_state=seed
         )
 
-    found = audit(
-        factory, (-high, high), tester=tester, n_runs=TESTER_RUNS, false_alarm=false_alarm
-    )
+    found = audit(factory, (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm)
     return _named(f"tg.mean, by {tester}", found)
 
 

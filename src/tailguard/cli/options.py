@@ -1,7 +1,7 @@
 """The options and arguments of the commands, each written once: type, metavar and help."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -9,53 +9,55 @@ from tailguard.cli.arguments import number, whole_number
 from tailguard.cli.models import MODELS
 from tailguard.means.registry import MEANS
 
-__all__ = [
-    "CalibrationOption",
-    "CategoricalOption",
-    "CheckpointOption",
-    "ClassesOption",
-    "ColumnsOption",
-    "DeltaOption",
-    "DropOption",
-    "EngineOption",
-    "EpsilonOption",
-    "ExplainOption",
-    "ExposureOption",
-    "FeaturesOption",
-    "FileOption",
-    "GroupsOption",
-    "InterceptOption",
-    "KeepOption",
-    "LedgerKeyOption",
-    "LedgerNameOption",
-    "LedgerOption",
-    "LevelOption",
-    "MeanMethodOption",
-    "MeanOutOption",
-    "MissingOption",
-    "ModelOption",
-    "ModelPathOption",
-    "MomentBoundOption",
-    "MomentKindOption",
-    "MomentOrderOption",
-    "OptionalDeltaOption",
-    "OutOption",
-    "PowerOption",
-    "PureOption",
-    "RandomStateOption",
-    "ResumeOption",
-    "RowIdOption",
-    "SchemaPathOption",
-    "TableOption",
-    "TargetOption",
-    "ThresholdOption",
-    "UnsafeReproductionOption",
-]
-
 PRIVACY = "Privacy"
 COLUMNS = "Columns"
 MODEL = "Model"
 METHOD = "Method"
+
+
+def typed(metavar: str, told: str, panel: str | None = None, *names: str, **more: Any) -> Any:
+    """Describe an option that takes what is typed, by other names than the parameter's if given.
+
+    Examples
+    --------
+    >>> typed("NAME", "Which one.").metavar
+    'NAME'
+    """
+    return typer.Option(*names, metavar=metavar, help=told, rich_help_panel=panel, **more)
+
+
+def numeric(told: str, panel: str | None = None) -> Any:
+    """Describe an option that takes a number.
+
+    Examples
+    --------
+    >>> numeric("How much.").parser("0.5")
+    0.5
+    """
+    return typed("NUMBER", told, panel, parser=number)
+
+
+def counted(told: str, panel: str | None = None, *names: str, metavar: str = "COUNT") -> Any:
+    """Describe an option that takes a whole number.
+
+    Examples
+    --------
+    >>> counted("How many.").parser("7")
+    7
+    """
+    return typed(metavar, told, panel, *names, parser=whole_number)
+
+
+def flag(name: str, told: str, panel: str | None = None) -> Any:
+    """Describe an option that is given or not.
+
+    Examples
+    --------
+    >>> flag("--json", "As JSON.").help
+    'As JSON.'
+    """
+    return typer.Option(name, help=told, rich_help_panel=panel)
+
 
 FileOption: TypeAlias = Annotated[
     Path,
@@ -72,290 +74,172 @@ TableOption: TypeAlias = Annotated[
 ]
 EngineOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help="What reads Parquet files: local, dask or spark, whose workers do; the same bits.",
+    typed(
+        "NAME", "What reads Parquet files: local, dask or spark, whose workers do; the same bits."
     ),
 ]
 ModelPathOption: TypeAlias = Annotated[
     Path,
     typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="As 'tailguard fit' wrote."),
 ]
-OutOption: TypeAlias = Annotated[
-    Path, typer.Option(metavar="PATH", help="Where to write the model file (JSON).")
-]
-
+OutOption: TypeAlias = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
 EpsilonOption: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="Privacy loss; 1 is a common choice, less is more private.",
-        rich_help_panel=PRIVACY,
-    ),
+    float, numeric("Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
 ]
-DeltaOption: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="What epsilon may miss; choose it far below 1/rows.",
-        rich_help_panel=PRIVACY,
-    ),
-]
+DELTA = numeric("What epsilon may miss; choose it far below 1/rows.", PRIVACY)
+DeltaOption: TypeAlias = Annotated[float, DELTA]
+OptionalDeltaOption: TypeAlias = Annotated[float | None, DELTA]
 RandomStateOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        parser=whole_number,
-        metavar="SEED",
-        help="A reproducible simulation that is NOT PRIVATE, and says so.",
-        rich_help_panel=PRIVACY,
-    ),
+    counted("A reproducible simulation that is NOT PRIVATE, and says so.", PRIVACY, metavar="SEED"),
 ]
-
 LedgerOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="Charge the budget in this file first, as 'tailguard ledger create' began it.",
-        rich_help_panel=PRIVACY,
+    typed(
+        "PATH",
+        "Charge the budget in this file first, as 'tailguard ledger create' began it.",
+        PRIVACY,
     ),
 ]
 LedgerNameOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="The data set, where the ledger's file holds several.",
-        rich_help_panel=PRIVACY,
-    ),
+    str | None, typed("NAME", "The data set, where the ledger's file holds several.", PRIVACY)
 ]
 LedgerKeyOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="KEY",
-        help="A name for this run, which is charged once: started again, it is refused.",
-        rich_help_panel=PRIVACY,
+    typed(
+        "KEY", "A name for this run, which is charged once: started again, it is refused.", PRIVACY
     ),
 ]
-
 CheckpointOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="Write each released answer there, so that a run that is stopped can go on.",
-        rich_help_panel=PRIVACY,
+    typed(
+        "PATH",
+        "Write each released answer there, so that a run that is stopped can go on.",
+        PRIVACY,
     ),
 ]
 ResumeOption: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Go on with the run of --checkpoint, which pays nothing twice.",
-        rich_help_panel=PRIVACY,
-    ),
+    bool, flag("--resume", "Go on with the run of --checkpoint, which pays nothing twice.", PRIVACY)
 ]
-
 SchemaPathOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
+    typed(
+        "PATH",
+        "What is declared of the columns (JSON), as 'tailguard schema' begins it.",
+        COLUMNS,
         "--schema",
-        metavar="PATH",
         exists=True,
         dir_okay=False,
-        help="What is declared of the columns (JSON), as 'tailguard schema' begins it.",
-        rich_help_panel=COLUMNS,
     ),
 ]
 TargetOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="The column to predict, unless the schema names it.",
-        rich_help_panel=COLUMNS,
-    ),
+    str | None, typed("COLUMN", "The column to predict, unless the schema names it.", COLUMNS)
 ]
 RowIdOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="A column that tells every row from all others: rows then need no order.",
-        rich_help_panel=COLUMNS,
+    typed(
+        "COLUMN", "A column that tells every row from all others: rows then need no order.", COLUMNS
     ),
 ]
 FeaturesOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="A,B,C",
-        help="The feature columns; all that have no other place by default.",
-        rich_help_panel=COLUMNS,
-    ),
+    typed("A,B,C", "The feature columns; all that have no other place by default.", COLUMNS),
 ]
 CategoricalOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN=A,B",
-        help="The levels of a categorical feature, the baseline first; may be repeated.",
-        rich_help_panel=COLUMNS,
+    typed(
+        "COLUMN=A,B",
+        "The levels of a categorical feature, the baseline first; may be repeated.",
+        COLUMNS,
     ),
 ]
-DropOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,C", help="Columns that are left out.", rich_help_panel=COLUMNS),
-]
+DropOption: TypeAlias = Annotated[str | None, typed("A,B,C", "Columns that are left out.", COLUMNS)]
 ExposureOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="poisson: how long each row was observed.",
-        rich_help_panel=COLUMNS,
-    ),
+    str | None, typed("COLUMN", "poisson: how long each row was observed.", COLUMNS)
 ]
 MissingOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN=NUMBER",
-        help="A public constant for a column's empty or unreadable cells; may be repeated.",
-        rich_help_panel=COLUMNS,
+    typed(
+        "COLUMN=NUMBER",
+        "A public constant for a column's empty or unreadable cells; may be repeated.",
+        COLUMNS,
     ),
 ]
 ClassesOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="NO,YES",
-        help="logistic, sparse-logistic: the two labels of the target; 0,1 by default.",
-        rich_help_panel=COLUMNS,
+    typed(
+        "NO,YES",
+        "logistic, sparse-logistic: the two labels of the target; 0,1 by default.",
+        COLUMNS,
     ),
 ]
-
-ModelOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help=f"One of {', '.join(MODELS)}.", rich_help_panel=MODEL)
-]
+ModelOption: TypeAlias = Annotated[str, typed("NAME", f"One of {', '.join(MODELS)}.", MODEL)]
 ThresholdOption: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="huber: where the loss turns absolute, in scales of the target; 1.345 by default.",
-        rich_help_panel=MODEL,
+    numeric(
+        "huber: where the loss turns absolute, in scales of the target; 1.345 by default.", MODEL
     ),
 ]
 LevelOption: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="quantile: which one; 0.5, the median, by default.",
-        rich_help_panel=MODEL,
-    ),
+    float | None, numeric("quantile: which one; 0.5, the median, by default.", MODEL)
 ]
 PowerOption: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="lp: the power p of the residual, from 2 to 16; 4 by default.",
-        rich_help_panel=MODEL,
-    ),
+    float | None, numeric("lp: the power p of the residual, from 2 to 16; 4 by default.", MODEL)
 ]
 KeepOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        parser=whole_number,
-        metavar="COUNT",
-        help="sparse-linear, sparse-logistic: how many columns are kept; 10 by default.",
-        rich_help_panel=MODEL,
-    ),
+    counted("sparse-linear, sparse-logistic: how many columns are kept; 10 by default.", MODEL),
 ]
 InterceptOption: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--intercept/--no-intercept", help="Whether to fit a constant.", rich_help_panel=MODEL
-    ),
+    bool, flag("--intercept/--no-intercept", "Whether to fit a constant.", MODEL)
 ]
-
-OptionalDeltaOption: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="What epsilon may miss; choose it far below 1/rows.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-PureOption: TypeAlias = Annotated[
-    bool,
-    typer.Option("--pure", help="Pure DP, without a delta.", rich_help_panel=PRIVACY),
-]
+PureOption: TypeAlias = Annotated[bool, flag("--pure", "Pure DP, without a delta.", PRIVACY)]
 ColumnsOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,C", help="Which columns; all by default.", rich_help_panel=COLUMNS),
+    str | None, typed("A,B,C", "Which columns; all by default.", COLUMNS)
 ]
 MeanMethodOption: TypeAlias = Annotated[
-    str,
-    typer.Option(metavar="NAME", help=f"One of auto, {', '.join(MEANS)}.", rich_help_panel=METHOD),
+    str, typed("NAME", f"One of auto, {', '.join(MEANS)}.", METHOD)
 ]
 MomentOrderOption: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="The order of a moment that you can bound.",
-        rich_help_panel=METHOD,
-    ),
+    float | None, numeric("The order of a moment that you can bound.", METHOD)
 ]
 MomentBoundOption: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        parser=number,
-        metavar="NUMBER",
-        help="Its bound, in the data's units to the power of the order.",
-        rich_help_panel=METHOD,
-    ),
+    float | None, numeric("Its bound, in the data's units to the power of the order.", METHOD)
 ]
 MomentKindOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="KIND", help="One of central, raw, directional, norm.", rich_help_panel=METHOD
-    ),
+    str, typed("KIND", "One of central, raw, directional, norm.", METHOD)
 ]
 GroupsOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        parser=whole_number,
-        metavar="COUNT",
-        help="clamped, truncated, iterative: how many groups of rows.",
-        rich_help_panel=METHOD,
-    ),
+    int | None, counted("clamped, truncated, iterative: how many groups of rows.", METHOD)
 ]
 MethodOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    typed(
+        "NAME=VALUE",
+        "An option of the method, such as clip_norm=2.5; may be repeated.",
+        METHOD,
         "--option",
-        metavar="NAME=VALUE",
-        help="An option of the method, such as clip_norm=2.5; may be repeated.",
-        rich_help_panel=METHOD,
     ),
 ]
 CalibrationOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help="tight, the least proved noise; paper, the printed one; numerical, for trimmed.",
-        rich_help_panel=METHOD,
+    typed(
+        "NAME",
+        "tight, the least proved noise; paper, the printed one; numerical, for trimmed.",
+        METHOD,
     ),
 ]
 UnsafeReproductionOption: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--unsafe-reproduction",
-        help="Allow printed noise that breaks its promise; the certificate tells the truth.",
-        rich_help_panel=METHOD,
+        "Allow printed noise that breaks its promise; the certificate tells the truth.",
+        METHOD,
     ),
 ]
 ExplainOption: TypeAlias = Annotated[
-    bool, typer.Option("--explain", help="Say what the budget was spent on, and why so.")
+    bool, flag("--explain", "Say what the budget was spent on, and why so.")
 ]
 MeanOutOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="PATH", help="Where to write means and certificate (JSON)."),
+    Path | None, typed("PATH", "Where to write means and certificate (JSON).")
 ]

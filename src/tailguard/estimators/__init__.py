@@ -1,20 +1,11 @@
-"""Estimators in scikit-learn's shape: arguments in, coefficients and a certificate out."""
+"""Estimators in scikit-learn's shape: arguments in, coefficients and a certificate out.
 
-from tailguard.estimators.huber import HuberRegression
-from tailguard.estimators.linear import LinearRegression
-from tailguard.estimators.logistic import LogisticRegression
-from tailguard.estimators.lp import LpRegression
-from tailguard.estimators.poisson import PoissonRegression
-from tailguard.estimators.quantile import QuantileRegression
-from tailguard.estimators.sparse import SparseLinearRegression, SparseLogisticRegression
+The package shows what its registry lists, and loads it when it is asked for.
+"""
 
-__all__ = [
-    "HuberRegression",
-    "LinearRegression",
-    "LogisticRegression",
-    "LpRegression",
-    "PoissonRegression",
-    "QuantileRegression",
-    "SparseLinearRegression",
-    "SparseLogisticRegression",
-]
+from tailguard.estimators.registry import ESTIMATORS
+from tailguard.names.lazy import found_when_asked
+
+__places__ = dict(place.split(":")[::-1] for place in ESTIMATORS.values())
+__all__ = list(__places__)
+__getattr__ = found_when_asked(__name__, __places__)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
-from tailguard.engine import run
+from tailguard.engine import Task, run
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode
 from tailguard.means.choice import Choice, choose
@@ -198,12 +198,9 @@ def mean(
             **options,
         )
     plan = replace(choice.plan, warnings=mean_scale_warnings(choice.plan))
-    gate = Gate.over(
-        table.records,
+    gate = Task(table, None, problem).gate(
+        Gate,
         guarantee=plan.guarantee,
-        missing=table.missing,
-        schema=table.schema,
-        row_ids=table.row_ids,
         ledger=ledger,
         checkpoint=checkpoint,
         random_state=random_state,

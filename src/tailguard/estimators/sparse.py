@@ -40,6 +40,8 @@ class SparseLinearRegression(_Sparse, LinearRegression):
     ----------
     n_nonzero
         How many columns are kept; the intercept is not counted.
+    target
+        ``"mean"`` alone: ``"robust"`` is for ``LinearRegression``.
     {shared_parameters}
 
     Attributes

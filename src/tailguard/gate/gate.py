@@ -18,12 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import (
-    InputError,
-    check_finite,
-    check_integer,
-    shown,
-)
+from tailguard.checks import InputError, check_finite, check_integer, shown
 from tailguard.design.columns import BatchedTable
 from tailguard.gate.noised import noised_answer
 from tailguard.gate.run_books import RunBooks

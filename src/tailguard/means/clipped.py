@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
@@ -32,13 +31,13 @@ from tailguard.means.base import (
     found_mean,
     paper_budget,
 )
-from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.messages import (
     ANY_TAIL,
     IN_PRIVATE_UNITS,
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
+    refuse_paper,
     refuse_pure,
 )
 from tailguard.means.mixtures import least_error_weights
@@ -112,22 +111,10 @@ class Clipped(MeanMethod):
         return _from_shells(plan, gate, PrivateUnits.planned(plan, "norm").release(gate))
 
     def _private_plan(self, task: Task) -> MeanPlan:
-        if task.calibration == "paper":
-            raise InputError(
-                "calibration='paper' needs moment= or clip_norm= with method 'clipped': the paper "
-                "has no private scale."
-            )
-        units_plan = PrivateUnits.of(task, "norm")
-        distribution, mu, d = (
-            units_plan.assumed(task.n_features),
-            units_plan.left.amount,
-            task.n_features,
-        )
-        slope = _clipped_noise_slope(task.n_rows, d, mu)
-        radius = distribution.radius(slope)
-        noise = slope * radius
-        bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
-        sampling = math.sqrt(distribution.expected(np.square) / task.n_rows)
+        refuse_paper(self.name, "clip_norm", task)
+        units_plan, d = PrivateUnits.of(task, "norm"), task.n_features
+        slope = _clipped_noise_slope(task.n_rows, d, units_plan.left.amount)
+        expected = units_plan.expected_of_clip(task, slope)
         stage = units_plan.left.stage("mean", "the clipped mean", 1, MOST_SHELLS * d)
         return MeanPlan(
             self.name,
@@ -135,7 +122,7 @@ class Clipped(MeanMethod):
             task.guarantee,
             (*units_plan.stages, stage),
             assumptions=(ANY_TAIL,),
-            expected=Expected(noise, bias, sampling),
+            expected=expected,
             unit=IN_PRIVATE_UNITS,
         )
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.checks import InputError, check_integer, check_open_unit
+from tailguard.checks import check_integer, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanMethod, MeanPlan, Task, found_mean, paper_budget
 from tailguard.means.budget import Budget
@@ -26,6 +26,7 @@ from tailguard.means.messages import (
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
+    refuse_paper,
 )
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers.common.groups import group_count, whole_groups
@@ -120,11 +121,7 @@ class CoordinateWise(MeanMethod):
         )
 
     def _private_plan(self, task: Task, groups: int) -> MeanPlan:
-        if task.calibration == "paper":
-            raise InputError(
-                f"calibration='paper' needs moment= or threshold= with method {self.name!r}: the "
-                "paper has no private scale."
-            )
+        refuse_paper(self.name, "threshold", task)
         units_plan, d = PrivateUnits.of(task, "entries"), task.n_features
         distribution = units_plan.assumed(d)
         threshold = self._balance(distribution, task.problem, units_plan.left, groups)

@@ -23,12 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import (
-    InputError,
-    check_choice,
-    check_integer,
-    check_open_unit,
-)
+from tailguard.checks import InputError, check_choice, check_integer, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
@@ -40,13 +35,13 @@ from tailguard.means.base import (
     most_coordinates,
 )
 from tailguard.means.budget import Budget
-from tailguard.means.magnitude_distribution import BIAS_SHARE
 from tailguard.means.messages import (
     ANY_TAIL,
     IN_PRIVATE_UNITS,
     IN_USER_UNITS,
     check_level,
     refuse_numerical,
+    refuse_paper,
     refuse_pure,
 )
 from tailguard.means.private_units import PrivateUnits
@@ -176,25 +171,14 @@ class Iterative(MeanMethod):
         )
 
     def _private_plan(self, task: Task) -> MeanPlan:
-        if task.calibration == "paper":
-            raise InputError(
-                "calibration='paper' needs moment= or clip_norm= with method 'iterative': the "
-                "paper has no private scale."
-            )
+        refuse_paper(self.name, "clip_norm", task)
         units_plan, d = PrivateUnits.of(task, "norm", self._budget(task)), task.n_features
-        distribution, released = (
-            units_plan.assumed(d),
-            tuple(stage.event for stage in units_plan.stages),
-        )
+        released = tuple(stage.event for stage in units_plan.stages)
         budget, shuffled = self._cheapest(task, units_plan.left, released)
         together = budget.amount / math.sqrt(self._group_count(task))
         slope = _center_noise_slope(task.n_rows, d, together)
-        radius = distribution.radius(slope)
-        expected = Expected(
-            noise=slope * radius,
-            bias=BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0)),
-            sampling=CENTRE_LOSS * math.sqrt(distribution.expected(np.square) / task.n_rows),
-        )
+        expected = units_plan.expected_of_clip(task, slope)
+        expected = replace(expected, sampling=CENTRE_LOSS * expected.sampling)
         stages = (*units_plan.stages, self._stage(task, budget, shuffled=shuffled))
         return self._plan(task, task.guarantee, stages, expected, IN_PRIVATE_UNITS, ANY_TAIL)
 

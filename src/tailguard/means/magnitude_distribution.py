@@ -10,8 +10,10 @@ Hill 1975 (power tails); Huang, Liang and Yi 2021, Theorem 3.2: clipping at the 
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -67,12 +69,17 @@ class MagnitudeDistribution:
 
     def quantile(self, above: float) -> float:
         """Return the magnitude that a part ``above`` exceeds, by powers between grid points."""
-        beyond = int(np.argmax(self.survival <= above)) if self.survival[-1] <= above else -1
-        if beyond <= 0:
-            return float(self.points[beyond])
-        high, low = np.maximum(self.survival[beyond - 1 : beyond + 1], 1e-300)
+        beyond = bisect_left(self._falling, -above)
+        if beyond in (0, self.points.size):
+            return float(self.points[min(beyond, self.points.size - 1)])
+        high, low = (max(-each, 1e-300) for each in self._falling[beyond - 1 : beyond + 1])
         step = math.log(high / above) / max(math.log(high / low), 1e-12)
         return float(self.points[beyond - 1] * RATIO ** min(max(step, 0.0), 1.0))
+
+    @cached_property
+    def _falling(self) -> list[float]:
+        """The survival function from below, as a list: plans ask for thousands of quantiles."""
+        return [-float(share) for share in self.survival]
 
     def radius(self, slope: float) -> float:
         """Return where noise of ``slope`` per unit and half of the worst bias have the least sum.

@@ -9,6 +9,7 @@ __all__ = [
     "IN_USER_UNITS",
     "check_level",
     "refuse_numerical",
+    "refuse_paper",
     "refuse_pure",
 ]
 
@@ -46,6 +47,22 @@ def refuse_numerical(name: str, task: Task) -> None:
         raise InputError(
             f"calibration must be 'tight' or 'paper' with method {name!r}: its tight calibration "
             "is exact, and 'numerical' is for 'trimmed'."
+        )
+
+
+def refuse_paper(name: str, option: str, task: Task) -> None:
+    """Refuse a printed noise without what a paper takes for known: it has no private scale.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.plans.problem import Problem
+    >>> refuse_paper("soft", "threshold", Task(Problem(None, 100, 1), tg.GDP(1.0)))
+    """
+    if task.calibration == "paper":
+        raise InputError(
+            f"calibration='paper' needs moment= or {option}= with method {name!r}: the paper has "
+            "no private scale."
         )
 
 

@@ -17,17 +17,18 @@ from typing import Literal
 import numpy as np
 
 from tailguard.gate import Gate
-from tailguard.means.base import Task, most_coordinates
+from tailguard.means.base import Expected, Task, most_coordinates
 from tailguard.means.budget import Budget
 from tailguard.means.histograms import LAPLACE_TAIL, MeanHistograms, noise_of
-from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.means.magnitude_distribution import (
+    BIAS_SHARE,
     MagnitudeDistribution,
     assumed_entries,
     assumed_norms,
     cell_edges,
     released_distribution,
 )
+from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.plans.plan import Plan
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Unprotected
@@ -120,6 +121,14 @@ class PrivateUnits:
     def assumed(self, n_features: int) -> MagnitudeDistribution:
         """Return the distribution that plans assume, and runs fall back to."""
         return assumed_norms(n_features) if self.of_what == "norm" else assumed_entries()
+
+    def expected_of_clip(self, task: Task, slope: float) -> Expected:
+        """Predict the error of rows clipped where bias and noise of ``slope`` per unit balance."""
+        distribution = self.assumed(task.n_features)
+        radius = distribution.radius(slope)
+        bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
+        sampling = math.sqrt(distribution.expected(np.square) / task.n_rows)
+        return Expected(slope * radius, bias, sampling)
 
     def release(self, gate: Gate) -> ReleasedUnits:
         """Measure the columns, then count magnitudes in the units found."""

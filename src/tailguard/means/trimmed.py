@@ -113,12 +113,8 @@ class Trimmed(MeanMethod):
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask once, in the planned or the released units."""
-        stage, units, fraction = (
-            plan.stage("mean"),
-            Units.raw(gate.n_features, intercept=False),
-            1.0,
-        )
-        distribution = None
+        stage, units = plan.stage("mean"), Units.raw(gate.n_features, intercept=False)
+        distribution, fraction = None, 1.0
         if len(plan.stages) > 1:
             released = PrivateUnits.planned(plan, "entries").release(gate)
             units, distribution, fraction = released.units, released.distribution, released.fraction

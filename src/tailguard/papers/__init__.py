@@ -8,13 +8,4 @@ of its constants, :mod:`~tailguard.papers.rates` the slopes of every mean estima
 
 from tailguard.papers import common, fano, kamath2022, rates, tao2022, wang2020, xu2025, zhao2024
 
-__all__ = [
-    "common",
-    "fano",
-    "kamath2022",
-    "rates",
-    "tao2022",
-    "wang2020",
-    "xu2025",
-    "zhao2024",
-]
+__all__ = ["common", "fano", "kamath2022", "rates", "tao2022", "wang2020", "xu2025", "zhao2024"]

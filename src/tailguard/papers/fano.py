@@ -13,7 +13,7 @@ from functools import partial
 
 from scipy.optimize import minimize_scalar
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.facts import check_facts, checked, moment_scale
 
 __all__ = [
     "fano_bound",
@@ -144,6 +144,7 @@ def log_packing_size(n_features: int) -> float:
     return math.log(math.comb(n_features, weight)) - math.log(near)
 
 
+@checked
 def mean_lower_bound(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
 ) -> float:
@@ -162,8 +163,6 @@ def mean_lower_bound(
     >>> round(mean_lower_bound(n_rows=1000, n_features=64, moment_order=2.0, rho=0.5), 6)
     0.056868
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
-    check_order(moment_order)
     bound_of = partial(fano_bound, n_rows=n_rows, rho=rho)
     # Beyond the root of the logarithm over rho the bound is negative.
     scale = moment_scale(moment_bound, moment_order)
@@ -172,6 +171,7 @@ def mean_lower_bound(
     )
 
 
+@checked
 def mean_lower_bound_pure(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -187,8 +187,6 @@ def mean_lower_bound_pure(
     >>> round(mean_lower_bound_pure(epsilon=1.0, **args), 4)
     0.0776
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
-    check_order(moment_order)
     bound_of = partial(fano_bound_pure, n_rows=n_rows, epsilon=epsilon)
     scale = moment_scale(moment_bound, moment_order)
     return scale * _best_chance(

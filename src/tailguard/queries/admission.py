@@ -104,12 +104,14 @@ def _check_fields(holder: Any) -> None:
 
 def _check_part(name: str, part: object) -> None:
     """Check one thing that a query holds."""
+    if _is_plain(part):
+        return
     if type(part) in (tuple, list):
         for each in part:  # type: ignore[attr-defined]
             _check_part(name, each)
     elif is_registered(part, PARTS) or is_registered(part, SETS):
         _check_fields(part)
-    elif not (is_known(part) or _is_plain(part) or _is_estimator(name, part)):
+    elif not (is_known(part) or _is_estimator(name, part)):
         if name == ESTIMATOR:
             raise QueryError(
                 "estimator must be a plain function (features, target) -> vector, made by def or "

@@ -15,13 +15,8 @@ from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.gather import gathers
 from tailguard.missing import Fill
 from tailguard.noise.orders import Order
-from tailguard.tables import (
-    SparseFeatures,
-    column_names,
-    encode_labels,
-    to_features,
-    to_vector,
-)
+from tailguard.tables import SparseFeatures, column_names, encode_labels, to_features, to_vector
+from tailguard.tables.sparse_features import NUMBERS_AT_ONCE
 
 from .base import resolve_threads
 from .sparse_records import SparseRecords
@@ -33,9 +28,6 @@ ValidTarget = Callable[[FloatArray], NDArray[np.bool_]]
 
 # Below this many numbers a thread costs more than it saves (some 0.1 ms against 4 MB of reading).
 NUMBERS_WORTH_A_THREAD = 500_000
-# Records that are copied to be read, since cells are missing, the order is another or they are
-# sparse, are copied about this many numbers (8 MB) at a time.
-NUMBERS_COPIED_AT_ONCE = 1_000_000
 
 
 class ArrayRows:
@@ -141,9 +133,12 @@ class ArrayRows:
         return bool(self._fill.constants) or self._order is not None or self._sparse
 
     def _piece_rows(self, count: int) -> int:
-        """Return the length of about ``count`` pieces of whole chunks, of more to be copied."""
+        """Return the length of about ``count`` pieces of whole chunks, of more to be copied.
+
+        Records are copied to be read if cells are missing, the order is another or they are sparse.
+        """
         if self._copies:
-            count = max(count, self.n_rows * self.n_features // NUMBERS_COPIED_AT_ONCE)
+            count = max(count, self.n_rows * self.n_features // NUMBERS_AT_ONCE)
         n_chunks: int = -(-self.n_rows // CHUNK_ROWS)
         return -(-n_chunks // count) * CHUNK_ROWS
 

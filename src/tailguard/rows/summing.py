@@ -18,11 +18,16 @@ Result = TypeVar("Result")
 def in_turn(work: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int) -> Iterator[Result]:
     """Yield the results of all jobs in order; jobs are taken as threads become free.
 
+    One thread is the caller's own.
+
     Examples
     --------
     >>> list(in_turn(abs, [-1, 2, -3], n_threads=2))
     [1, 2, 3]
     """
+    if n_threads == 1:
+        yield from map(work, jobs)
+        return
     with ThreadPoolExecutor(n_threads) as pool:
         begun: deque[Future[Result]] = deque()
         for job in jobs:

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from tailguard.losses.base import Loss
 
-__all__ = ["centre_fraction", "step_curvature", "typical_curvature"]
+__all__ = ["centre_fraction", "leans", "step_curvature", "typical_curvature"]
 
 ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
 CURVATURE_SPREAD = 4.0  # the step allows for this many times the typical curvature
@@ -35,6 +35,18 @@ def centre_fraction(loss: Loss) -> float:
     """
     below, above = loss.slope(np.array([-1e9, 1e9]), np.zeros(2))
     return float(round(-below / (above - below), 12))
+
+
+def leans(loss: Loss) -> bool:
+    """Whether slopes balance elsewhere than in the middle of residuals, as those of a quantile.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> leans(tg.losses.Huber()), leans(tg.losses.Quantile(level=0.9))
+    (False, True)
+    """
+    return centre_fraction(loss) != 0.5
 
 
 def typical_curvature(loss: Loss) -> float:

@@ -4,7 +4,7 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
-from tailguard.engine import Solved, Solver, run
+from tailguard.engine import Solved, Solver, Task, run
 from tailguard.gate import Gate
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
@@ -112,19 +112,8 @@ def minimize(
         has_offset=exposure is not None,
     )
     chosen, plan = plan_for(solver, problem, promise)
-    gate = Gate.over(
-        table.records,
-        table.y,
-        guarantee=promise,
-        exposure=table.exposure,
-        loss=stated,
-        classes=classes,
-        missing=table.missing,
-        schema=table.schema,
-        row_ids=table.row_ids,
-        ledger=ledger,
-        checkpoint=checkpoint,
-        random_state=random_state,
+    gate = Task(table, classes, problem).gate(
+        Gate, guarantee=promise, ledger=ledger, checkpoint=checkpoint, random_state=random_state
     )
     return run(chosen, plan, gate, assumptions=assumed)
 

@@ -9,12 +9,7 @@ from tailguard.tables.labels import (
     encode_labels,
 )
 from tailguard.tables.matrices import to_matrix, to_matrix_or_vector, to_vector
-from tailguard.tables.sparse_features import (
-    SparseFeatures,
-    dense_pieces,
-    is_sparse,
-    to_features,
-)
+from tailguard.tables.sparse_features import SparseFeatures, dense_pieces, is_sparse, to_features
 
 __all__ = [
     "CLASSES_ASSUMED",

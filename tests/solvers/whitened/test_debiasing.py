@@ -189,6 +189,8 @@ def test_counts_without_a_curvature_are_debiased_along_the_constant_alone(n_rows
     model = tg.PoissonRegression(epsilon=0.5, delta=1e-6, random_state=0).fit(X, y)
     (note,) = [note for note in model.notes_ if "debiased" in note]
     assert note.startswith(told)
+    planned = model.plan_.stage("debiasing").purpose
+    assert planned.endswith("in the mean" if n_rows < 10_000 else "once curvature is released")
     for name in ("debiasing", "debiasing curvature"):
         (released,) = [r for r in model.certificate_.releases if r.stage == name]
         assert released.parameters["coordinates"] == (1 if n_rows < 10_000 else 2)

@@ -11,7 +11,7 @@ from rich.table import Table
 from tailguard.audit.cases import FALSE_ALARM, AuditResult
 from tailguard.audit.suite import LONG, QUICK, run_audit
 from tailguard.checks import InputError
-from tailguard.cli.arguments import whole_number
+from tailguard.cli.options import counted, flag, typed
 from tailguard.cli.printing import print_wrapped
 
 __all__ = ["HELP", "audit", "audit_table"]
@@ -42,18 +42,13 @@ NOTE = (
 
 def audit(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Claims that need the fewest runs; the default.")
+        bool, flag("--quick", "Claims that need the fewest runs; the default.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Smaller claims, public calls and all testers as well.")
+        bool, flag("--all", "Smaller claims, public calls and all testers as well.")
     ] = False,
-    only: Annotated[
-        str | None, typer.Option("--only", metavar="WORD", help="Rows whose name has the word.")
-    ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option("--jobs", parser=whole_number, metavar="COUNT", help="How many processes."),
-    ] = 1,
+    only: Annotated[str | None, typed("WORD", "Rows whose name has the word.")] = None,
+    jobs: Annotated[int, counted("How many processes.")] = 1,
 ) -> None:
     """Attack, print a row for each, and say with the exit code whether all is as it should be.
 

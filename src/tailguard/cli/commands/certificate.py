@@ -28,7 +28,7 @@ record from which anyone can work out the total again.
 
 def certificate(
     model: options.ModelPathOption,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Annotated[bool, options.flag("--json", "As JSON.")] = False,
 ) -> None:
     """Print the certificate.
 

@@ -3,7 +3,6 @@
 from time import perf_counter
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
@@ -13,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 import tailguard as tg
 from tailguard.checks import check_integer
 from tailguard.cli import options
-from tailguard.cli.arguments import whole_number
 from tailguard.cli.printing import coefficient_table, print_note, print_plain, print_wrapped
 from tailguard.datasets.dataset import Dataset
 
@@ -46,12 +44,7 @@ def demo(
     epsilon: options.EpsilonOption = 1.0,
     delta: options.DeltaOption = 1e-6,
     rows: Annotated[
-        int,
-        typer.Option(
-            parser=whole_number,
-            metavar="NUMBER",
-            help="How many policies are simulated, 100 to 10000000.",
-        ),
+        int, options.counted("How many policies are simulated, 100 to 10000000.", metavar="NUMBER")
     ] = 100_000,
 ) -> None:
     """Simulate, fit, compare, certify.

@@ -40,8 +40,7 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode="rich")
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
 Name = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Of the data set; not needed where the file holds one."),
+    str | None, options.typed("NAME", "Of the data set; not needed where the file holds one.")
 ]
 
 
@@ -49,16 +48,12 @@ Name = Annotated[
 def create(
     ledger: LedgerFile,
     *,
-    name: Annotated[str, typer.Option(metavar="NAME", help="Of the data set, in your words.")],
+    name: Annotated[str, options.typed("NAME", "Of the data set, in your words.")],
     epsilon: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER")] = None,
     delta: options.OptionalDeltaOption = None,
     pure: options.PureOption = False,
-    rho: Annotated[
-        float | None, typer.Option(parser=number, metavar="NUMBER", help="A cap in zCDP.")
-    ] = None,
-    mu: Annotated[
-        float | None, typer.Option(parser=number, metavar="NUMBER", help="A cap in GDP.")
-    ] = None,
+    rho: Annotated[float | None, options.numeric("A cap in zCDP.")] = None,
+    mu: Annotated[float | None, options.numeric("A cap in GDP.")] = None,
 ) -> None:
     """Begin a ledger with its cap, which stays as it is.
 
@@ -120,9 +115,7 @@ def verify(
     name: Name = None,
     against: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PATH", exists=True, dir_okay=False, help="An earlier export of the ledger."
-        ),
+        options.typed("PATH", "An earlier export of the ledger.", exists=True, dir_okay=False),
     ] = None,
 ) -> None:
     """Check file, chain and cap; with an earlier export, also that nothing was rewritten since.
@@ -147,7 +140,7 @@ def export(
     ledger: LedgerFile,
     *,
     name: Name = None,
-    out: Annotated[Path, typer.Option(metavar="PATH", help="Where to write it (JSON).")],
+    out: Annotated[Path, options.typed("PATH", "Where to write it (JSON).")],
 ) -> None:
     """Write all lines and the head as JSON: keep it where the ledger's user cannot write.
 

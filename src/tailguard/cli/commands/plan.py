@@ -6,7 +6,6 @@ import typer
 from rich.console import Console
 
 from tailguard.cli import options
-from tailguard.cli.arguments import number, whole_number
 from tailguard.cli.printing import print_plain
 from tailguard.moments import Moment
 from tailguard.planning import TASKS
@@ -33,30 +32,18 @@ the set; a mean and the models of 'tailguard fit' can do without.
 FACTS = "What is publicly known"
 
 
-def _fact(text: str) -> Any:
-    return typer.Option(parser=number, metavar="NUMBER", help=text, rich_help_panel=FACTS)
+KIND = options.typed("KIND", "Of what: norm, directional, raw or central.", FACTS)
+KEEP = options.counted("sparse: how many weights matter.", FACTS, "--keep")
 
 
-def _count_option(text: str) -> Any:
-    return typer.Option(parser=whole_number, metavar="COUNT", help=text, rich_help_panel=FACTS)
-
-
-KIND = typer.Option(
-    metavar="KIND", help="Of what: norm, directional, raw or central.", rich_help_panel=FACTS
-)
-KEEP = typer.Option(
-    "--keep",
-    parser=whole_number,
-    metavar="COUNT",
-    help="sparse: how many weights matter.",
-    rich_help_panel=FACTS,
-)
+def _fact(told: str) -> Any:
+    return options.numeric(told, FACTS)
 
 
 def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
-    rows: Annotated[int, _count_option("How many rows.")],
-    columns: Annotated[int, _count_option("How many columns; an intercept counts.")],
+    rows: Annotated[int, options.counted("How many rows.", FACTS)],
+    columns: Annotated[int, options.counted("How many columns; an intercept counts.", FACTS)],
     epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
     moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,
@@ -71,7 +58,7 @@ def list_methods(
         float | None, _fact("Growth of the risk over squared distance.")
     ] = None,
     n_nonzero: Annotated[int | None, KEEP] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Annotated[bool, options.flag("--json", "As JSON.")] = False,
 ) -> None:
     """Print the methods.
 

@@ -47,16 +47,13 @@ def predict(
     model: options.ModelPathOption,
     file: options.FileOption,
     exposure: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="poisson: predict for this exposure instead of 1."),
+        str | None, options.typed("COLUMN", "poisson: predict for this exposure instead of 1.")
     ] = None,
     extrapolate: Annotated[
-        str | None,
-        typer.Option(metavar="bounded|linear", help="Hold features within the model's bounds?"),
+        str | None, options.typed("bounded|linear", "Hold features within the model's bounds?")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Where to write them (CSV); the screen by default."),
+        Path | None, options.typed("PATH", "Where to write them (CSV); the screen by default.")
     ] = None,
 ) -> None:
     """Write one prediction per row.

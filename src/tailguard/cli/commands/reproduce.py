@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tailguard.checks import InputError
 from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.options import flag, typed
 from tailguard.cli.printing import print_wrapped
 from tailguard.reproduce.experiment import Experiment, Setup
 from tailguard.reproduce.figure import draw_figure
@@ -49,22 +50,17 @@ def reproduce(
         str | None,
         typer.Argument(metavar="EXPERIMENT", help="One of --list, a paper, or all."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and smaller sizes.")] = False,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder with public sets as Parquet.")
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where figures and figures' numbers go.")
-    ] = Path("reproduced"),
+    quick: Annotated[bool, flag("--quick", "Fewer seeds and smaller sizes.")] = False,
+    data: Annotated[Path | None, typed("DIR", "Folder with public sets as Parquet.")] = None,
+    out: Annotated[Path, typed("DIR", "Where figures and figures' numbers go.")] = Path(
+        "reproduced"
+    ),
     table: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.md", help="The table of claims; DIR/claims.md by default."),
+        Path | None, typed("FILE.md", "The table of claims; DIR/claims.md by default.")
     ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Seeds, where others are wanted.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="How many processes.")] = 1,
-    listed: Annotated[bool, typer.Option("--list", help="Only list what there is.")] = False,
+    seeds: Annotated[int | None, typed("N", "Seeds, where others are wanted.", min=1)] = None,
+    jobs: Annotated[int, typed("N", "How many processes.", min=1)] = 1,
+    listed: Annotated[bool, flag("--list", "Only list what there is.")] = False,
 ) -> None:
     """Run, judge and write down.
 

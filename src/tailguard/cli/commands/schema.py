@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from tailguard.cli import options
@@ -36,7 +35,7 @@ fit and mean with --schema, or to Python as schema=.
 def schema(
     file: options.TableOption,
     *,
-    out: Annotated[Path, typer.Option(metavar="PATH", help="Where to write the schema (JSON).")],
+    out: Annotated[Path, options.typed("PATH", "Where to write the schema (JSON).")],
     target: options.TargetOption = None,
     features: options.FeaturesOption = None,
     categorical: options.CategoricalOption = None,

@@ -5,6 +5,9 @@ Wherever a paper bounds a moment, ``moment_bound`` is the bound on the moment it
 """
 
 import math
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from tailguard.checks import (
     InputError,
@@ -15,7 +18,17 @@ from tailguard.checks import (
     shown,
 )
 
-__all__ = ["check_facts", "check_order", "moment_scale", "tail_power"]
+__all__ = [
+    "check_facts",
+    "check_order",
+    "checked",
+    "checked_up_to_2",
+    "moment_scale",
+    "tail_power",
+]
+
+Told = ParamSpec("Told")
+Result = TypeVar("Result")
 
 # The theorems hide their logarithms' constants, and mean nothing where log(1 / chance) nears 0.
 LARGEST_FAILURE_PROBABILITY = 0.5
@@ -70,6 +83,37 @@ def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | N
         if maximum is not None:
             allowed += f" and at most {maximum:g}"
         raise InputError(f"moment_order must be {allowed}; got {shown(moment_order)}.")
+
+
+def checked(function: Callable[Told, Result], **orders: float) -> Callable[Told, Result]:
+    """Check the facts that a function is told, each by its name, before it is called.
+
+    ``orders`` are the limits of ``moment_order``, as ``check_order`` takes them.
+
+    Examples
+    --------
+    >>> @checked
+    ... def cost(*, n_rows, rho):
+    ...     return rho / n_rows
+    >>> cost(n_rows=0, rho=1.0)
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: n_rows must be a whole number of at least 1; got 0.
+    """
+
+    @wraps(function)
+    def call(*args: Told.args, **facts: Told.kwargs) -> Result:
+        told: dict[str, Any] = dict(facts)
+        if "moment_order" in told:
+            check_order(told.pop("moment_order"), **orders)
+        check_facts(**told)
+        return function(*args, **facts)
+
+    return call
+
+
+checked_up_to_2 = partial(checked, minimum=1.0, maximum=2.0)
+"""The same for orders above 1 and up to 2."""
 
 
 def moment_scale(moment_bound: float, moment_order: float) -> float:

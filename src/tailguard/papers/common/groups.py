@@ -7,7 +7,7 @@ same number of groups; they differ in how a record is bounded before the group m
 import math
 
 from tailguard.checks import InputError, check_choice
-from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.facts import check_facts, checked
 
 __all__ = [
     "check_groups",
@@ -20,6 +20,7 @@ __all__ = [
 GROUPS = ("pointwise", "uniform")
 
 
+@checked
 def group_count(*, n_features: int, failure_probability: float) -> float:
     """How many groups the theory needs, ``4 log(2 d / failure_probability)``, before rounding.
 
@@ -30,7 +31,6 @@ def group_count(*, n_features: int, failure_probability: float) -> float:
     >>> round(group_count(n_features=10, failure_probability=0.1), 6)
     21.193269
     """
-    check_facts(n_features=n_features, failure_probability=failure_probability)
     return 4.0 * math.log(2.0 * n_features / failure_probability)
 
 
@@ -47,6 +47,7 @@ def check_groups(groups: str | None, *, prints: bool) -> str:
     return check_choice("groups", groups, GROUPS)
 
 
+@checked
 def group_count_with_probability(
     *, n_rows: int, n_features: int, diameter: float, failure_probability: float
 ) -> float:
@@ -65,8 +66,6 @@ def group_count_with_probability(
     >>> round(group_count_with_probability(failure_probability=0.1, **sizes), 3)
     168.112
     """
-    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
-    check_facts(failure_probability=failure_probability)
     chances = n_features * diameter * n_rows / failure_probability
     return max(1.0, n_features * math.log(chances))
 
@@ -87,6 +86,7 @@ def whole_groups(count: float, *, n_rows: int) -> int:
     return max(1, min(2 * math.ceil(count / 2.0), largest))
 
 
+@checked
 def median_sensitivity(*, value_range: float, n_rows: int, n_groups: int) -> float:
     """How far replacing one record moves one coordinate of the median of group means.
 
@@ -106,7 +106,6 @@ def median_sensitivity(*, value_range: float, n_rows: int, n_groups: int) -> flo
     >>> median_sensitivity(value_range=60.0, n_rows=1000, n_groups=11)
     0.6666666666666666
     """
-    check_facts(value_range=value_range, n_rows=n_rows, n_groups=n_groups)
     if n_groups > n_rows:
         raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
     move = value_range / (n_rows // n_groups)

@@ -7,7 +7,7 @@ descent, and Zhao and others (2024) a scaled one; none of them rounds or clamps 
 import math
 from collections.abc import Callable
 
-from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.facts import check_facts, checked
 
 __all__ = [
     "contraction",
@@ -73,6 +73,7 @@ def worthwhile_steps(
     return low
 
 
+@checked
 def descent_step_size(*, diameter: float, gradient_bound: float, n_steps: int) -> float:
     """Step size for convex losses, ``diameter / (gradient_bound sqrt(n_steps))``.
 
@@ -83,10 +84,10 @@ def descent_step_size(*, diameter: float, gradient_bound: float, n_steps: int) -
     >>> descent_step_size(diameter=2.0, gradient_bound=1.0, n_steps=400)
     0.1
     """
-    check_facts(diameter=diameter, gradient_bound=gradient_bound, n_steps=n_steps)
     return diameter / (gradient_bound * math.sqrt(n_steps))
 
 
+@checked
 def strongly_convex_step_size(*, strong_convexity: float, smoothness: float) -> float:
     """Step size for strongly convex losses, ``1 / (strong_convexity + smoothness)``.
 
@@ -97,10 +98,10 @@ def strongly_convex_step_size(*, strong_convexity: float, smoothness: float) -> 
     >>> strongly_convex_step_size(strong_convexity=1.0, smoothness=4.0)
     0.2
     """
-    check_facts(strong_convexity=strong_convexity, smoothness=smoothness)
     return 1.0 / (strong_convexity + smoothness)
 
 
+@checked
 def contraction(*, strong_convexity: float, smoothness: float) -> float:
     """Factor by which one such step shrinks the squared distance to the minimiser, at worst.
 
@@ -111,11 +112,11 @@ def contraction(*, strong_convexity: float, smoothness: float) -> float:
     >>> round(contraction(strong_convexity=1.0, smoothness=4.0), 12)
     0.84
     """
-    check_facts(strong_convexity=strong_convexity, smoothness=smoothness)
     both = strong_convexity * smoothness
     return 1.0 - both / (strong_convexity + smoothness) ** 2
 
 
+@checked
 def strongly_convex_steps(*, error: float, strong_convexity: float, smoothness: float) -> float:
     """How many steps until the distance to go is within the error of the gradients.
 
@@ -133,7 +134,6 @@ def strongly_convex_steps(*, error: float, strong_convexity: float, smoothness: 
     >>> round(strongly_convex_steps(error=0.1, strong_convexity=1.0, smoothness=4.0), 4)
     18.9306
     """
-    check_facts(error=error, strong_convexity=strong_convexity, smoothness=smoothness)
     both = strong_convexity * smoothness
     total = (strong_convexity + smoothness) ** 2
     log_ratio = 2.0 * math.log(error) + math.log(total / (2.0 * both * total - both**2))
@@ -141,6 +141,7 @@ def strongly_convex_steps(*, error: float, strong_convexity: float, smoothness: 
     return max(1.0, log_ratio / (2.0 * math.log(shrink)))
 
 
+@checked
 def printed_strongly_convex_steps(
     *, error: float, strong_convexity: float, smoothness: float
 ) -> float:
@@ -156,7 +157,6 @@ def printed_strongly_convex_steps(
     >>> round(printed_strongly_convex_steps(error=2.0, **args), 4)
     -5.2554
     """
-    check_facts(error=error, strong_convexity=strong_convexity, smoothness=smoothness)
     start = (strong_convexity + smoothness) * error / (strong_convexity * smoothness)
     shrink = contraction(strong_convexity=strong_convexity, smoothness=smoothness)
     return math.log(start) / math.log(shrink)

@@ -16,7 +16,7 @@ for convex losses hold for the larger class without the last of these.
 import math
 
 from tailguard.checks import InputError, shown
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import checked, moment_scale, tail_power
 
 __all__ = [
     "clamping_bias",
@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 
+@checked
 def mean_bound(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
 ) -> float:
@@ -48,11 +49,11 @@ def mean_bound(
     >>> round(mean_bound(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 5)
     0.03115
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
     cost = math.sqrt(n_features / rho) / n_rows
     return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
+@checked
 def mean_bound_pure(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -67,11 +68,11 @@ def mean_bound_pure(
     >>> round(mean_bound_pure(n_rows=10**5, n_features=10, moment_order=2.0, epsilon=1.0), 5)
     0.04162
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
     cost = n_features / (epsilon * n_rows)
     return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
+@checked
 def clamping_bias(
     *, moment_order: float, threshold: float, mean_bound: float, moment_bound: float = 1.0
 ) -> float:
@@ -89,8 +90,6 @@ def clamping_bias(
     >>> round(clamping_bias(moment_order=2.0, threshold=10.0, mean_bound=1.0), 4)
     0.0086
     """
-    check_facts(threshold=threshold, mean_bound=mean_bound, moment_bound=moment_bound)
-    check_order(moment_order)
     room = 3.0 * threshold - mean_bound
     if room <= 0.0:
         raise InputError(
@@ -101,6 +100,7 @@ def clamping_bias(
     return float(shape * moment_bound / room ** (moment_order - 1.0))
 
 
+@checked
 def convex_bound(
     *,
     n_rows: int,
@@ -126,13 +126,12 @@ def convex_bound(
     >>> round(convex_bound(rho=0.5, diameter=2.0, **args), 5)
     0.07981
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(moment_bound=moment_bound)
     sampling = diameter * n_features / math.sqrt(n_rows)
     private = _convex_private_term(n_rows, n_features, moment_order, rho, diameter)
     return moment_scale(moment_bound, moment_order) * (sampling + private)
 
 
+@checked
 def convex_bound_with_probability(
     *,
     n_rows: int,
@@ -161,8 +160,6 @@ def convex_bound_with_probability(
     >>> round(convex_bound_with_probability(**args, **shape), 4)
     1.2307
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(smoothness=smoothness, failure_probability=failure_probability)
     nats = math.log1p(diameter * n_features * n_rows / failure_probability)
     sampling = diameter * n_features * math.sqrt(nats / n_rows)
     private = _convex_private_term(n_rows, n_features, moment_order, rho, diameter)
@@ -170,6 +167,7 @@ def convex_bound_with_probability(
     return sampling + nats * (private + net)
 
 
+@checked
 def soft_convex_bound(
     *,
     n_rows: int,
@@ -195,14 +193,13 @@ def soft_convex_bound(
     >>> round(soft_convex_bound(balance=0.92474, **args), 5)
     0.03084
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(balance=balance, moment_bound=moment_bound)
     terms = (
         n_features ** ((3.0 - balance) / 2.0) + n_features ** ((1.0 + balance) / 2.0) / rho**0.25
     )
     return float(math.sqrt(moment_bound * diameter / n_rows) * terms)
 
 
+@checked
 def strongly_convex_bound(
     *,
     n_rows: int,
@@ -229,15 +226,13 @@ def strongly_convex_bound(
     >>> round(strongly_convex_bound(**args, **shape), 6)
     0.00197
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(strong_convexity=strong_convexity, smoothness=smoothness, moment_bound=moment_bound)
-    check_order(moment_order)
     rate = tail_power(math.sqrt(n_features / rho) / n_rows, moment_order) ** 2
     shape = ((diameter + 1.0) * (1.0 + smoothness / strong_convexity)) ** 2 / smoothness
     scale = moment_scale(moment_bound, moment_order) ** 2
     return shape * scale * n_features * (1.0 / n_rows + rate)
 
 
+@checked
 def mean_lower_bound(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
 ) -> float:
@@ -252,11 +247,11 @@ def mean_lower_bound(
     >>> round(mean_lower_bound(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 5)
     0.03115
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
     cost = min(1.0, math.sqrt(n_features / rho) / n_rows)
     return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
+@checked
 def mean_lower_bound_pure(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -271,11 +266,11 @@ def mean_lower_bound_pure(
     >>> round(mean_lower_bound_pure(n_rows=10**5, n_features=10, moment_order=2.0, epsilon=1.0), 5)
     0.04162
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
     cost = min(1.0, n_features / (epsilon * n_rows))
     return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
+@checked
 def strongly_convex_lower_bound(
     *,
     n_rows: int,
@@ -299,14 +294,12 @@ def strongly_convex_lower_bound(
     >>> round(strongly_convex_lower_bound(rho=0.5, **args), 6)
     0.000547
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, strong_convexity=strong_convexity)
-    check_facts(moment_bound=moment_bound)
-    check_order(moment_order)
     rate = min(1.0, tail_power(math.sqrt(n_features / rho) / n_rows, moment_order)) ** 2
     scale = moment_scale(moment_bound, moment_order) ** 2
     return scale * n_features * (1.0 / n_rows + rate) / strong_convexity
 
 
+@checked
 def convex_lower_bound(
     *,
     n_rows: int,
@@ -327,7 +320,6 @@ def convex_lower_bound(
     >>> round(convex_lower_bound(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 5)
     0.03115
     """
-    check_facts(diameter=diameter)
     least = mean_lower_bound(
         n_rows=n_rows,
         n_features=n_features,
@@ -338,6 +330,7 @@ def convex_lower_bound(
     return diameter / 2.0 * least
 
 
+@checked
 def convex_lower_bound_pure(
     *,
     n_rows: int,
@@ -361,7 +354,6 @@ def convex_lower_bound_pure(
     >>> round(convex_lower_bound_pure(epsilon=1.0, diameter=4.0, **args), 5)
     0.08325
     """
-    check_facts(diameter=diameter)
     least = mean_lower_bound_pure(
         n_rows=n_rows,
         n_features=n_features,
@@ -376,7 +368,6 @@ def _mean_error(
     n_rows: int, n_features: int, moment_order: float, moment_bound: float, cost: float
 ) -> float:
     """Add sampling and privacy, which costs so much of one bounded record."""
-    check_order(moment_order)
     error = 1.0 / math.sqrt(n_rows) + tail_power(cost, moment_order)
     return moment_scale(moment_bound, moment_order) * math.sqrt(n_features) * error
 
@@ -385,6 +376,5 @@ def _convex_private_term(
     n_rows: int, n_features: int, moment_order: float, rho: float, diameter: float
 ) -> float:
     """Second term of Theorem 5.2, with the factor that its statement drops."""
-    check_order(moment_order)
     ratio = diameter * n_features**1.5 / (math.sqrt(rho) * n_rows)
     return max(1.0, diameter) * math.sqrt(n_features) * tail_power(ratio, moment_order)

@@ -12,7 +12,7 @@ at most 1; here thresholds carry the units of ``moment_bound ** (1 / moment_orde
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.facts import checked, moment_scale
 from tailguard.papers.common.groups import group_count, median_sensitivity
 from tailguard.papers.wang2020.parameters import psi_limit
 from tailguard.privacy.accounting.concentrated import rho_of_laplace
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 
+@checked
 def mean_threshold(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
 ) -> float:
@@ -50,11 +51,10 @@ def mean_threshold(
     >>> round(mean_threshold(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 4)
     149.5349
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
-    check_order(moment_order)
     return moment_scale(moment_bound * math.sqrt(rho / n_features) * n_rows, moment_order)
 
 
+@checked
 def mean_threshold_pure(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -67,11 +67,10 @@ def mean_threshold_pure(
     >>> mean_threshold_pure(n_rows=10**5, n_features=10, moment_order=2.0, epsilon=1.0)
     100.0
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
-    check_order(moment_order)
     return moment_scale(moment_bound * epsilon * n_rows / n_features, moment_order)
 
 
+@checked
 def noise_std(
     *, n_rows: int, n_features: int, n_groups: int, threshold: float, rho: float
 ) -> float:
@@ -90,11 +89,11 @@ def noise_std(
     >>> round(noise_std(n_groups=22, **args), 8)
     0.02087312
     """
-    check_facts(n_features=n_features, threshold=threshold, rho=rho)
     move = median_sensitivity(value_range=6.0 * threshold, n_rows=n_rows, n_groups=n_groups)
     return move * math.sqrt(n_features / (2.0 * rho))
 
 
+@checked
 def printed_noise_std(
     *, n_rows: int, n_features: int, threshold: float, rho: float, failure_probability: float
 ) -> float:
@@ -110,11 +109,11 @@ def printed_noise_std(
     >>> round(printed_noise_std(failure_probability=0.1, **args), 9)
     0.080422803
     """
-    check_facts(n_rows=n_rows, threshold=threshold, rho=rho)
     count = group_count(n_features=n_features, failure_probability=failure_probability)
     return math.sqrt(72.0 * n_features / rho) * threshold * count / n_rows
 
 
+@checked
 def noise_scale_pure(
     *, n_rows: int, n_features: int, n_groups: int, threshold: float, epsilon: float
 ) -> float:
@@ -131,11 +130,11 @@ def noise_scale_pure(
     >>> round(noise_scale_pure(n_groups=22, **args), 8)
     0.0660066
     """
-    check_facts(n_features=n_features, threshold=threshold, epsilon=epsilon)
     move = median_sensitivity(value_range=6.0 * threshold, n_rows=n_rows, n_groups=n_groups)
     return move * n_features / epsilon
 
 
+@checked
 def printed_noise_scale_pure(
     *, n_rows: int, n_features: int, threshold: float, epsilon: float, failure_probability: float
 ) -> float:
@@ -149,11 +148,11 @@ def printed_noise_scale_pure(
     >>> round(printed_noise_scale_pure(failure_probability=0.1, **args), 8)
     0.25431923
     """
-    check_facts(n_rows=n_rows, threshold=threshold, epsilon=epsilon)
     count = group_count(n_features=n_features, failure_probability=failure_probability)
     return 12.0 * threshold * count * n_features / (epsilon * n_rows)
 
 
+@checked
 def pure_noise_rho(*, n_features: int, epsilon: float) -> float:
     """Cost of the pure-DP mean in zCDP: at most ``epsilon^2 / (2 d)``.
 
@@ -166,10 +165,10 @@ def pure_noise_rho(*, n_features: int, epsilon: float) -> float:
     >>> round(pure_noise_rho(n_features=10, epsilon=1.0), 9)
     0.04837418
     """
-    check_facts(n_features=n_features, epsilon=epsilon)
     return n_features * rho_of_laplace(epsilon / n_features)
 
 
+@checked
 def soft_noise_std(
     *, n_rows: int, n_features: int, threshold: float, rho: float, smoothing: float = 1.0
 ) -> float:
@@ -187,11 +186,11 @@ def soft_noise_std(
     >>> round(soft_noise_std(n_rows=1000, n_features=4, threshold=10.0, rho=0.5), 8)
     0.02574583
     """
-    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold, rho=rho)
     reach = 2.0 * threshold * psi_limit(smoothing=smoothing) * math.sqrt(n_features) / n_rows
     return reach / math.sqrt(2.0 * rho)
 
 
+@checked
 def printed_soft_noise_rho(*, rho: float, smoothing: float) -> float:
     """Cost of the noise that Algorithm 4 prints for rho: ``2 K^2 rho``.
 
@@ -204,10 +203,10 @@ def printed_soft_noise_rho(*, rho: float, smoothing: float) -> float:
     >>> round(printed_soft_noise_rho(rho=1.0, smoothing=10.0), 3)
     1.772
     """
-    check_facts(rho=rho)
     return 2.0 * psi_limit(smoothing=smoothing) ** 2 * rho
 
 
+@checked
 def convex_threshold(
     *,
     n_rows: int,
@@ -229,13 +228,11 @@ def convex_threshold(
     >>> round(convex_threshold(rho=0.5, diameter=2.0, **args), 6)
     33.437015
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(moment_bound=moment_bound)
-    check_order(moment_order)
     reach = math.sqrt(rho) * n_rows / (diameter * n_features**1.5)
     return moment_scale(moment_bound * reach, moment_order)
 
 
+@checked
 def convex_steps(
     *, n_rows: int, n_features: int, threshold: float, gradient_bound: float, rho: float
 ) -> float:
@@ -251,11 +248,10 @@ def convex_steps(
     >>> round(convex_steps(gradient_bound=1.0, rho=0.5, **args), 3)
     447.214
     """
-    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold, rho=rho)
-    check_facts(gradient_bound=gradient_bound)
     return rho * (gradient_bound * n_rows / (threshold * n_features**2)) ** 2
 
 
+@checked
 def soft_balance(*, n_features: int, rho: float) -> float:
     """Exponent ``q`` of Theorem 5.5 that makes its two terms equal, held within [1/2, 2].
 
@@ -269,12 +265,12 @@ def soft_balance(*, n_features: int, rho: float) -> float:
     >>> round(soft_balance(n_features=10, rho=0.5), 5)
     0.92474
     """
-    check_facts(n_features=n_features, rho=rho)
     if n_features == 1:
         return 1.0
     return min(2.0, max(0.5, 1.0 + math.log(rho) / (4.0 * math.log(n_features))))
 
 
+@checked
 def soft_threshold(
     *,
     n_rows: int,
@@ -294,12 +290,11 @@ def soft_threshold(
     >>> round(soft_threshold(balance=soft_balance(n_features=10, rho=0.5), **args), 5)
     64.84198
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(balance=balance, moment_bound=moment_bound)
     reach = math.sqrt(rho) * n_rows / (diameter * n_features**balance)
     return math.sqrt(moment_bound * reach)
 
 
+@checked
 def soft_steps(
     *, n_rows: int, n_features: int, threshold: float, gradient_bound: float, rho: float
 ) -> float:
@@ -315,11 +310,10 @@ def soft_steps(
     >>> round(soft_steps(gradient_bound=1.0, rho=0.5, **args), 2)
     11892.07
     """
-    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold, rho=rho)
-    check_facts(gradient_bound=gradient_bound)
     return rho * (gradient_bound * n_rows / (threshold * n_features)) ** 2
 
 
+@checked
 def strongly_convex_threshold(
     *,
     n_rows: int,
@@ -342,8 +336,5 @@ def strongly_convex_threshold(
     >>> round(strongly_convex_threshold(rho=0.5, n_steps=10, **args), 4)
     47.2871
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, n_steps=n_steps)
-    check_facts(moment_bound=moment_bound)
-    check_order(moment_order)
     reach = math.sqrt(rho / n_features) * n_rows / n_steps
     return moment_scale(moment_bound * reach, moment_order)

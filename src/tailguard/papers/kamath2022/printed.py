@@ -7,14 +7,12 @@
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order
+from tailguard.papers.common.facts import checked
 
-__all__ = [
-    "printed_strongly_convex_chance",
-    "uniform_group_count",
-]
+__all__ = ["printed_strongly_convex_chance", "uniform_group_count"]
 
 
+@checked
 def printed_strongly_convex_chance(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, n_steps: int
 ) -> float:
@@ -30,13 +28,12 @@ def printed_strongly_convex_chance(
     >>> round(printed_strongly_convex_chance(rho=0.5, n_steps=10, **args), 6)
     0.015142
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, n_steps=n_steps)
-    check_order(moment_order)
     private = math.sqrt(n_features * n_steps / rho) * n_steps / n_rows
     chance = n_features * (n_steps / n_rows + math.pow(private, 2.0 - 2.0 / moment_order))
     return min(0.5, chance)
 
 
+@checked
 def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> float:
     """How many groups it needs for a bound that holds at all points of the set at once.
 
@@ -50,6 +47,5 @@ def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> flo
     >>> round(uniform_group_count(n_rows=10**5, n_features=10, diameter=2.0), 1)
     2906.4
     """
-    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
     nats = math.log(3.0 * diameter) + 3.0 * math.log(n_rows)
     return max(1.0, 8.0 * n_features * nats)

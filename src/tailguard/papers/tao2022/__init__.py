@@ -23,11 +23,7 @@ from tailguard.papers.tao2022.lower import (
     strongly_convex_lower_bound,
     strongly_convex_lower_bound_pure,
 )
-from tailguard.papers.tao2022.theorems import (
-    convex,
-    sparse,
-    strongly_convex,
-)
+from tailguard.papers.tao2022.theorems import convex, sparse, strongly_convex
 
 __all__ = [
     "convex",

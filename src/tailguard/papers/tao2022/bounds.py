@@ -15,7 +15,7 @@ The lower bounds are those of :mod:`~tailguard.papers.tao2022.lower`.
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, checked_up_to_2, moment_scale, tail_power
 from tailguard.papers.tao2022.lower import squared_rate
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 
+@checked_up_to_2
 def scalar_mean_bound(
     *,
     n_rows: int,
@@ -56,14 +57,12 @@ def scalar_mean_bound(
     >>> round(scalar_mean_bound(epsilon=1.0, delta=1e-5, failure_probability=0.1, **args), 6)
     0.252773
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, epsilon=epsilon, delta=delta)
-    check_facts(failure_probability=failure_probability)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     nats = -math.sqrt(math.log(1.25 / delta)) * math.log(failure_probability)
     rate = tail_power(nats / (n_rows * epsilon), moment_order)
     return 9.0 * moment_scale(moment_bound, moment_order) * rate
 
 
+@checked_up_to_2
 def scalar_error(
     *,
     n_rows: int,
@@ -87,9 +86,6 @@ def scalar_error(
     >>> round(scalar_error(noise_std=0.0266, failure_probability=0.1, **args), 4)
     0.1174
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, threshold=threshold, noise_std=noise_std)
-    check_facts(failure_probability=failure_probability)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     nats = -math.log(failure_probability)
     bias = moment_bound / threshold ** (moment_order - 1.0)
     variance = threshold ** (2.0 - moment_order) * moment_bound
@@ -97,6 +93,7 @@ def scalar_error(
     return float(bias + sampling + noise_std * math.sqrt(2.0 * (nats + math.log(2.0))))
 
 
+@checked_up_to_2
 def deviation_bound(*, n_rows: int, moment_order: float, moment_bound: float) -> float:
     """Distance from its expectation that a plain mean exceeds with chance at most 1/10.
 
@@ -109,11 +106,10 @@ def deviation_bound(*, n_rows: int, moment_order: float, moment_bound: float) ->
     >>> round(deviation_bound(n_rows=1000, moment_order=2.0, moment_bound=1.0), 4)
     0.2828
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     return moment_scale(80.0 * moment_bound * n_rows ** (1.0 - moment_order), moment_order)
 
 
+@checked_up_to_2
 def mean_bound(
     *, n_rows: int, n_features: int, moment_order: float, moment_bound: float, epsilon: float
 ) -> float:
@@ -129,14 +125,13 @@ def mean_bound(
     >>> round(mean_bound(epsilon=1.0, **args), 5)
     0.02778
     """
-    check_facts(n_rows=n_rows, n_features=n_features, moment_bound=moment_bound, epsilon=epsilon)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     sampling = tail_power(1.0 / n_rows, moment_order)
     private = tail_power(math.sqrt(n_features) / (n_rows * epsilon), moment_order)
     root = math.sqrt(n_features)
     return moment_scale(moment_bound, moment_order) * root * (sampling + private)
 
 
+@checked_up_to_2
 def mean_error(
     *,
     n_rows: int,
@@ -161,8 +156,6 @@ def mean_error(
     >>> round(mean_error(moment_bound=1.0, **args, **noise), 4)
     1.6995
     """
-    check_facts(n_features=n_features, threshold=threshold, noise_std=noise_std)
-    check_facts(n_groups=n_groups, failure_probability=failure_probability)
     check_facts(n_group_rows=n_rows // n_groups)
     group_rows = n_rows // n_groups
     sampling = deviation_bound(
@@ -174,6 +167,7 @@ def mean_error(
     return float(root * (sampling + bias) + noise)
 
 
+@checked_up_to_2
 def convex_bound(
     *,
     n_rows: int,
@@ -200,13 +194,11 @@ def convex_bound(
     >>> round(convex_bound(epsilon=1.0, diameter=2.0, **args), 5)
     0.01495
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, diameter=diameter)
-    check_facts(moment_bound=moment_bound)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     rate = math.sqrt(n_features) * tail_power(n_features**1.5 / (epsilon * n_rows), moment_order)
     return diameter * moment_scale(moment_bound, moment_order) * (rate + rate**3)
 
 
+@checked_up_to_2
 def strongly_convex_bound(
     *,
     n_rows: int,
@@ -237,13 +229,12 @@ def strongly_convex_bound(
     >>> round(strongly_convex_bound(**args, **shape), 6)
     0.000402
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, diameter=diameter)
-    check_facts(strong_convexity=strong_convexity, smoothness=smoothness, moment_bound=moment_bound)
     shape = ((diameter + 1.0) * (1.0 + smoothness / strong_convexity)) ** 2 / smoothness
     cost = math.sqrt(n_features) / (epsilon * n_rows)
     return shape * n_features * squared_rate(cost, moment_order, moment_bound)
 
 
+@checked_up_to_2
 def sparse_bound(
     *,
     n_rows: int,
@@ -271,8 +262,6 @@ def sparse_bound(
     >>> round(sparse_bound(epsilon=1.0, delta=1e-5, failure_probability=0.1, **args), 6)
     0.000262
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_nonzero=n_nonzero, epsilon=epsilon)
-    check_facts(delta=delta, failure_probability=failure_probability, moment_bound=moment_bound)
     nats = math.log(n_rows) * math.log(n_features / failure_probability)
     cost = math.sqrt(-n_nonzero * math.log(delta)) * nats / (n_rows * epsilon)
     return n_nonzero * squared_rate(cost, moment_order, moment_bound)

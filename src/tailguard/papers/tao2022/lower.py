@@ -11,7 +11,7 @@ for zCDP ones, of which there are fewer: they are proved for rho-zCDP, and state
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_order, checked_up_to_2, moment_scale, tail_power
 
 __all__ = [
     "convex_lower_bound",
@@ -37,6 +37,7 @@ def squared_rate(cost: float, moment_order: float, moment_bound: float) -> float
     return (moment_scale(moment_bound, moment_order) * tail_power(cost, moment_order)) ** 2
 
 
+@checked_up_to_2
 def scalar_lower_bound(
     *,
     n_rows: int,
@@ -61,14 +62,13 @@ def scalar_lower_bound(
     >>> round(scalar_lower_bound(epsilon=1.0, delta=1e-6, **args), 7)
     0.0003052
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, epsilon=epsilon, delta=delta)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     chance = min(1.0, (1.0 - 1.0 / moment_order) / (10.0 * epsilon * n_rows))
     moved = 10.0 * n_rows * chance
     shift = moment_scale(moment_bound, moment_order) * tail_power(chance, moment_order)
     return shift / 4.0 * max(0.0, 0.9 * math.exp(-epsilon * moved) - delta * moved)
 
 
+@checked_up_to_2
 def strongly_convex_lower_bound(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
 ) -> float:
@@ -90,11 +90,11 @@ def strongly_convex_lower_bound(
     >>> round(strongly_convex_lower_bound(rho=0.02, **args), 8)
     3.953e-05
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
     cost = math.sqrt(n_features / (4.0 * rho)) / n_rows
     return n_features * squared_rate(cost, moment_order, moment_bound)
 
 
+@checked_up_to_2
 def strongly_convex_lower_bound_pure(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -110,11 +110,11 @@ def strongly_convex_lower_bound_pure(
     >>> round(strongly_convex_lower_bound_pure(epsilon=1.0, **args), 8)
     2.5e-05
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
     cost = n_features / (epsilon * n_rows)
     return n_features * squared_rate(cost, moment_order, moment_bound)
 
 
+@checked_up_to_2
 def convex_lower_bound(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
 ) -> float:
@@ -135,11 +135,11 @@ def convex_lower_bound(
     >>> round(convex_lower_bound(rho=0.02, **args), 6)
     0.006287
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
     cost = math.sqrt(n_features / (4.0 * rho)) / n_rows
     return math.sqrt(n_features * squared_rate(cost, moment_order, moment_bound))
 
 
+@checked_up_to_2
 def convex_lower_bound_pure(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -157,11 +157,11 @@ def convex_lower_bound_pure(
     >>> round(convex_lower_bound_pure(epsilon=1.0, **args), 6)
     0.005
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
     cost = n_features / (epsilon * n_rows)
     return math.sqrt(n_features * squared_rate(cost, moment_order, moment_bound))
 
 
+@checked_up_to_2
 def sparse_lower_bound(
     *,
     n_rows: int,
@@ -189,12 +189,11 @@ def sparse_lower_bound(
     >>> round(sparse_lower_bound(rho=0.02, **args), 8)
     9.66e-06
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_nonzero=n_nonzero, rho=rho)
-    check_facts(moment_bound=moment_bound)
     cost = math.sqrt(n_nonzero * math.log(n_features) / (4.0 * rho)) / n_rows
     return 2.0 * n_nonzero * squared_rate(cost, moment_order, moment_bound)
 
 
+@checked_up_to_2
 def sparse_lower_bound_pure(
     *,
     n_rows: int,
@@ -220,7 +219,5 @@ def sparse_lower_bound_pure(
     >>> round(sparse_lower_bound_pure(epsilon=1.0, **args), 8)
     1.243e-05
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_nonzero=n_nonzero, epsilon=epsilon)
-    check_facts(moment_bound=moment_bound)
     cost = n_nonzero * math.log(n_features) / (n_rows * epsilon)
     return 2.0 * n_nonzero * squared_rate(cost, moment_order, moment_bound)

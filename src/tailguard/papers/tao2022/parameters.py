@@ -11,7 +11,7 @@ central, with both numbers known.
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.facts import checked, checked_up_to_2, moment_scale
 from tailguard.papers.common.groups import group_count, median_sensitivity
 from tailguard.privacy.accounting.gaussian import mu_of
 
@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 
+@checked
 def classic_noise_over_sensitivity(*, epsilon: float, delta: float) -> float:
     """Gaussian noise of the textbook, ``sqrt(2 log(1.25 / delta)) / epsilon``, for epsilon <= 1.
 
@@ -44,10 +45,10 @@ def classic_noise_over_sensitivity(*, epsilon: float, delta: float) -> float:
     >>> round(classic_noise_over_sensitivity(epsilon=1.0, delta=1e-5), 6)
     4.844805
     """
-    check_facts(epsilon=epsilon, delta=delta)
     return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
 
 
+@checked_up_to_2
 def scalar_threshold(
     *,
     n_rows: int,
@@ -67,13 +68,11 @@ def scalar_threshold(
     >>> round(scalar_threshold(delta=1e-5, failure_probability=0.1, **args), 8)
     35.60504114
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, epsilon=epsilon, delta=delta)
-    check_facts(failure_probability=failure_probability)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     nats = -math.log(failure_probability) * math.sqrt(math.log(1.25 / delta))
     return moment_scale(moment_bound * n_rows * epsilon / nats, moment_order)
 
 
+@checked_up_to_2
 def noise_aware_scalar_threshold(
     *, n_rows: int, moment_order: float, moment_bound: float, mu: float
 ) -> float:
@@ -89,11 +88,10 @@ def noise_aware_scalar_threshold(
     >>> round(noise_aware_scalar_threshold(mu=0.268, **args), 4)
     36.606
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, mu=mu)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     return moment_scale(moment_bound * (moment_order - 1.0) * n_rows * mu / 2.0, moment_order)
 
 
+@checked
 def scalar_noise_std(*, n_rows: int, threshold: float, epsilon: float, delta: float) -> float:
     """Noise of the scalar mean at its exact cost: ``2 threshold / (n mu(epsilon, delta))``.
 
@@ -105,10 +103,10 @@ def scalar_noise_std(*, n_rows: int, threshold: float, epsilon: float, delta: fl
     >>> round(scalar_noise_std(epsilon=1.0, delta=1e-5, **args), 8)
     0.02656586
     """
-    check_facts(n_rows=n_rows, threshold=threshold, epsilon=epsilon, delta=delta)
     return 2.0 * threshold / (n_rows * mu_of(epsilon, delta))
 
 
+@checked
 def printed_scalar_noise_std(
     *, n_rows: int, threshold: float, epsilon: float, delta: float
 ) -> float:
@@ -122,11 +120,11 @@ def printed_scalar_noise_std(
     >>> round(printed_scalar_noise_std(epsilon=1.0, delta=1e-5, **args), 8)
     0.0344999
     """
-    check_facts(n_rows=n_rows, threshold=threshold)
     ratio = classic_noise_over_sensitivity(epsilon=epsilon, delta=delta)
     return 2.0 * threshold * ratio / n_rows
 
 
+@checked
 def noise_std(
     *,
     n_rows: int,
@@ -152,11 +150,11 @@ def noise_std(
     >>> round(noise_std(n_groups=22, epsilon=1.0, delta=1e-5, **args), 8)
     0.02595664
     """
-    check_facts(n_features=n_features, threshold=threshold, epsilon=epsilon, delta=delta)
     move = median_sensitivity(value_range=2.0 * threshold, n_rows=n_rows, n_groups=n_groups)
     return move * math.sqrt(n_features) / mu_of(epsilon, delta)
 
 
+@checked
 def printed_noise_std(
     *,
     n_rows: int,
@@ -180,12 +178,12 @@ def printed_noise_std(
     >>> round(printed_noise_std(delta=1e-5, failure_probability=0.1, **args), 8)
     0.0649388
     """
-    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold)
     count = group_count(n_features=n_features, failure_probability=failure_probability)
     ratio = classic_noise_over_sensitivity(epsilon=epsilon, delta=delta)
     return 2.0 * threshold * count * math.sqrt(n_features) * ratio / n_rows
 
 
+@checked
 def step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: float) -> float:
     """Noise of each of ``n_steps`` adaptive steps, exactly composed: ``sqrt(n_steps) / mu``.
 
@@ -196,10 +194,10 @@ def step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: float) -
     >>> round(step_noise_over_sensitivity(n_steps=100, epsilon=1.0, delta=1e-5), 4)
     37.3063
     """
-    check_facts(n_steps=n_steps, epsilon=epsilon, delta=delta)
     return math.sqrt(n_steps) / mu_of(epsilon, delta)
 
 
+@checked
 def printed_step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: float) -> float:
     """Noise of each step as Algorithm 2 prints it: advanced composition of classic Gaussians.
 
@@ -213,11 +211,11 @@ def printed_step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: 
     >>> round(printed_step_noise_over_sensitivity(n_steps=100, epsilon=1.0, delta=1e-5), 4)
     576.7814
     """
-    check_facts(n_steps=n_steps, epsilon=epsilon, delta=delta)
     share = epsilon / (2.0 * math.sqrt(2.0 * n_steps * math.log(2.0 / delta)))
     return classic_noise_over_sensitivity(epsilon=share, delta=delta / (2.0 * n_steps))
 
 
+@checked_up_to_2
 def convex_threshold(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -233,11 +231,10 @@ def convex_threshold(
     >>> round(convex_threshold(epsilon=1.0, **args), 6)
     56.234133
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     return moment_scale(moment_bound * epsilon * n_rows / n_features**1.5, moment_order)
 
 
+@checked
 def convex_steps(
     *, n_rows: int, n_features: int, threshold: float, gradient_bound: float, epsilon: float
 ) -> float:
@@ -253,11 +250,10 @@ def convex_steps(
     >>> round(convex_steps(gradient_bound=1.0, epsilon=1.0, **args), 3)
     316.228
     """
-    check_facts(n_rows=n_rows, n_features=n_features, threshold=threshold, epsilon=epsilon)
-    check_facts(gradient_bound=gradient_bound)
     return (gradient_bound * epsilon * n_rows / (threshold * n_features**2)) ** 2
 
 
+@checked_up_to_2
 def strongly_convex_threshold(
     *,
     n_rows: int,
@@ -280,13 +276,11 @@ def strongly_convex_threshold(
     >>> round(strongly_convex_threshold(epsilon=1.0, n_steps=10, **args), 4)
     56.2341
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, n_steps=n_steps)
-    check_facts(moment_bound=moment_bound)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     reach = epsilon * n_rows / (math.sqrt(n_features) * n_steps)
     return moment_scale(moment_bound * reach, moment_order)
 
 
+@checked
 def sparse_width(*, n_features: int, n_nonzero: int, condition: float) -> int:
     """Coordinates kept in each step, ``72 condition^2 n_nonzero``, at most all of them.
 
@@ -300,10 +294,10 @@ def sparse_width(*, n_features: int, n_nonzero: int, condition: float) -> int:
     >>> sparse_width(n_features=1000, n_nonzero=3, condition=1.5)
     486
     """
-    check_facts(n_features=n_features, n_nonzero=n_nonzero, condition=condition)
     return min(n_features, math.ceil(72.0 * condition**2 * n_nonzero))
 
 
+@checked_up_to_2
 def sparse_threshold(
     *,
     n_rows: int,
@@ -329,15 +323,12 @@ def sparse_threshold(
     >>> round(sparse_threshold(**sizes, **tails, **privacy), 5)
     7.56577
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_kept=n_kept, n_steps=n_steps)
-    check_facts(smoothness=smoothness, moment_bound=moment_bound, epsilon=epsilon, delta=delta)
-    check_facts(failure_probability=failure_probability)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     union = math.log(n_features * n_steps / failure_probability)
     nats = n_steps * union * math.sqrt(-n_kept * math.log(delta))
     return moment_scale(smoothness * moment_bound * n_rows * epsilon / nats, moment_order)
 
 
+@checked_up_to_2
 def noise_aware_sparse_threshold(
     *, n_block_rows: int, moment_order: float, moment_bound: float, noise_over_sensitivity: float
 ) -> float:
@@ -354,8 +345,5 @@ def noise_aware_sparse_threshold(
     >>> round(noise_aware_sparse_threshold(n_block_rows=10**4, **args), 5)
     19.76424
     """
-    check_facts(n_block_rows=n_block_rows, moment_bound=moment_bound)
-    check_facts(noise_over_sensitivity=noise_over_sensitivity)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     reach = (moment_order - 1.0) * n_block_rows / (2.0 * noise_over_sensitivity)
     return moment_scale(moment_bound * reach, moment_order)

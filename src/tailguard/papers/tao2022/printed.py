@@ -7,14 +7,12 @@
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.facts import checked_up_to_2, moment_scale
 
-__all__ = [
-    "printed_mean_threshold",
-    "uniform_group_count",
-]
+__all__ = ["printed_mean_threshold", "uniform_group_count"]
 
 
+@checked_up_to_2
 def printed_mean_threshold(
     *,
     n_rows: int,
@@ -33,12 +31,11 @@ def printed_mean_threshold(
     >>> round(printed_mean_threshold(epsilon=1.0, moment_bound=4.0, **args), 4)
     316.2278
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     reach = epsilon * n_rows / math.sqrt(n_features)
     return moment_scale(moment_bound * reach, moment_order)
 
 
+@checked_up_to_2
 def uniform_group_count(
     *, n_rows: int, n_features: int, moment_order: float, diameter: float
 ) -> float:
@@ -54,7 +51,5 @@ def uniform_group_count(
     >>> round(uniform_group_count(diameter=2.0, **args), 1)
     528.0
     """
-    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter)
-    check_order(moment_order, minimum=1.0, maximum=2.0)
     nats = math.log(diameter) + (1.0 - 1.0 / moment_order) * math.log(n_rows)
     return 4.0 * math.log(2.0 * n_features) + max(0.0, 8.0 * n_features * nats)

@@ -13,15 +13,8 @@ from tailguard.papers.wang2020.bounds import (
     trimmed_least_rows,
     trimmed_strongly_convex_bound,
 )
-from tailguard.papers.wang2020.smooth_theorems import (
-    sample_aggregate,
-    trimmed_strongly_convex,
-)
-from tailguard.papers.wang2020.theorems import (
-    smoothed_convex,
-    smoothed_strongly_convex,
-    stochastic,
-)
+from tailguard.papers.wang2020.smooth_theorems import sample_aggregate, trimmed_strongly_convex
+from tailguard.papers.wang2020.theorems import smoothed_convex, smoothed_strongly_convex, stochastic
 
 __all__ = [
     "convex_bound",

@@ -15,7 +15,7 @@ of order 2 apply.
 
 import math
 
-from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.facts import checked
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked
 def smoothed_mean_error(
     *, n_rows: int, moment_bound: float, scale: float, smoothing: float, failure_probability: float
 ) -> float:
@@ -47,12 +48,11 @@ def smoothed_mean_error(
     >>> round(smoothed_mean_error(failure_probability=0.01, **args), 5)
     0.02915
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, scale=scale, smoothing=smoothing)
-    check_facts(failure_probability=failure_probability)
     bias = moment_bound * (1.0 + 1.0 / smoothing) / (2.0 * scale)
     return bias + scale / n_rows * (smoothing / 2.0 - math.log(failure_probability))
 
 
+@checked
 def private_mean_bound(
     *,
     n_rows: int,
@@ -76,12 +76,11 @@ def private_mean_bound(
     >>> round(private_mean_bound(failure_probability=0.01, **args), 5)
     0.05149
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, epsilon=epsilon, delta=delta)
-    check_facts(failure_probability=failure_probability)
     nats = math.log(delta) * math.log(failure_probability)
     return math.sqrt(moment_bound * nats / n_rows) / epsilon
 
 
+@checked
 def sample_aggregate_bound(
     *,
     n_rows: int,
@@ -107,12 +106,11 @@ def sample_aggregate_bound(
     >>> sample_aggregate_bound(smoothness=4.0, strong_convexity=1.0, **args)
     0.001
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, least_risk=least_risk)
-    check_facts(smoothness=smoothness, strong_convexity=strong_convexity)
     rate = n_features**3 / (n_rows * epsilon**4)
     return (smoothness / strong_convexity) ** 2 * rate * least_risk
 
 
+@checked
 def trimmed_least_rows(
     *, n_rows: int, n_features: int, n_steps: int, epsilon: float, delta: float
 ) -> float:
@@ -131,11 +129,11 @@ def trimmed_least_rows(
     >>> round(trimmed_least_rows(epsilon=1.0, delta=1e-5, **args))
     8847615
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_steps=n_steps)
     rho = rho_of_simple(epsilon, delta)
     return 16.0 * n_features * n_steps * math.log(n_rows) / rho
 
 
+@checked
 def trimmed_strongly_convex_bound(
     *,
     n_rows: int,
@@ -166,13 +164,11 @@ def trimmed_strongly_convex_bound(
     >>> round(trimmed_strongly_convex_bound(**args, **shape), 5)
     0.02991
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, delta=delta)
-    check_facts(tail_scale=tail_scale, diameter=diameter, smoothness=smoothness)
-    check_facts(strong_convexity=strong_convexity)
     reach = diameter * smoothness * tail_scale * n_features * math.log(n_rows) / epsilon
     return -(reach**2) * math.log(delta) / (strong_convexity**3 * n_rows)
 
 
+@checked
 def strongly_convex_bound(
     *,
     n_rows: int,
@@ -203,14 +199,12 @@ def strongly_convex_bound(
     >>> round(strongly_convex_bound(delta=1e-5, failure_probability=0.01, **args, **shape), 4)
     0.6887
     """
-    check_facts(n_rows=n_rows, n_features=n_features, moment_bound=moment_bound, epsilon=epsilon)
-    check_facts(delta=delta, failure_probability=failure_probability, diameter=diameter)
-    check_facts(smoothness=smoothness, strong_convexity=strong_convexity)
     nats = math.log(n_rows) ** 2 * math.log(delta) * math.log(failure_probability)
     shape = diameter**2 * smoothness**4 / strong_convexity**3
     return moment_bound * shape * n_features**3 * nats / (n_rows * epsilon**2)
 
 
+@checked
 def convex_bound(
     *, n_rows: int, n_features: int, epsilon: float, delta: float, failure_probability: float
 ) -> float:
@@ -233,7 +227,5 @@ def convex_bound(
     >>> round(convex_bound(failure_probability=0.01, **args), 4)
     0.2423
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, delta=delta)
-    check_facts(failure_probability=failure_probability)
     rate = math.cbrt(-math.log(delta) / (n_rows * epsilon**2))
     return n_features * math.sqrt(-math.log(failure_probability)) * rate

@@ -10,7 +10,7 @@ Giulini after smoothing by noise of variance ``1 / smoothing``.
 
 import math
 
-from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.facts import check_facts, checked
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
 TRUNCATION_LIMIT = 2.0 * math.sqrt(2.0) / 3.0
 
 
+@checked
 def psi_limit(*, smoothing: float) -> float:
     """Supremum of the smoothed truncation: ``(2 sqrt(2) / 3) erf(sqrt(smoothing / 2))``.
 
@@ -42,10 +43,10 @@ def psi_limit(*, smoothing: float) -> float:
     >>> round(psi_limit(smoothing=1.0), 12)
     0.64364582578
     """
-    check_facts(smoothing=smoothing)
     return TRUNCATION_LIMIT * math.erf(math.sqrt(smoothing / 2.0))
 
 
+@checked
 def printed_smoothing(*, failure_probability: float) -> float:
     """Smoothing of Algorithm 4, ``log(1 / failure_probability)``.
 
@@ -58,10 +59,10 @@ def printed_smoothing(*, failure_probability: float) -> float:
     >>> round(printed_smoothing(failure_probability=0.01), 6)
     4.60517
     """
-    check_facts(failure_probability=failure_probability)
     return -math.log(failure_probability)
 
 
+@checked
 def printed_scale(*, n_rows: int, moment_bound: float, failure_probability: float) -> float:
     """Scale of the paper, ``sqrt(n moment_bound / (2 log(1 / failure_probability)))``.
 
@@ -74,10 +75,10 @@ def printed_scale(*, n_rows: int, moment_bound: float, failure_probability: floa
     >>> round(printed_scale(n_rows=10**5, moment_bound=5.0, failure_probability=0.01), 8)
     232.99530089
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound, failure_probability=failure_probability)
     return math.sqrt(n_rows * moment_bound / (-2.0 * math.log(failure_probability)))
 
 
+@checked
 def noise_aware_scale(
     *,
     n_rows: int,
@@ -103,14 +104,13 @@ def noise_aware_scale(
     >>> round(printed_scale(**facts) / aware, 2)
     6.3
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_steps=n_steps, mu=mu)
-    check_facts(moment_bound=moment_bound)
     smoothing = printed_smoothing(failure_probability=failure_probability)
     noise = 2.0 * psi_limit(smoothing=smoothing) * math.sqrt(n_features * n_steps) / mu
     spread = n_rows * moment_bound * (1.0 + 1.0 / smoothing)
     return math.sqrt(spread / (2.0 * (1.5 * smoothing + noise)))
 
 
+@checked
 def sensitivity(*, n_rows: int, n_features: int, scale: float, smoothing: float) -> float:
     """How far one record moves the smoothed mean in l2: ``2 scale K sqrt(d) / n``.
 
@@ -126,10 +126,10 @@ def sensitivity(*, n_rows: int, n_features: int, scale: float, smoothing: float)
     >>> round(sensitivity(n_rows=10**5, n_features=10, scale=233.0, smoothing=4.6), 9)
     0.013449235
     """
-    check_facts(n_rows=n_rows, n_features=n_features, scale=scale)
     return 2.0 * scale * psi_limit(smoothing=smoothing) * math.sqrt(n_features) / n_rows
 
 
+@checked
 def printed_noise_std(
     *,
     n_rows: int,
@@ -155,13 +155,12 @@ def printed_noise_std(
     >>> round(printed_noise_std(**facts, **privacy), 8)
     0.68084175
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_steps=n_steps, moment_bound=moment_bound)
-    check_facts(failure_probability=failure_probability, epsilon=epsilon, delta=delta)
     rho = rho_of_simple(epsilon, delta)
     nats = -math.log(failure_probability)
     return math.sqrt(8.0 * moment_bound * n_features * n_steps / (9.0 * nats * n_rows * rho))
 
 
+@checked
 def strongly_convex_steps(*, n_rows: int, strong_convexity: float, smoothness: float) -> float:
     """How many steps for strongly convex losses, of size 1/smoothness.
 
@@ -176,10 +175,10 @@ def strongly_convex_steps(*, n_rows: int, strong_convexity: float, smoothness: f
     >>> round(strongly_convex_steps(n_rows=10**5, strong_convexity=1.0, smoothness=4.0), 4)
     46.0517
     """
-    check_facts(n_rows=n_rows, strong_convexity=strong_convexity, smoothness=smoothness)
     return smoothness / strong_convexity * math.log(n_rows)
 
 
+@checked
 def convex_steps(*, n_rows: int, n_features: int, diameter: float, rho: float) -> float:
     """How many steps for convex losses, of size 1/smoothness: ``(diameter sqrt(n rho) / d)^(2/3)``.
 
@@ -193,10 +192,10 @@ def convex_steps(*, n_rows: int, n_features: int, diameter: float, rho: float) -
     >>> round(convex_steps(n_rows=10**5, n_features=10, diameter=2.0, rho=0.02), 4)
     4.3089
     """
-    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter, rho=rho)
     return float((diameter * math.sqrt(n_rows * rho) / n_features) ** (2.0 / 3.0))
 
 
+@checked
 def epochs_mu(
     *, n_rows: int, n_batch_rows: int, n_steps: int, noise_over_sensitivity: float
 ) -> float:
@@ -213,7 +212,6 @@ def epochs_mu(
     >>> round(epochs_mu(**batches, noise_over_sensitivity=2.0), 6)
     0.707107
     """
-    check_facts(n_rows=n_rows, n_batch_rows=n_batch_rows, n_steps=n_steps)
-    check_facts(n_batches=n_rows // n_batch_rows, noise_over_sensitivity=noise_over_sensitivity)
+    check_facts(n_batches=n_rows // n_batch_rows)
     n_epochs = math.ceil(n_steps / (n_rows // n_batch_rows))
     return math.sqrt(n_epochs) / noise_over_sensitivity

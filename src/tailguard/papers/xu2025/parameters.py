@@ -11,7 +11,7 @@ largest over the set), convexity, a bounded set.
 import math
 
 from tailguard.checks import InputError, check_finite, check_integer, shown
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import check_facts, checked, moment_scale, tail_power
 from tailguard.solvers.acceleration import step_parameter
 from tailguard.solvers.phased.phases import doubling_sizes, equal_sizes, halving_sizes
 
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 
+@checked
 def gradient_clip_norm(
     *, n_rows: int, n_features: int, moment_order: float, mu: float, moment_bound: float = 1.0
 ) -> float:
@@ -45,11 +46,10 @@ def gradient_clip_norm(
     >>> round(gradient_clip_norm(mu=0.2932, **args), 4)
     30.4496
     """
-    check_facts(n_rows=n_rows, n_features=n_features, mu=mu, moment_bound=moment_bound)
-    check_order(moment_order)
     return moment_scale(moment_bound * n_rows * mu / math.sqrt(n_features), moment_order)
 
 
+@checked
 def localized_sensitivity(*, n_rows: int, clip_norm: float, regularisation: float) -> float:
     """How far one record moves a clipped regularised minimiser: ``2 C / (n lambda)``.
 
@@ -64,10 +64,10 @@ def localized_sensitivity(*, n_rows: int, clip_norm: float, regularisation: floa
     >>> localized_sensitivity(n_rows=5000, clip_norm=1.0, regularisation=0.1)
     0.004
     """
-    check_facts(n_rows=n_rows, clip_norm=clip_norm, regularisation=regularisation)
     return 2.0 * clip_norm / (n_rows * regularisation)
 
 
+@checked
 def printed_localized_noise_std(*, sensitivity: float, epsilon: float, delta: float) -> float:
     """Noise of a phase as Algorithm 3 prints it: ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
 
@@ -81,10 +81,10 @@ def printed_localized_noise_std(*, sensitivity: float, epsilon: float, delta: fl
     >>> round(printed_localized_noise_std(sensitivity=0.004, epsilon=1.0, delta=1e-5), 10)
     0.0542891234
     """
-    check_facts(sensitivity=sensitivity, epsilon=epsilon, delta=delta)
     return 4.0 * sensitivity * math.sqrt(-math.log(delta)) / epsilon
 
 
+@checked
 def localized_phases(*, n_rows: int, n_minimum: int = 32) -> tuple[int, ...]:
     """Rows of each phase: halves, quarters and so on, down to ``n_minimum``; the rest to the first.
 
@@ -98,10 +98,10 @@ def localized_phases(*, n_rows: int, n_minimum: int = 32) -> tuple[int, ...]:
     >>> localized_phases(n_rows=1000)
     (563, 250, 125, 62)
     """
-    check_facts(n_rows=n_rows, n_minimum=n_minimum)
     return halving_sizes(n_rows, n_minimum)
 
 
+@checked
 def localized_step_parameter(
     *,
     n_rows: int,
@@ -127,12 +127,11 @@ def localized_step_parameter(
     >>> round(localized_step_parameter(gradient_scale=1.0, mu=0.2932000118, **args), 7)
     0.0433152
     """
-    check_facts(n_rows=n_rows, n_features=n_features, diameter=diameter, clip_norm=clip_norm)
-    check_facts(gradient_scale=gradient_scale, mu=mu)
     noise = 16.0 * n_features * (clip_norm / mu) ** 2 / n_rows
     return 2.0 * diameter / math.sqrt(n_rows * (2.0 * gradient_scale**2 / 3.0 + noise))
 
 
+@checked
 def shrinking_phases(*, n_rows: int) -> int:
     """How many phases to run, each around the last answer in a ball of half the radius.
 
@@ -145,7 +144,6 @@ def shrinking_phases(*, n_rows: int) -> int:
     >>> [shrinking_phases(n_rows=n_rows) for n_rows in (10**3, 10**4, 3 * 10**4, 10**6)]
     [2, 4, 4, 7]
     """
-    check_facts(n_rows=n_rows)
     return len(equal_sizes(n_rows))
 
 
@@ -190,6 +188,7 @@ def phase_sizes(*, n_rows: int, growth_bound: float, n_minimum: int = 32) -> tup
     return doubling_sizes(n_rows, growth_bound, n_minimum)
 
 
+@checked
 def accelerated_steps(
     *,
     n_rows: int,
@@ -214,14 +213,12 @@ def accelerated_steps(
     >>> round(accelerated_steps(smoothness=1.0, diameter=2.0, **sizes, **privacy), 4)
     7.8139
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, delta=delta)
-    check_facts(smoothness=smoothness, diameter=diameter, moment_bound=moment_bound)
-    check_order(moment_order)
     reach = n_rows * epsilon / math.sqrt(-n_features * math.log(delta))
     power = min(math.sqrt(tail_power(reach, moment_order)), math.sqrt(math.sqrt(n_rows)))
     return math.sqrt(smoothness * diameter / moment_scale(moment_bound, moment_order)) * power
 
 
+@checked
 def accelerated_step_parameter(
     *, n_steps: int, gradient_std: float, smoothness: float, diameter: float
 ) -> float:
@@ -237,13 +234,12 @@ def accelerated_step_parameter(
     >>> round(accelerated_step_parameter(gradient_std=0.5, **args), 5)
     7.4162
     """
-    check_facts(n_steps=n_steps, gradient_std=gradient_std, smoothness=smoothness)
-    check_facts(diameter=diameter)
     return step_parameter(
         n_steps, gradient_error=gradient_std, smoothness=smoothness, diameter=diameter
     )
 
 
+@checked
 def printed_accelerated_noise_std(
     *, n_rows: int, n_steps: int, clip_norm: float, epsilon: float, delta: float
 ) -> float:
@@ -261,7 +257,6 @@ def printed_accelerated_noise_std(
     >>> round(printed_accelerated_noise_std(epsilon=0.5, delta=1e4**-1.1, **args), 4)
     0.0045
     """
-    check_facts(n_rows=n_rows, n_steps=n_steps, clip_norm=clip_norm, epsilon=epsilon, delta=delta)
     return clip_norm * math.sqrt(-n_steps * math.log(delta)) / (n_rows * epsilon)
 
 

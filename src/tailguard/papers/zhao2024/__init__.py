@@ -13,10 +13,7 @@ from tailguard.papers.zhao2024.bounds import (
     iterative_convex_bound,
     iterative_radius,
 )
-from tailguard.papers.zhao2024.theorems import (
-    convex,
-    iterative_convex,
-)
+from tailguard.papers.zhao2024.theorems import convex, iterative_convex
 
 __all__ = [
     "clipped_mean_bound",

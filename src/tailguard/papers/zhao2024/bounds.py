@@ -16,7 +16,7 @@ paper uses and does not state) with a vanishing gradient at the minimiser.
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import checked, moment_scale, tail_power
 
 __all__ = [
     "clipped_mean_bound",
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked
 def clipping_bias(
     *, n_features: int, moment_order: float, clip_norm: float, moment_bound: float = 1.0
 ) -> float:
@@ -43,13 +44,12 @@ def clipping_bias(
     >>> clipping_bias(n_features=4, moment_order=2.0, clip_norm=10.0)
     0.1
     """
-    check_facts(n_features=n_features, clip_norm=clip_norm, moment_bound=moment_bound)
-    check_order(moment_order)
     shape = (moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order
     reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
     return float(shape * moment_bound * reach)
 
 
+@checked
 def clipped_mean_bound(
     *,
     n_rows: int,
@@ -76,7 +76,6 @@ def clipped_mean_bound(
     >>> round(clipped_mean_bound(rho=0.5, failure_probability=0.1, **args), 4)
     0.2182
     """
-    check_facts(n_rows=n_rows, rho=rho, failure_probability=failure_probability)
     bias = clipping_bias(
         n_features=n_features,
         moment_order=moment_order,
@@ -89,6 +88,7 @@ def clipped_mean_bound(
     return max(body, 8.0 * clip_norm * nats / n_rows) + bias + noise
 
 
+@checked
 def clipped_mean_error(
     *,
     n_rows: int,
@@ -108,7 +108,6 @@ def clipped_mean_error(
     >>> round(clipped_mean_error(noise_std=0.002, **args), 5)
     0.03683
     """
-    check_facts(n_rows=n_rows, noise_std=noise_std)
     bias = clipping_bias(
         n_features=n_features,
         moment_order=moment_order,
@@ -119,6 +118,7 @@ def clipped_mean_error(
     return math.sqrt(n_features) * math.hypot(sampling, noise_std) + bias
 
 
+@checked
 def convex_bound(
     *,
     n_rows: int,
@@ -144,9 +144,6 @@ def convex_bound(
     >>> round(convex_bound(rho=0.02, **args), 5)
     0.16486
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(moment_bound=moment_bound)
-    check_order(moment_order)
     nats = math.log(n_rows)
     sampling = math.sqrt(n_features * nats / n_rows)
     private = tail_power(math.sqrt(n_features / rho) / n_rows, moment_order)
@@ -156,6 +153,7 @@ def convex_bound(
     return scale * (sampling + root * private + tails / root)
 
 
+@checked
 def iterative_convex_bound(
     *,
     n_rows: int,
@@ -186,15 +184,13 @@ def iterative_convex_bound(
     >>> round(iterative_convex_bound(epsilon=1.0, delta=1e-5, **args), 4)
     1.0467
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, delta=delta)
-    check_facts(diameter=diameter, moment_bound=moment_bound)
-    check_order(moment_order)
     nats = -math.log(delta) * math.log(n_rows * n_features)
     private = nats * tail_power(math.sqrt(n_features) / (n_rows * epsilon), moment_order)
     scale = diameter * moment_scale(moment_bound, moment_order)
     return scale * math.sqrt(n_features) * (1.0 / math.sqrt(n_rows) + private)
 
 
+@checked
 def iterative_radius(
     *,
     n_rows: int,
@@ -219,14 +215,13 @@ def iterative_radius(
     >>> round(iterative_radius(rho=0.02, scale=1.0, **args), 4)
     5.0596
     """
-    check_facts(n_rows=n_rows, n_features=n_features, n_groups=n_groups, clip_norm=clip_norm)
-    check_facts(rho=rho, scale=scale)
     noise = clip_norm / n_rows * math.sqrt(2.0 * n_groups / rho)
     sampling = scale / math.sqrt(n_rows)
     together = math.hypot(noise, sampling) * math.sqrt(n_groups)
     return max(160.0 * math.sqrt(n_features) * max(sampling, noise), 40.0 * together)
 
 
+@checked
 def convex_lower_bound(
     *,
     n_rows: int,
@@ -259,9 +254,6 @@ def convex_lower_bound(
     >>> round(convex_lower_bound(rho=0.02, **args), 6)
     0.007891
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, diameter=diameter)
-    check_facts(moment_bound=moment_bound)
-    check_order(moment_order)
     private = min(1.0, tail_power(math.sqrt(n_features / rho) / n_rows, moment_order))
     scale = moment_scale(moment_bound, moment_order) * diameter / 2.0
     return scale * (math.sqrt(n_features / n_rows) + private)

@@ -11,7 +11,7 @@ says: see :func:`printed_amplified_rho`.
 
 import math
 
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale
+from tailguard.papers.common.facts import checked, moment_scale
 
 __all__ = [
     "clipped_noise_std",
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 
+@checked
 def printed_rho(*, epsilon: float, delta: float) -> float:
     """Budget of the paper, ``epsilon^2 / (1 + 2 sqrt(log(1/delta)))^2``.
 
@@ -39,10 +40,10 @@ def printed_rho(*, epsilon: float, delta: float) -> float:
     >>> round(printed_rho(epsilon=1.0, delta=1e-5), 9)
     0.016495122
     """
-    check_facts(epsilon=epsilon, delta=delta)
     return (epsilon / (1.0 + 2.0 * math.sqrt(-math.log(delta)))) ** 2
 
 
+@checked
 def printed_amplified_rho(*, n_groups: int, epsilon: float, delta: float) -> float:
     """Budget of each group mean that the paper allows by counting on a shuffle of the groups.
 
@@ -59,11 +60,11 @@ def printed_amplified_rho(*, n_groups: int, epsilon: float, delta: float) -> flo
     >>> printed_amplified_rho(n_groups=100, epsilon=0.5, delta=1e-6)
     4.373804765646089e-06
     """
-    check_facts(n_groups=n_groups, epsilon=epsilon, delta=delta)
     spread = (1.0 + 2.0 * math.sqrt(math.log(12.0 * n_groups / delta))) ** 2
     return epsilon**2 * n_groups / (64.0 * math.exp(4.0) * math.log(8.0 / delta) * spread)
 
 
+@checked
 def clipped_noise_std(*, n_rows: int, clip_norm: float, rho: float, n_steps: int = 1) -> float:
     """Noise on each coordinate of each of ``n_steps`` clipped means: ``sqrt(2 T / rho) R / n``.
 
@@ -78,10 +79,10 @@ def clipped_noise_std(*, n_rows: int, clip_norm: float, rho: float, n_steps: int
     >>> round(clipped_noise_std(rho=printed_rho(epsilon=1.0, delta=1e-5), **args), 7)
     0.0696414
     """
-    check_facts(n_rows=n_rows, clip_norm=clip_norm, rho=rho, n_steps=n_steps)
     return math.sqrt(2.0 * n_steps / rho) * clip_norm / n_rows
 
 
+@checked
 def mean_clip_norm(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
 ) -> float:
@@ -97,12 +98,11 @@ def mean_clip_norm(
     >>> round(mean_clip_norm(rho=printed_rho(epsilon=1.0, delta=1e-5), **args), 3)
     63.729
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
-    check_order(moment_order)
     reach = n_rows * min(math.sqrt(rho / n_features), 1.0 / n_features)
     return math.sqrt(n_features) * moment_scale(moment_bound * reach, moment_order)
 
 
+@checked
 def steps(
     *, n_rows: int, n_features: int, clip_norm: float, rho: float, gradient_bound: float = 1.0
 ) -> float:
@@ -122,11 +122,10 @@ def steps(
     >>> round(steps(rho=printed_rho(epsilon=1.0, delta=1e-5), **args), 2)
     40.61
     """
-    check_facts(n_rows=n_rows, n_features=n_features, clip_norm=clip_norm, rho=rho)
-    check_facts(gradient_bound=gradient_bound)
     return rho * (gradient_bound * n_rows / clip_norm) ** 2 / n_features
 
 
+@checked
 def step_size(*, n_steps: int, smoothness: float) -> float:
     """Step size, ``1 / (smoothness sqrt(2 n_steps))``.
 
@@ -137,10 +136,10 @@ def step_size(*, n_steps: int, smoothness: float) -> float:
     >>> step_size(n_steps=50, smoothness=1.0)
     0.1
     """
-    check_facts(n_steps=n_steps, smoothness=smoothness)
     return 1.0 / (smoothness * math.sqrt(2.0 * n_steps))
 
 
+@checked
 def iterative_clip_norm(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
@@ -156,12 +155,11 @@ def iterative_clip_norm(
     >>> round(iterative_clip_norm(epsilon=1.0, **args), 2)
     177.83
     """
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, moment_bound=moment_bound)
-    check_order(moment_order)
     reach = n_rows * epsilon / math.sqrt(n_features)
     return math.sqrt(n_features) * moment_scale(moment_bound * reach, moment_order)
 
 
+@checked
 def iterative_group_count(*, failure_probability: float) -> float:
     """How many groups the theory needs, ``800 log(1 / failure_probability)``, before rounding.
 
@@ -175,10 +173,10 @@ def iterative_group_count(*, failure_probability: float) -> float:
     >>> round(iterative_group_count(failure_probability=0.05), 1)
     2396.6
     """
-    check_facts(failure_probability=failure_probability)
     return -800.0 * math.log(failure_probability)
 
 
+@checked
 def iterative_updates(*, distance_over_radius: float) -> int:
     """How many updates there are until the iterative mean is as near as it gets.
 
@@ -192,5 +190,4 @@ def iterative_updates(*, distance_over_radius: float) -> int:
     >>> iterative_updates(distance_over_radius=100.0)
     98
     """
-    check_facts(distance_over_radius=distance_over_radius)
     return max(0, math.ceil(2.0 * math.log(distance_over_radius) / math.log(256.0 / 233.0)))

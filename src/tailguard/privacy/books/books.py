@@ -171,7 +171,7 @@ class MemoryBooks:
         with self._lock:
             self._spent = self._spent_with(release)
             last = self._releases[-1] if self._releases else None
-            if last is not None and replace(last, times=release.times) == release:
+            if last is not None and last.repeats(release):
                 self._releases[-1] = replace(last, times=last.times + release.times)
             else:
                 self._releases.append(release)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -127,6 +127,11 @@ class Release:
     def ratio(self) -> float:
         """The sensitivity over the standard deviation of the noise, where both are public."""
         return _noise_ratio(self)
+
+    def repeats(self, other: "Release") -> bool:
+        """Whether this is the other release again, however often each was made."""
+        told = (field.name for field in fields(self) if field.name != "times")
+        return all(getattr(self, name) == getattr(other, name) for name in told)
 
     def event(self) -> Event:
         """Recompute the privacy event from the numbers, of this release by itself."""

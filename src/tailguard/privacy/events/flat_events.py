@@ -4,7 +4,7 @@ Composition does not depend on the order of events, so this is all that an accou
 also what the books compare before a release: does what was planned cover what would be spent?
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from fractions import Fraction
@@ -48,15 +48,20 @@ class FlatEvents:
     @classmethod
     def total(cls, many: Iterable["FlatEvents"]) -> "FlatEvents":
         """Return the flat events of all of them, one after the other."""
-        leaves: Counter[Event] = Counter()
+        first, *others = [each for each in many if each.leaves or each.blocks] or [cls()]
+        if not others:
+            return first
+        leaves = dict(first.leaves)
+        for flat_events in others:
+            for leaf, times in flat_events.leaves.items():
+                leaves[leaf] = leaves.get(leaf, 0) + times
         blocks: dict[str, dict[int, list[FlatEvents]]] = defaultdict(lambda: defaultdict(list))
-        for flat_events in many:
-            leaves.update(flat_events.leaves)
+        for flat_events in (first, *others):
             for block_map, inner in flat_events.blocks.items():
                 for block, part in inner.items():
                     blocks[block_map][block].append(part)
         return cls(
-            dict(leaves),
+            leaves,
             {
                 block_map: {b: t[0] if len(t) == 1 else cls.total(t) for b, t in parts.items()}
                 for block_map, parts in blocks.items()

@@ -11,13 +11,14 @@ Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.3 (Mallows estimators an
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.limits import centre_fraction
+from tailguard.solvers.limits import leans
 
 __all__ = [
     "NORMAL_SPREAD",
@@ -100,6 +101,10 @@ class RowNormDistribution:
         return np.asarray(self.distribution.edges[1:])
 
 
+Secant: TypeAlias = tuple[FloatArray, FloatArray, float]
+"""Slopes below and above, and half the step between the residuals that have them."""
+
+
 @dataclass(frozen=True, eq=False)
 class SlopeDistribution:
     """Slopes at the current fit, from residuals (or from slopes themselves).
@@ -118,7 +123,12 @@ class SlopeDistribution:
     center: float = 0.0  # around which residuals may look symmetric
     constant_value: float | None = None  # what variance and curvature are, where rows tell the rest
 
-    def slopes(self, shift: float = 0.0) -> FloatArray:
+    @cached_property
+    def slopes(self) -> FloatArray:
+        """Slopes at the points."""
+        return self._shifted(0.0)
+
+    def _shifted(self, shift: float) -> FloatArray:
         """Slopes at the points, each residual moved by ``shift``."""
         points = self.distribution.points + shift
         return points if self.loss is None else self.loss.slope(points, np.zeros(points.size))
@@ -132,7 +142,7 @@ class SlopeDistribution:
         McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree; that of
         balanced slopes is less, by half at most.
         """
-        points, mass = np.array([-limit, limit]), np.array([0.5, 0.5])
+        points, mass = np.array([-limit, limit]), np.full(2, 0.5)
         return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), constant_value=1.0)
 
     @property
@@ -140,7 +150,7 @@ class SlopeDistribution:
         """Whether a histogram told slopes that stand out of the noise, and not too small to use."""
         return self.distribution.significance > SIGNIFICANT and self.limits.size > 0
 
-    @property
+    @cached_property
     def spread(self) -> float:
         """Half of the interquartile range of the points."""
         return (self.distribution.quantile(0.75) - self.distribution.quantile(0.25)) / 2.0
@@ -156,24 +166,21 @@ class SlopeDistribution:
         """Mean squared clipped slope."""
         if self.constant_value is not None:
             return self.constant_value
-        return self.distribution.mean(np.clip(self.slopes(), -limit, limit) ** 2)
+        return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2)
 
     def increment_variance(self, low: float, high: float) -> float:
         """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
-        slopes = self.slopes()
-        return self.distribution.mean(
-            (np.clip(slopes, -high, high) - np.clip(slopes, -low, low)) ** 2
-        )
+        increment = np.clip(self.slopes, -high, high) - np.clip(self.slopes, -low, low)
+        return self.distribution.mean(increment**2)
 
     def upper_variance(self, limit: float) -> float:
         """Mean squared clipped slope, with what the noise of the histogram may hide."""
-        beyond, hidden = self._hidden(np.abs(self.slopes()), limit)
+        beyond, hidden = self._hidden(np.abs(self.slopes), limit)
         return self.variance(limit) + float(hidden @ beyond**2)
 
     def bias(self, limit: float) -> float:
         """Mean of what clipping takes away."""
-        slopes = self.slopes()
-        return self.distribution.mean(slopes - np.clip(slopes, -limit, limit))
+        return self.distribution.mean(self.slopes - np.clip(self.slopes, -limit, limit))
 
     def lost(self, limit: float) -> float:
         """Mean size of what clipping takes away, the tail that the noise hides included.
@@ -182,7 +189,7 @@ class SlopeDistribution:
         factor from one to the next.
         """
         largest = self.loss.slope_bound() if self.loss is not None else np.inf
-        return self._beyond(np.abs(self.slopes()), limit, largest)
+        return self._beyond(np.abs(self.slopes), limit, largest)
 
     def missed(self, limit: float) -> float:
         """Size of what the mean slope loses where a bounded slope is cut lower: another loss."""
@@ -207,24 +214,33 @@ class SlopeDistribution:
         """
         if self.constant_value is not None:
             return self.constant_value
-        now = self._rise(limit, 0.0, SECANT)
+        now = self._rise(self._here, limit)
         if not self.is_bounded:
             return now
-        return max(now, LEAST_RISE * self._rise(limit, self._balance, 1.0))
+        return max(now, LEAST_RISE * self._rise(self._about_balance, limit))
 
     @cached_property
-    def _balance(self) -> float:
-        """Shift of the residuals at which slopes balance."""
-        shifts = -self.distribution.points
-        return float(
-            shifts[np.argmin([abs(self.distribution.mean(self.slopes(s))) for s in shifts])]
-        )
+    def _here(self) -> Secant:
+        """Slopes about the fit."""
+        return self._secant(0.0, SECANT)
 
-    def _rise(self, limit: float, shift: float, step: float) -> float:
-        """Mean rise about shifted residuals, over a step of so many typical ones either way."""
+    @cached_property
+    def _about_balance(self) -> Secant:
+        """Slopes about where they balance, over all that is typical."""
+        shifts = -self.distribution.points
+        means = [abs(self.distribution.mean(self._shifted(shift))) for shift in shifts]
+        return self._secant(float(shifts[np.argmin(means)]), 1.0)
+
+    def _secant(self, shift: float, step: float) -> Secant:
+        """Slopes of shifted residuals, a step of so many typical ones either way."""
         step = max(step * self.spread, 1e-12)
-        low, high = (np.clip(self.slopes(shift + way), -limit, limit) for way in (-step, step))
-        return self.distribution.mean(high - low) / (2.0 * step)
+        return self._shifted(shift - step), self._shifted(shift + step), step
+
+    def _rise(self, secant: Secant, limit: float) -> float:
+        """Mean rise of slopes cut at a limit."""
+        low, high, step = secant
+        cut = np.clip(high, -limit, limit) - np.clip(low, -limit, limit)
+        return self.distribution.mean(cut) / (2.0 * step)
 
     @property
     def is_bounded(self) -> bool:
@@ -237,19 +253,19 @@ class SlopeDistribution:
 
         Slopes that lean, as of a quantile, are never cut: they would balance elsewhere.
         """
-        sizes = np.unique(np.abs(self.slopes()))
+        sizes = np.unique(np.abs(self.slopes))
         sizes = sizes[sizes > 0.0]
         if self.loss is None or not self.is_bounded:
             return np.asarray(sizes)
         bound = self.loss.slope_bound()
-        lower = sizes[sizes < bound] if centre_fraction(self.loss) == 0.5 else sizes[:0]
+        lower = sizes[:0] if leans(self.loss) else sizes[sizes < bound]
         return np.append(lower, bound)
 
     def steepest(self, limit: float) -> float:
         """Largest rise of slopes within a limit, at the points."""
-        step = max(SECANT * self.spread, 1e-12)
-        rise = self.slopes(step) - self.slopes(-step)
-        return float(np.max(rise, where=np.abs(self.slopes()) <= limit, initial=0.0)) / (2.0 * step)
+        low, high, step = self._here
+        within = np.abs(self.slopes) <= limit
+        return float(np.max(high - low, where=within, initial=0.0)) / (2.0 * step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +318,7 @@ def top_level(
     >>> top_level(slopes, 1.0, 2, 10**6, 0.1) > top_level(slopes, 1.0, 2, 10, 0.1)
     True
     """
-    levels = np.unique(np.abs(slopes.slopes()))
+    levels = np.unique(np.abs(slopes.slopes))
     levels = np.concatenate([levels[levels > 0.0], _bins_beyond(levels[-1])])
     lost = np.array(
         [max(SYMMETRIC_BIAS * slopes.lost(level), abs(slopes.bias(level))) for level in levels]

@@ -27,15 +27,10 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
-from tailguard.solvers.limits import centre_fraction
+from tailguard.solvers.limits import centre_fraction, leans
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.whitened.clipping import SIGNIFICANT, RowNormDistribution
-from tailguard.solvers.whitened.outlook import (
-    constant_hides,
-    constant_stages,
-    refusal,
-    warning,
-)
+from tailguard.solvers.whitened.outlook import constant_hides, constant_stages, refusal, warning
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
@@ -184,8 +179,7 @@ def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
     if problem.link.residual:
         fit = replace(fit, weights=np.zeros(fit.weights.size))
         fit = fit.noted("residuals could not be told from noise: the fit is a constant")
-        level = centre_fraction(session.loss)
-        return _at_quantile(session, fit, level) if level != 0.5 and problem.intercept else fit
+        return _at_quantile(session, fit) if leans(session.loss) and problem.intercept else fit
     if not problem.intercept:
         return fit
     weights = at_constant(fit.weights, mean_target(session, units), problem.link)
@@ -194,14 +188,14 @@ def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
     )
 
 
-def _at_quantile(session: FitSession, fit: Fit, level: float) -> Fit:
+def _at_quantile(session: FitSession, fit: Fit) -> Fit:
     """Ask residuals of the target's centre for its quantile, with all that is left."""
     query = WhitenedHistogram(fit.geometry.view, "residual", SLOPE_BINS)
     counts, noise_std = session.histograms(query, fit.weights, session.rest())
     distribution = NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
     if not distribution.significance > SIGNIFICANT:
         return fit
-    quantile = -distribution.quantile(1.0 - level)
+    quantile = -distribution.quantile(1.0 - centre_fraction(session.loss))
     return replace(fit, weights=np.append(fit.weights[:-1], quantile))
 
 

@@ -26,7 +26,7 @@ from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
-from tailguard.solvers.limits import centre_fraction
+from tailguard.solvers.limits import leans
 from tailguard.solvers.whitened.allocation import shares_for
 from tailguard.solvers.whitened.schedule import stages_before, stages_for
 
@@ -212,8 +212,7 @@ def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
 
 def _is_quantile(problem: Problem) -> bool:
     """Whether the best constant is no centre, which takes a fit of its own."""
-    residual = problem.link.residual
-    return residual and problem.scored is not None and centre_fraction(problem.scored) != 0.5
+    return problem.link.residual and problem.scored is not None and leans(problem.scored)
 
 
 def _enough(problem: Problem, guarantee: Guarantee) -> str:

@@ -209,7 +209,11 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     n_releases = len(shares.diagnostic_phases)
     curved = problem.link.curved
     lengths = n_releases if curved else 1
-    directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score
+    directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
+    fitted = " and the fitted score"
+    if curved:
+        released = shares.curvature * len(shares.curvature_phases) > 0.0
+        fitted = ", and in the fitted score once curvature is released" * released
     exposed = problem.has_offset and problem.link.log
     # With a sample the last histogram reads all records.
     last = 1 if shares.sample else n_releases
@@ -229,7 +233,7 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
          len(shares.curvature_phases), square),
         ("choice of bounds", "within which bounds features are read from here on",
          shares.bound_choice, 1, 2),
-        ("debiasing", "bias that clipping leaves in the mean and the fitted score",
+        ("debiasing", f"bias that clipping leaves in the mean{fitted}",
          0.8 * shares.debiasing, 1, directions * levels),
         ("debiasing curvature", "curvature of the loss in these directions",
          0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),

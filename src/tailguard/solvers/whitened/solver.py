@@ -42,13 +42,7 @@ from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
 from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
 from tailguard.solvers.whitened.newton import averaged, step
-from tailguard.solvers.whitened.outlook import (
-    assumptions,
-    meaning,
-    predicted,
-    scales_hide,
-    warning,
-)
+from tailguard.solvers.whitened.outlook import assumptions, meaning, predicted, scales_hide, warning
 from tailguard.solvers.whitened.schedule import Shares, stages_for
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.start import start
