@@ -43,6 +43,26 @@ def test_the_import_loads_no_library():
     assert not libraries & set(loaded)
 
 
+def test_an_estimator_loads_no_other_one_and_no_other_solver():
+    line = "from tailguard import LinearRegression"
+    loaded = told_by_a_new_process(line, "print(json.dumps(list(sys.modules)))")
+    rooms = ("estimators", "solvers")
+    shown = {m for room in rooms for m in places_of_stub(f"tailguard.{room}").values()}
+    own = {"tailguard.estimators.linear", "tailguard.solvers.whitened.solver"}
+    assert shown & set(loaded) == own
+
+
+@pytest.mark.parametrize("room", ["estimators", "solvers"])
+def test_a_room_shows_what_its_stub_says(room):
+    package = import_module(f"tailguard.{room}")
+    places = places_of_stub(package.__name__)
+    stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
+    (listed,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert sorted(ast.literal_eval(listed)) == sorted(places) == sorted(dir(package))
+    for name, place in places.items():
+        assert getattr(package, name) is getattr(import_module(place), name)
+
+
 def test_a_function_goes_before_the_package_of_its_name():
     words = told_by_a_new_process(
         "from tailguard.audit.cases import AuditResult",

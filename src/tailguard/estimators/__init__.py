@@ -1,20 +1,8 @@
 """Estimators in scikit-learn's shape: arguments in, coefficients and a certificate out."""
 
-from tailguard.estimators.huber import HuberRegression
-from tailguard.estimators.linear import LinearRegression
-from tailguard.estimators.logistic import LogisticRegression
-from tailguard.estimators.lp import LpRegression
-from tailguard.estimators.poisson import PoissonRegression
-from tailguard.estimators.quantile import QuantileRegression
-from tailguard.estimators.sparse import SparseLinearRegression, SparseLogisticRegression
+from tailguard.names.lazy import found_when_asked, places_of_stub
 
-__all__ = [
-    "HuberRegression",
-    "LinearRegression",
-    "LogisticRegression",
-    "LpRegression",
-    "PoissonRegression",
-    "QuantileRegression",
-    "SparseLinearRegression",
-    "SparseLogisticRegression",
-]
+__places__ = places_of_stub(__name__)
+__all__ = list(__places__)
+__dir__ = __all__.copy
+__getattr__ = found_when_asked(__name__, __places__)
