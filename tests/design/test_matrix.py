@@ -42,6 +42,17 @@ def test_every_table_gives_the_same_matrix(kind):
         np.testing.assert_array_equal(design_matrix(table, SCHEMA), EXPECTED)
 
 
+@pytest.mark.parametrize("names", [["c", "a"], ["b", "c"], ["a", "b", "c"], ["c"], ["a", "c"]])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, pa.RecordBatch.from_pydict])
+def test_columns_are_those_that_are_named_in_that_order(make, kind, names):
+    columns = {name: np.array([n, n + 0.5, np.nan], kind) for n, name in enumerate("abcd")}
+    matrix = TableColumns(make(columns)).numbers(names)
+    assert matrix.dtype == kind
+    assert matrix.flags.c_contiguous
+    np.testing.assert_array_equal(matrix, np.column_stack([columns[name] for name in names]))
+
+
 def test_a_file_gives_the_same_matrix(tmp_path):
     table = pd.DataFrame(COLUMNS)
     table.to_csv(tmp_path / "rows.csv", index=False)

@@ -43,6 +43,30 @@ def test_the_import_loads_no_library():
     assert not libraries & set(loaded)
 
 
+def test_an_estimator_loads_no_other_one_and_no_other_solver():
+    line = "from tailguard import LinearRegression"
+    loaded = told_by_a_new_process(line, "print(json.dumps(list(sys.modules)))")
+    rooms = (import_module(f"tailguard.{room}") for room in ("estimators", "solvers"))
+    shown = {place for room in rooms for place in room.__places__.values()}
+    own = {"tailguard.estimators.linear", "tailguard.solvers.whitened.solver"}
+    assert shown & set(loaded) == own
+
+
+@pytest.mark.parametrize("room", ["estimators", "solvers"])
+def test_a_room_shows_what_its_modules_hold(room):
+    package = import_module(f"tailguard.{room}")
+    assert sorted(package.__all__) == sorted(package.__places__) == sorted(dir(package))
+    for name, place in package.__places__.items():
+        assert getattr(package, name) is getattr(import_module(place), name)
+
+
+def test_the_stub_of_the_solvers_lists_what_it_imports():
+    package = import_module("tailguard.solvers")
+    stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
+    (listed,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert sorted(ast.literal_eval(listed)) == sorted(places_of_stub(package.__name__))
+
+
 def test_a_function_goes_before_the_package_of_its_name():
     words = told_by_a_new_process(
         "from tailguard.audit.cases import AuditResult",

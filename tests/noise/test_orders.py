@@ -9,8 +9,8 @@ import pytest
 from support.sources import QuietSource
 from support.statistics import goodness_of_fit
 from tailguard.noise import orders
-from tailguard.noise.orders import KeyedOrder, order_of_places
-from tailguard.noise.partition import random_permutation
+from tailguard.noise.orders import MOST_SAMPLED, KeyedOrder, order_of_places, sample_of_places
+from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import SimulationSource
 
 FALSE_ALARM = 1e-6
@@ -36,8 +36,33 @@ def test_every_place_comes_once(count):
 def test_positions_undo_the_order(count, rounds):
     order = keyed(count, SimulationSource(count), rounds)
     positions = np.arange(count)
-    assert order.positions(order[:]).tolist() == positions.tolist()
-    assert order[order.positions(positions)].tolist() == positions.tolist()
+    places, found = order.found(order[:])
+    assert places.tolist() == order[:].tolist()
+    assert found.tolist() == positions.tolist()
+    assert order[order.found(positions)[1]].tolist() == positions.tolist()
+
+
+@pytest.mark.parametrize("length", [1, 3, 400])
+def test_a_sample_is_the_first_places_of_an_order(length):
+    key = SimulationSource(6).words(orders.ROUNDS)
+    whole, sample = KeyedOrder(1000, key), KeyedOrder(1000, key, length)
+    assert len(sample) == length
+    assert sample[:].tolist() == whole[:length].tolist()
+    places, positions = sample.found(np.arange(1000))
+    assert sorted(positions.tolist()) == list(range(length))
+    assert sample[positions].tolist() == places.tolist()
+
+
+def test_few_places_are_sampled_exactly_and_many_need_no_memory():
+    few = sample_of_places(5 * MOST_SAMPLED, MOST_SAMPLED, SimulationSource(3))
+    drawn = random_sample(5 * MOST_SAMPLED, MOST_SAMPLED, SimulationSource(3))
+    np.testing.assert_array_equal(few, drawn)
+    many = sample_of_places(2**40, 2**37, SimulationSource(3))
+    assert len(many) == 2**37
+    assert len(set(many[2**36 : 2**36 + 1000].tolist())) == 1000
+    places = np.arange(2**39, 2**39 + 4096)
+    share = len(many.found(places)[0]) / 4096
+    assert abs(share - 1 / 8) < 5 * (7 / 64 / 4096) ** 0.5  # five standard deviations
 
 
 def test_every_order_of_few_places_is_equally_likely():

@@ -1,6 +1,7 @@
 """Rows of one block, the random order of all rows, and where partitions are remembered."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.stats import chisquare
 
 from tailguard.checks import BudgetError, InputError
 from tailguard.kernels.counts import BelowCount
+from tailguard.noise import orders
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.books.blocks import Block, Blocks
 from tailguard.rows.arrays import ArrayRows
@@ -108,6 +110,23 @@ def test_a_sample_is_uniform_and_in_random_order_and_its_rows_are_kept():
         drawn[np.array(values, dtype=int)] += 1
     assert np.abs(drawn - 240.0).max() < 5.0 * np.sqrt(600 * 0.4 * 0.6)
     assert abs(rising - 300.0) < 5.0 * np.sqrt(600 * 0.25)
+
+
+def test_a_sample_of_very_many_records_keeps_a_key_and_no_places(monkeypatch):
+    long = Partitions(SimpleNamespace(n_rows=10**13), SimulationSource(0))
+    (block,) = long.cut("sample", (10**12,))
+    assert long.check(block) == block
+    monkeypatch.setattr(orders, "MOST_SAMPLED", 4)
+    held = partitions(n_rows=1_000)
+    (block,) = held.cut("sample", (300,))
+    values = values_of(held.rows_of(block))
+    assert len(set(values)) == 300
+    assert values != sorted(values)
+    held.cut("amplified", (300,), amplified=True)  # a price rests on how that is drawn
+    kinds = [type(held._cuts[name].order) for name in ("sample", "amplified")]
+    assert kinds == [orders.KeyedOrder, np.ndarray]
+    (inner,) = held.cut("inner", (100,), within=block)
+    assert set(values_of(held.rows_of(inner))) < set(values)
 
 
 def test_a_block_of_more_than_half_of_the_records_is_copied_anew():

@@ -107,6 +107,21 @@ def test_a_keyed_order_takes_the_same_file(cut_anyhow, passes):
     assert len(passes) == 1
 
 
+@pytest.mark.parametrize("room", [True, False])
+@pytest.mark.parametrize("length", [500, 8500])
+def test_a_keyed_sample_takes_the_same_records(length, room, cut_anyhow, monkeypatch):
+    """One window of the sample, or several of them in a file or in passes of their own."""
+    if not room:
+        monkeypatch.setattr(streams, "free_room", lambda: ("here", 0))
+    sample = KeyedOrder(N_ROWS, np.arange(8, dtype=np.uint64), length)
+    held, streamed = (rows.restricted(sample) for rows in cut_anyhow)
+    exact = cut_anyhow[1].restricted(sample[:])
+    assert held.n_rows == streamed.n_rows == length
+    for kernel in (GRADIENTS, PAIRS):
+        expected = held.reduce(kernel).tolist()
+        assert streamed.reduce(kernel).tolist() == exact.reduce(kernel).tolist() == expected
+
+
 PEAK = """
 import resource, sys
 import numpy as np, pyarrow as pa
@@ -123,6 +138,7 @@ with ParquetWriter(path, schema) as file:
         columns = rng.standard_normal((8, 50_000), np.float32)
         file.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema))
 streams.NUMBERS_KEPT, streams.NUMBERS_GATHERED, orders.MOST_KEPT = 2**18, 2**20, 2**14
+orders.MOST_SAMPLED = 2**14
 streams.NUMBERS_AT_ONCE = 2**17
 passes, runs = [], streams.StreamRows.runs
 streams.StreamRows.runs = lambda rows: passes.append(1) or runs(rows)
@@ -134,7 +150,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(passes))
 def test_neither_memory_nor_passes_grow_with_the_table(tmp_path):
     """The longer table is 64 MB of floats; less than half of that is left for chance.
 
-    It is ten windows of a random order, the shorter one is two.
+    It is ten windows of a random order, the shorter one is two; samples are a tenth of them.
     """
     told_of = []
     for n_rows in (200_000, 1_200_000):

@@ -95,7 +95,20 @@ def test_float32_stays_float32(kind):
 
 def test_one_wide_column_widens_all():
     frame = pd.DataFrame({"a": np.ones(2, np.float32), "b": np.ones(2)})
-    assert to_matrix(frame).dtype == np.float64
+    for table in (frame, pa.Table.from_pandas(frame)):
+        assert to_matrix(table).dtype == np.float64
+
+
+@pytest.mark.parametrize("n_columns", [2, 9])
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64(), pa.int8()])
+def test_columns_of_arrow_in_chunks_are_read_with_their_nulls(kind, n_columns):
+    columns = [
+        pa.chunked_array([[n, None], [], [n + 1, n + 2]], kind).slice(1) for n in range(n_columns)
+    ]
+    matrix = to_matrix(pa.table(columns, names=[f"x{n}" for n in range(n_columns)]))
+    assert matrix.dtype == (np.float32 if kind == pa.float32() else np.float64)
+    expected = [[NAN] * n_columns, *(np.arange(n_columns) + more for more in (1.0, 2.0))]
+    np.testing.assert_array_equal(matrix, expected)
 
 
 DAY = datetime.date(2020, 1, 1)

@@ -112,9 +112,7 @@ class TableColumns:
     def numbers(self, names: Sequence[str]) -> Features:
         """Return columns as a matrix of numbers."""
         check_columns(names, self.names, self.where)
-        pandas = is_a(self._table, "pandas", "DataFrame")
-        chosen = self._table[list(names)] if pandas else self._table.select(list(names))
-        return to_matrix(chosen, self.where)
+        return to_matrix(self._chosen(names), self.where)
 
     def cells(self, names: Sequence[str]) -> list[list[Any]]:
         """Return columns as lists of cells."""
@@ -126,6 +124,15 @@ class TableColumns:
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
         """Return the target as the table has it: its type says how it is read."""
         return self._column(name)
+
+    def _chosen(self, names: Sequence[str]) -> Any:
+        """Return some columns as a table; neighbours in pandas are a view, picked ones a copy."""
+        if not is_a(self._table, "pandas", "DataFrame"):
+            return self._table.select(list(names))
+        first = self.names.index(names[0]) if names else 0
+        stop = first + len(names)
+        neighbours = self.names[first:stop] == tuple(names)
+        return self._table.iloc[:, first:stop] if neighbours else self._table[list(names)]
 
     def _column(self, name: str) -> Any:
         check_columns([name], self.names, self.where)

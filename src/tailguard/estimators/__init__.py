@@ -8,4 +8,5 @@ from tailguard.names.lazy import found_when_asked
 
 __places__ = dict(place.split(":")[::-1] for place in ESTIMATORS.values())
 __all__ = list(__places__)
+__dir__ = __all__.copy
 __getattr__ = found_when_asked(__name__, __places__)

@@ -1,8 +1,9 @@
-"""A random order of all places, of which nothing need be kept where places are many.
+"""A random order of all places or of a sample, of which nothing need be kept where they are many.
 
-An order serves accuracy alone: whatever it is, a replaced record is replaced in its place. So a
-pseudo-random order will do, which a short key tells from any place on. It costs no privacy, and a
-table of any length needs no more memory for it than its key.
+An order serves accuracy alone: whatever it is, a replaced record is replaced in its place. So does
+a sample that is charged as if all records had been read. So a pseudo-random order will do, which a
+short key tells from any place on. It costs no privacy, and a table of any length needs no more
+memory for it than its key.
 
 The key turns a place into another one in rounds: each mixes one half of its binary digits into the
 other half, which can be undone, so that no two places meet. A place beyond the last is turned again
@@ -21,13 +22,23 @@ from typing import TypeAlias
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.noise.partition import random_permutation
+from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source, Words
 
-__all__ = ["MOST_KEPT", "KeyedOrder", "Order", "order_of_places"]
+__all__ = [
+    "MOST_KEPT",
+    "MOST_SAMPLED",
+    "KeyedOrder",
+    "Order",
+    "order_of_places",
+    "sample_of_places",
+]
 
 MOST_KEPT = 2**24
 """Up to so many places an order is drawn exactly and kept: 128 MB."""
+
+MOST_SAMPLED = 2**20
+"""Up to so many places a sample is drawn exactly and kept: to draw it takes 43 MB."""
 
 # Twice those of the theorem, whose function is a random one.
 ROUNDS = 8
@@ -40,6 +51,15 @@ SHIFTS, FACTORS = (30, 27, 31), (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 class KeyedOrder:
     """A pseudo-random order of the places below ``count``, worked out where it is asked for.
 
+    Parameters
+    ----------
+    count
+        How many places there are.
+    key
+        A random word for each round.
+    length
+        How many of them there are in the order: a sample of them. By default all.
+
     Examples
     --------
     >>> order = KeyedOrder(1000, np.arange(8, dtype=np.uint64))
@@ -47,25 +67,28 @@ class KeyedOrder:
     True
     """
 
-    def __init__(self, count: int, key: Words) -> None:
+    def __init__(self, count: int, key: Words, length: int | None = None) -> None:
         self._count = count
+        self._length = count if length is None else length
         self._key = key
         # At least one digit in either half.
         n_digits = max(2, (count - 1).bit_length())
         self._halves = np.uint64(n_digits // 2), np.uint64(n_digits - n_digits // 2)
 
     def __len__(self) -> int:
-        return self._count
+        return self._length
 
     def __getitem__(self, asked: slice | IntArray) -> IntArray:
         """Return the places that come at these positions of the order."""
         if isinstance(asked, slice):
-            asked = np.arange(*asked.indices(self._count))
+            asked = np.arange(*asked.indices(self._length))
         return self._walked(asked, self._turned)
 
-    def positions(self, places: IntArray) -> IntArray:
-        """Return the positions of the order at which these places come."""
-        return self._walked(places, self._turned_back)
+    def found(self, places: IntArray) -> tuple[IntArray, IntArray]:
+        """Return those of the places that are in the order, and the positions at which they are."""
+        positions = self._walked(places, self._turned_back)
+        within = positions < self._length
+        return places[within], positions[within]
 
     def _walked(self, asked: IntArray, turned: Callable[[Words], Words]) -> IntArray:
         """Turn places, and those beyond the last again until none is, a few at once."""
@@ -119,6 +142,21 @@ def order_of_places(count: int, source: Source) -> Order:
     if count <= MOST_KEPT:
         return random_permutation(count, source)
     return KeyedOrder(count, source.words(ROUNDS))
+
+
+def sample_of_places(count: int, size: int, source: Source) -> Order:
+    """Return places below ``count`` in random order: drawn exactly, or very many by a secret key.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import CryptographicSource
+    >>> source = CryptographicSource()
+    >>> [len(sample_of_places(2**40, size, source)) for size in (1000, 2**37)]
+    [1000, 137438953472]
+    """
+    if size <= MOST_SAMPLED:
+        return random_sample(count, size, source)
+    return KeyedOrder(count, source.words(ROUNDS), size)
 
 
 def _mixed(words: Words) -> Words:

@@ -150,10 +150,11 @@ class ArrayRows:
             piece = self._records.at(self._order[start:stop], first=start)
         return replace(piece, features=self._fill.filled(piece.features))
 
-    def restricted(self, places: IntArray) -> "ArrayRows":
+    def restricted(self, places: Order) -> "ArrayRows":
         """Return the records at these places alone, in this order; dense ones are copied."""
         if self._sparse:
             return self.in_order(places)
+        places = places[:]
         kept = self._records.at(places if self._order is None else self._order[places])
         features = self._fill.filled(kept.features)
         return ArrayRows(features, kept.target, kept.offset, feature_names=self.feature_names)

@@ -52,7 +52,7 @@ class Rows(Protocol):
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         ...
 
-    def restricted(self, places: IntArray) -> "Rows":
+    def restricted(self, places: Order) -> "Rows":
         """Return the records at these places alone, in this order, as rows of their own."""
         ...
 

@@ -43,7 +43,7 @@ class _Settled(Protocol):
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray: ...
 
-    def restricted(self, places: IntArray) -> Rows: ...
+    def restricted(self, places: Order) -> Rows: ...
 
     def in_order(self, order: Order) -> Rows: ...
 
@@ -94,7 +94,7 @@ class KeyedRows:
         """
         return self._settled().reduce(kernel, n_threads)
 
-    def restricted(self, places: IntArray) -> Rows:
+    def restricted(self, places: Order) -> Rows:
         """Return the records at these places alone, in this order, as rows of their own."""
         return self._settled().restricted(places)
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, InputError, shown
-from tailguard.noise.orders import Order, order_of_places
-from tailguard.noise.partition import random_permutation, random_sample
+from tailguard.noise.orders import Order, order_of_places, sample_of_places
+from tailguard.noise.partition import random_permutation
 from tailguard.noise.sources import Source
 from tailguard.privacy.books.blocks import Block, Blocks
 
@@ -32,7 +32,7 @@ class _Cut:
     """
 
     blocks: Blocks
-    order: IntArray
+    order: Order
     ends: IntArray
     used: set[int] = field(default_factory=set)
     sample: bool = False
@@ -54,8 +54,9 @@ class Partitions:
 
     *Guarantee.* Uniform over all partitions into labelled blocks of these sizes, and over all
     orders within each; what the sizes leave over is a uniform sample as well. The random order of
-    all records is drawn apart, and is uniform, or pseudo-random where they are many. Places leave
-    as rows only, for a query to read; those of a block of an amplified partition do so once.
+    all records is drawn apart, and is uniform, or pseudo-random where they are many. So is a sample
+    of very many for which no amplification is claimed. Places leave as rows only, for a query to
+    read; those of a block of an amplified partition do so once.
 
     Examples
     --------
@@ -107,10 +108,10 @@ class Partitions:
             # Of one block of few places no order of the others is needed.
             sample = len(blocks) == 1 and not amplified and 2 * blocks.sizes[0] <= n_places
             if sample:
-                order = random_sample(n_places, blocks.sizes[0], self._source)
+                order = sample_of_places(n_places, blocks.sizes[0], self._source)
             else:
                 order = random_permutation(n_places, self._source)
-            order = order if outer is None else outer[order]
+            order = order if outer is None else outer[order[:]]
             self._cuts[name] = _Cut(blocks, order, np.cumsum(blocks.sizes), sample=sample)
         return replace(blocks)
 
@@ -159,7 +160,7 @@ class Partitions:
             cut = self._cuts[self.check(block).block_map]
             if cut.sample:
                 if cut.rows is None:
-                    cut.rows = self._rows.restricted(cut.places(block.index))
+                    cut.rows = self._rows.restricted(cut.order)
                 return cut.rows
             places = cut.places(block.index)
             if block.blocks.amplified:

@@ -24,6 +24,8 @@ __all__ = ["RecordFile", "Width", "free_room", "record_type"]
 
 # What a system says of a disk or of a user's share of it that is full.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# Records of a part that are copied to be written: a part of 2^25 numbers has some 150 MB.
+RECORDS_WRITTEN = 2**15
 
 
 class Width(Protocol):
@@ -139,7 +141,9 @@ class RecordFile:
             places += found
         for end, count in zip(ends.tolist(), self._counts.tolist(), strict=True):
             part = self._read(end - count, count)
-            self._put(part[np.argsort(part["value"], kind="stable")], end - count)
+            order = np.argsort(part["value"], kind="stable")
+            for start in range(0, count, RECORDS_WRITTEN):
+                self._put(part[order[start : start + RECORDS_WRITTEN]], end - count + start)
 
     def block(self, first: int, count: int) -> RecordBlock:
         """Return so many records from the first on, or as many as there are."""
@@ -167,7 +171,7 @@ class RecordFile:
         return np.frombuffer(text, dtype=self._stored)
 
     def _put(self, records: Any, first: int) -> None:
-        text, place = memoryview(records.tobytes()), first * self._stored.itemsize
+        text, place = memoryview(records.view(np.uint8)), first * self._stored.itemsize
         while text:
             try:
                 written = os.pwrite(self._file.fileno(), text, place)

@@ -70,7 +70,7 @@ class SpilledRows:
             resolve_threads(n_threads),
         )
 
-    def restricted(self, places: IntArray) -> Rows:
+    def restricted(self, places: Order) -> Rows:
         """Return the records at these places alone, gathered in this order as they are read."""
         return GatheredRows(self, places)
 

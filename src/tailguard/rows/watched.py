@@ -59,7 +59,7 @@ class WatchedRows:
         self.read = True
         return self._rows.reduce(kernel, n_threads)
 
-    def restricted(self, places: IntArray) -> Rows:
+    def restricted(self, places: Order) -> Rows:
         """Return some of the records, as rows of their own."""
         self.read = True
         return self._rows.restricted(places)

@@ -1,25 +1,8 @@
 """Solvers: algorithms that see nothing but gate answers."""
 
-from tailguard.solvers.doubling_accelerated import DoublingAccelerated
-from tailguard.solvers.hard_thresholding import HardThresholding
-from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
-from tailguard.solvers.oracles import Oracle, make_oracle
-from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.phased.localised import Localised
-from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
-from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.names.lazy import found_when_asked, places_of_stub
 
-__all__ = [
-    "DoublingAccelerated",
-    "DoublingLocalised",
-    "HardThresholding",
-    "Localised",
-    "NoisyGradientDescent",
-    "Oracle",
-    "PermutedAccelerated",
-    "SampleAndAggregate",
-    "ShrinkingLocalised",
-    "WhitenedNewton",
-    "make_oracle",
-]
+__places__ = places_of_stub(__name__)
+__all__ = list(__places__)
+__dir__ = __all__.copy
+__getattr__ = found_when_asked(__name__, __places__)

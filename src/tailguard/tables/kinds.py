@@ -17,6 +17,7 @@ __all__ = [
     "Levels",
     "column_names",
     "is_a",
+    "is_arrow",
     "is_column",
     "refused",
     "rows_of",
@@ -59,7 +60,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     >>> column_names(np.zeros((2, 3))) is None
     True
     """
-    if is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch"):
+    if is_arrow(X):
         names = tuple(X.schema.names)
     elif is_a(X, "pandas", "DataFrame") or is_a(X, "polars", "DataFrame"):
         names = tuple(X.columns)
@@ -88,6 +89,17 @@ def is_a(value: Any, library: str, kind: str) -> bool:
     return module is not None and isinstance(value, getattr(module, kind, ()))
 
 
+def is_arrow(X: Any) -> bool:
+    """Whether something is a table of pyarrow.
+
+    Examples
+    --------
+    >>> is_arrow(np.zeros((2, 3)))
+    False
+    """
+    return is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch")
+
+
 def table_columns(X: Any) -> list[tuple[Any, Any]] | None:
     """List names and columns of a table; None for anything else.
 
@@ -100,7 +112,7 @@ def table_columns(X: Any) -> list[tuple[Any, Any]] | None:
         return list(X.items())
     if is_a(X, "polars", "DataFrame"):
         return [(column.name, column) for column in X.get_columns()]
-    if is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch"):
+    if is_arrow(X):
         return list(zip(X.schema.names, X.columns, strict=True))
     return None
 
@@ -114,8 +126,7 @@ def table_column(X: Any, name: str) -> Any:
     >>> table_column(pa.table({"age": [41, 50]}), "age").to_pylist()
     [41, 50]
     """
-    arrow = is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch")
-    return X.column(name) if arrow else X[name]
+    return X.column(name) if is_arrow(X) else X[name]
 
 
 def is_column(values: Any) -> bool:

@@ -7,7 +7,7 @@ from tailguard.array_types import FloatArray
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "kind_of_type", "level_kind", "levels_of_type", "numbers"]
+__all__ = ["cells", "floats", "kind", "kind_of_type", "level_kind", "levels_of_type", "numbers"]
 
 
 TEXT = {"string", "large_string", "string_view"}
@@ -64,6 +64,25 @@ def numbers(column: Any) -> FloatArray:
         column = column.cast(pa.float64(), safe=False)  # a safe cast may refuse large integers
     floats: FloatArray = column.to_numpy(zero_copy_only=False)  # a null becomes NaN
     return floats
+
+
+def floats(table: Any) -> list[FloatArray] | None:
+    """Return the columns of a table of one type of Arrow's floats; None of any other.
+
+    The type is looked at once, where ``numbers`` looks at that of each column: in batches of 47104
+    records of 20 columns that was a seventh of the time of turning them into records.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> floats(pa.table({"age": [41.0, None], "cost": [7.5, 3.0]}))
+    [array([41., nan]), array([7.5, 3. ])]
+    >>> floats(pa.table({"age": [41, 50], "cost": [7.5, 3.0]})) is None
+    True
+    """
+    if {str(kind) for kind in table.schema.types} not in ({"float"}, {"double"}):
+        return None
+    return [column.to_numpy(zero_copy_only=False) for column in table.columns]
 
 
 def cells(column: Any) -> list[Any]:

@@ -66,8 +66,7 @@ def matrix(table: Any) -> Features | None:
     >>> matrix(pd.DataFrame({"age": [41, 50], "cost": [7.5, 3.0]})) is None
     True
     """
-    kinds = {str(dtype) for dtype in table.dtypes}
-    one = kinds in ({"float32"}, {"float64"})
+    one = set(table.dtypes) in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
     return np.ascontiguousarray(table.to_numpy()) if one else None
 
 

@@ -1,0 +1,26 @@
+"""Records in a file: each part is put in order, and is in memory once."""
+
+import tracemalloc
+
+import numpy as np
+
+from tailguard.kernels.block import RecordBlock
+from tailguard.rows.record_file import RecordFile
+
+N_ROWS = 8 * 2**15 + 1
+
+
+def test_a_part_is_put_in_order_in_hardly_more_memory_than_it_takes():
+    stored = np.dtype([("value", "u8"), ("features", np.float32, (20,)), ("target", "f8")])
+    file = RecordFile(stored, np.array([N_ROWS]))
+    values = np.random.default_rng(0).permutation(N_ROWS)
+    features = np.repeat(values[:, None].astype(np.float32), 20, axis=1)
+    shared = file.shared(RecordBlock(features, values * 2.0), values.astype(np.uint64), 0 * values)
+    tracemalloc.start()
+    file.fill([shared])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * N_ROWS * stored.itemsize
+    block = file.block(0, N_ROWS)
+    np.testing.assert_array_equal(block.features[:, 7], np.arange(N_ROWS))
+    np.testing.assert_array_equal(block.target, 2.0 * np.arange(N_ROWS))
