@@ -1,8 +1,10 @@
 """Plans for a task: every method once, honest figures, and nothing that could read a record."""
 
 import inspect
+import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -54,6 +56,30 @@ def test_every_task_has_a_recommended_method_and_a_table(task):
         assert candidate.noise_std > 0.0 or math.isnan(candidate.noise_std)
         assert candidate.method in text
     assert json.loads(found.to_json())["recommended"] == found.recommended.method
+
+
+@pytest.mark.parametrize("task", sorted(LOSSES))
+def test_few_records_have_a_plan_or_one_sentence(task):
+    """A fit of a constant alone, and one that is refused, are no candidates."""
+    sizes = itertools.product((1, 100, 1000), (1, 3, 50), (0.1, 1, 8))
+    answers = [answer_or_refusal(task, *size) for size in sizes]
+    refused = [answer for answer in answers if isinstance(answer, str)]
+    assert 0 < len(refused) < len(answers)
+    for sentence in refused:
+        assert re.fullmatch(r"n_rows or the budget must be larger: [^\n]*\.", sentence)
+
+
+def answer_or_refusal(task, n_rows, n_features, epsilon):
+    try:
+        return tg.plan(task, n_rows=n_rows, n_features=n_features, epsilon=epsilon, delta=1e-6)
+    except tg.InputError as error:
+        return str(error)
+
+
+def test_theorems_are_ranked_where_the_default_fits_a_constant_alone():
+    found = advice("squared", n_rows=100, n_features=50, **FACTS)
+    assert all(candidate.method.startswith("tg.papers.") for candidate in found.candidates)
+    assert "the default fit is then a constant" in dict(found.refusals)["tg.LinearRegression"]
 
 
 @pytest.mark.parametrize("task", ["convex", "strongly-convex"])

@@ -241,8 +241,9 @@ def plan(
         return _mean_advice(n_rows, n_features, promise, moment)
     found: list[Candidate] = []
     refusals: list[tuple[str, str]] = []
+    notes: list[str] = []
     if task in LOSSES:
-        found.append(_default_candidate(task, n_rows, n_features, promise))
+        found, refusals, notes = _default(task, n_rows, n_features, promise)
         wanted: Mapping[str, tuple[str, ...]] = CONVEX if moment and diameter else {}
     else:
         wanted = THEOREMS[task]
@@ -255,10 +256,6 @@ def plan(
             f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
             f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
         )
-    notes: list[str] = []
-    if task in LOSSES:
-        least = SCALE_ROWS * math.sqrt(n_features) / promise.gaussian_mu()
-        notes += [BLIND.format(least)] * (n_rows < least)
     if wanted:
         assert moment is not None  # refused above
         assert diameter is not None
@@ -272,7 +269,8 @@ def plan(
         ]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
     if not found:
-        raise InputError(f"task must have a method here, and has none; {refusals[0][1]}")
+        missing = "" if task in LOSSES else "task must have a method here, and has none; "
+        raise InputError(missing + refusals[0][1])
     return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
 
 
@@ -310,19 +308,32 @@ def _of_mean(found: MeanPlan, moment: Moment | None) -> Candidate:
     return Candidate(name, error.total, passes, noise, found.unit)
 
 
-def _default_candidate(name: str, n_rows: int, n_features: int, guarantee: Guarantee) -> Candidate:
-    """Return what the estimators do by default, which needs no public bound."""
+def _default(
+    name: str, n_rows: int, n_features: int, guarantee: Guarantee
+) -> tuple[list[Candidate], list[tuple[str, str]], list[str]]:
+    """Return what the estimators do by default, which needs no public bound; or why it is nothing.
+
+    A note comes with it.
+    """
     loss = make_loss(name)
+    method = _fitted_by(name, loss)
     columns = max(1, n_features - 1)
     problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
-    planned = solver_for("auto", problem).plan(problem, guarantee)
+    least = SCALE_ROWS * math.sqrt(n_features) / guarantee.gaussian_mu()
+    note = BLIND.format(least)
+    try:
+        planned = solver_for("auto", problem).plan(problem, guarantee)
+    except InputError as refused:
+        return [], [(method, str(refused))], []
+    if "predicted_privacy_error" not in planned.settings:  # a constant alone is planned
+        return [], [(method, f"n_rows or the budget must be larger: {note}")], []
     assert problem.scored is not None  # as of every loss with a name
     error = float(planned.settings["predicted_privacy_error"])
     excess = error**2 / (2.0 * typical_curvature(problem.scored))
     passes = sum(stage.times for stage in planned.stages)
-    return Candidate(
-        _fitted_by(name, loss), excess, passes, error / math.sqrt(problem.size), PRIVATE_UNITS
-    )
+    noise = error / math.sqrt(problem.size)
+    found = Candidate(method, excess, passes, noise, PRIVATE_UNITS)
+    return [found], [], [note] * (n_rows < least)
 
 
 def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support import transcripts
 from support.transcripts import check_claim, check_noises, overhear
 from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.allocation import shares_for
@@ -50,6 +51,15 @@ def test_all_releases_together_move_by_most_of_the_budget_and_no_more():
     for seed in range(20):
         attained = transcript(CLAIMED_MU, seed, neighbour=seed % 2 == 1).mu
         assert ATTAINED * CLAIMED_MU < attained <= CLAIMED_MU
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("factor", [1.0, TOO_MUCH])
+def test_whole_fits_attain_what_their_audit_is_planned_for(factor):
+    mu = factor * transcripts.CLAIMED_MU
+    told = [transcript(mu, seed, neighbour=seed % 2 == 1).mu for seed in range(24)]
+    assert ATTAINED * mu < np.mean(told)
+    assert max(told) <= mu
 
 
 @pytest.mark.audit

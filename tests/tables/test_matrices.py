@@ -281,3 +281,15 @@ def test_column_names_of_mixed_types_are_refused_in_one_sentence(call):
         call(mixed)
     assert column_names(mixed.rename(columns=str)) == ("a", "1")
     assert column_names(pd.DataFrame(np.zeros((100, 2)))) is None
+
+
+def test_a_category_is_refused_alike_whatever_its_levels_are():
+    """A level is a cell: no method of it is run, and it is not made UTF-8."""
+    sentences = set()
+    for level in ("north", "\ud83d"):
+        levels = pd.Index(np.array([level, "south"], object), dtype=object)
+        region = pd.Categorical.from_codes([0, 1, 1], levels)
+        with pytest.raises(InputError) as refused:
+            to_matrix(pd.DataFrame({"age": [1.0, 2.0, 3.0], "region": region}), "X")
+        sentences.add(str(refused.value))
+    assert len(sentences) == 1

@@ -66,7 +66,9 @@ def matrix(table: Any) -> Features | None:
     >>> matrix(pd.DataFrame({"age": [41, 50], "cost": [7.5, 3.0]})) is None
     True
     """
-    one = set(table.dtypes) in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
+    # Types of pandas are not hashed: the hash of a category is one of its levels, which are cells.
+    kinds = {kind if isinstance(kind, np.dtype) else None for kind in table.dtypes}
+    one = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
     return np.ascontiguousarray(table.to_numpy()) if one else None
 
 
