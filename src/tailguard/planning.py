@@ -29,8 +29,6 @@ from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.limits import typical_curvature
 from tailguard.solvers.registry import make_solver, solver_for
 
-__all__ = ["TASKS", "Advice", "Candidate", "plan"]
-
 THEOREMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "convex": CONVEX,
     "strongly-convex": STRONGLY_CONVEX,

@@ -19,8 +19,6 @@ from tailguard.audit.claims import Claim, GaussianClaim
 from tailguard.audit.gates import MUTANTS, NOISE, AttackedGate
 from tailguard.audit.overheard import OVERHEARD_MUTANTS, OverheardGate, Transcript
 
-__all__ = ["FALSE_ALARM", "POWER", "AuditResult", "Case", "NoiseCase", "ThresholdCase"]
-
 FALSE_ALARM = 1e-3
 """Chance that anything that keeps its claim is rejected, over all rows of an audit together."""
 

@@ -23,15 +23,6 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive, shown
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = [
-    "Claim",
-    "ConcentratedClaim",
-    "EpsilonClaim",
-    "GaussianClaim",
-    "ProfileClaim",
-    "claim_of",
-]
-
 ORDERS = 1.0 + np.geomspace(0.01, 63.0, 60)
 """Renyi orders at which a claim in rho is tested: any of them is valid, more are sharper."""
 

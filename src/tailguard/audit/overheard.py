@@ -18,8 +18,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
 
-__all__ = ["OVERHEARD_MUTANTS", "Heard", "OverheardGate", "Transcript"]
-
 
 class Heard:
     """A query that keeps the answer that it gives on the lattice.
@@ -130,16 +128,16 @@ class OverheardGate(AttackedGate):
             self.transcript.noises.append(self.sign * float(noise @ way) / shift)
 
 
-class OverheardLessNoise(OverheardGate, LessNoise):
+class _LessNoise(OverheardGate, LessNoise):
     """The mutant of less noise, overheard."""
 
 
-class OverheardHalfSensitivity(OverheardGate, HalfSensitivity):
+class _HalfSensitivity(OverheardGate, HalfSensitivity):
     """The mutant of understated sensitivities, overheard."""
 
 
 OVERHEARD_MUTANTS: dict[str, type[OverheardGate]] = {
-    "noise at 0.8": OverheardLessNoise,
-    "half the sensitivity": OverheardHalfSensitivity,
+    "noise at 0.8": _LessNoise,
+    "half the sensitivity": _HalfSensitivity,
 }
 """The mutants, overheard, by what is wrong with them."""

@@ -7,8 +7,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_finite, check_integer, check_positive
 
-__all__ = ["RawDesign", "alternating_weights", "draw_raw_design"]
-
 
 @dataclass(frozen=True, eq=False)
 class RawDesign:

@@ -7,8 +7,6 @@ from tailguard.checks import check_choice, check_integer, check_positive
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.features import alternating_weights, draw_raw_design
 
-__all__ = ["heavy_tailed_linear"]
-
 NOISES = ("lognormal", "student", "normal")
 
 

@@ -6,8 +6,6 @@ from tailguard.checks import check_integer, check_positive
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.features import alternating_weights, draw_raw_design
 
-__all__ = ["heavy_tailed_poisson"]
-
 # Beyond this log-rate the simulated rate stays where it is: the exponential of a Student-t variable
 # has no mean, and a handful of records would otherwise hold nearly all of the counts.
 LOG_RATE_LIMIT = 4.0

@@ -24,9 +24,6 @@ from tailguard.sources.given import Given, given
 from tailguard.sources.opening import has_columns, opened
 from tailguard.tables import column_names, is_sparse, to_features, to_matrix_or_vector
 
-__all__ = ["MeanResult", "mean"]
-
-
 CALIBRATIONS = ("tight", "paper", "numerical")
 
 

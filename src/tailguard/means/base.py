@@ -21,17 +21,6 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-__all__ = [
-    "Expected",
-    "MeanExample",
-    "MeanMethod",
-    "MeanPlan",
-    "Task",
-    "found_mean",
-    "most_coordinates",
-    "paper_budget",
-]
-
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
 # More numbers than any method here plans: histograms of columns, one of magnitudes, four shells.

@@ -25,8 +25,6 @@ from tailguard.moments import Moment
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["Choice", "choose"]
-
 Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
 
 

@@ -21,8 +21,6 @@ from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
 
-__all__ = ["Clamped"]
-
 # The theory needs a threshold of at least 10 moment units, so that means of that size fit.
 FEWEST_MOMENT_UNITS = 10.0
 

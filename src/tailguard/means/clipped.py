@@ -51,9 +51,6 @@ from tailguard.plans.solution import Solution
 from tailguard.queries.means.shells import ClippedShells
 from tailguard.queries.units import Units
 
-__all__ = ["Clipped"]
-
-
 # One or two columns say little about which clip level is right; they get one level to fall back to.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
 FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0

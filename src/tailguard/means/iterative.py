@@ -64,9 +64,6 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
 from tailguard.queries.units import Units
 
-__all__ = ["Iterative"]
-
-
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
 FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each

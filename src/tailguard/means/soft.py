@@ -21,8 +21,6 @@ from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units
 
-__all__ = ["Soft"]
-
 
 @dataclass(frozen=True)
 class Soft(CoordinateWise):

@@ -44,8 +44,6 @@ from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP, Unprotecte
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.units import Units
 
-__all__ = ["Trimmed"]
-
 # Of the hyperbolic sine of a standard normal: the root of (e^2 - 1) / 2.
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)
 REACH = 8.0  # private scales between a column's median and its mean, at most

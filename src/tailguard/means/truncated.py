@@ -19,8 +19,6 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 
-__all__ = ["Truncated"]
-
 
 @dataclass(frozen=True)
 class Truncated(CoordinateWise):

@@ -22,8 +22,6 @@ from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
 from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["CONVEX", "SPARSE", "STRONGLY_CONVEX", "Ranking", "rank"]
-
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
 BEYOND_FLOATS = "what is known of the task leaves the range of floats."

@@ -11,8 +11,6 @@ from typing import Literal
 from tailguard.reproduce.judges import Judge
 from tailguard.reproduce.results import Results
 
-__all__ = ["Axes", "Cell", "Claim", "Experiment", "Measure", "Noise", "Point", "Setup"]
-
 Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need be, none of a paper
 
 

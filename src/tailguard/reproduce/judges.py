@@ -15,19 +15,6 @@ import numpy as np
 from tailguard.reproduce.results import Comparison, Results, compare
 from tailguard.reproduce.slopes import slope_of
 
-__all__ = [
-    "NOT_RUN",
-    "Decision",
-    "Judge",
-    "Outcome",
-    "above",
-    "below",
-    "falls",
-    "has_slope",
-    "saves",
-    "spreads_more",
-]
-
 Outcome = Literal["holds", "does not hold", "not reached at this size", "not run"]
 
 

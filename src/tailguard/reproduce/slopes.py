@@ -8,8 +8,6 @@ import numpy as np
 from tailguard.checks import InputError
 from tailguard.reproduce.results import student_interval
 
-__all__ = ["FittedSlope", "fit_slope", "slope_of"]
-
 
 @dataclass(frozen=True)
 class FittedSlope:

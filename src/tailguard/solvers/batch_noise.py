@@ -17,8 +17,6 @@ from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
-__all__ = ["BatchNoise", "as_it_is_worth", "batch_noise", "printed_batch_noise"]
-
 
 @dataclass(frozen=True)
 class BatchNoise:

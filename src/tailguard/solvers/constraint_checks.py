@@ -16,8 +16,6 @@ from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.whole_space import WholeSpace
 
-__all__ = ["check_constraint", "in_user_units", "set_of"]
-
 
 def set_of(problem: Problem) -> ConstraintSet:
     """Return the set of allowed weights; all of them where none is stated.

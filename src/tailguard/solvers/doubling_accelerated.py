@@ -24,8 +24,6 @@ from tailguard.solvers.constraint_checks import set_of
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.phases import doubling_sizes
 
-__all__ = ["DoublingAccelerated"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DoublingAccelerated(PermutedAccelerated):

@@ -30,8 +30,6 @@ from tailguard.queries.units import Units
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.constraint_checks import in_user_units, set_of
 
-__all__ = ["GroupedDescent"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedDescent:

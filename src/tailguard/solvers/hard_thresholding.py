@@ -43,8 +43,6 @@ from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
 from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
 
-__all__ = ["HardThresholding"]
-
 PerColumn = float | Sequence[float] | FloatArray
 
 ASSUMPTIONS = (

@@ -41,9 +41,6 @@ from tailguard.solvers.clip_level import CLIP_RELEASES, clip_level_stage, releas
 from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
 from tailguard.solvers.oracles import Oracle, make_oracle
 
-__all__ = ["NoisyGradientDescent"]
-
-
 # A step goes the diameter over the largest gradient and the root of their number: where noise is
 # small, their number decides how near the answer comes. On 100,000 records with ten columns and
 # lognormal noise, 100 steps and the average of all points leave an excess of 0.10 at epsilon 0.1,

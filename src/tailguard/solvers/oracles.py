@@ -24,8 +24,6 @@ from tailguard.queries.base import AnyQuery
 from tailguard.queries.means.iterative import ALL, CENTRES
 from tailguard.queries.units import Units
 
-__all__ = ["ORACLES", "SMOOTH_ORACLES", "Oracle", "make_oracle"]
-
 ORACLES = {
     "clipped": "tailguard.queries.clipped_gradient:MeanClippedGradient",
     "clamped": "tailguard.queries.means.clamped:ClampedMean",

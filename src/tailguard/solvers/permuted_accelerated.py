@@ -48,9 +48,6 @@ from tailguard.solvers.constraint_checks import check_constraint, in_user_units,
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.limits import step_curvature, typical_curvature
 
-__all__ = ["PermutedAccelerated"]
-
-
 ASSUMPTIONS = (
     "the mean loss is convex and smooth, with gradients whose norm has a moment of the stated "
     "order and scale",

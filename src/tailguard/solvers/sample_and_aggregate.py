@@ -28,8 +28,6 @@ from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.reproduction import kept_promise
 
-__all__ = ["SampleAndAggregate"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SampleAndAggregate:

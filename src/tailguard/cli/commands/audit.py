@@ -14,8 +14,6 @@ from tailguard.checks import InputError
 from tailguard.cli.options import counted, flag, typed
 from tailguard.cli.printing import print_wrapped
 
-__all__ = ["HELP", "audit", "audit_table"]
-
 HELP = """
 Attack every query, mean and solver on made-up records.
 

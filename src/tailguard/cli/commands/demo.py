@@ -15,8 +15,6 @@ from tailguard.cli import options
 from tailguard.cli.printing import coefficient_table, print_note, print_plain, print_wrapped
 from tailguard.datasets.dataset import Dataset
 
-__all__ = ["HELP", "demo"]
-
 HELP = """
 Fit a private regression to simulated insurance claims and print its certificate.
 

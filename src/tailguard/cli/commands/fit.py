@@ -14,8 +14,6 @@ from tailguard.cli.printing import coefficient_table, print_findings, print_plai
 from tailguard.cli.progress_bar import with_progress
 from tailguard.sources.opening import opened_table
 
-__all__ = ["HELP", "fit"]
-
 HELP = """
 Fit a private regression to a CSV file, or to Parquet files of any size.
 

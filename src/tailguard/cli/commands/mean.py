@@ -26,8 +26,6 @@ from tailguard.cli.progress_bar import with_progress
 from tailguard.means.registry import MEANS, check_options, own_options
 from tailguard.sources.opening import opened_table
 
-__all__ = ["HELP", "estimate_means"]
-
 HELP = """
 Estimate the means of a file's columns privately, however heavy their tails.
 

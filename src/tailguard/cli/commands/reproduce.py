@@ -22,8 +22,6 @@ from tailguard.reproduce.results import Results
 from tailguard.reproduce.runner import check_data, run_experiment
 from tailguard.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
 
-__all__ = ["HELP", "reproduce", "verdict_table"]
-
 HELP = """
 Run the experiments of the papers, and decide what they claim.
 

@@ -18,15 +18,6 @@ from tailguard.checks import (
     shown,
 )
 
-__all__ = [
-    "check_facts",
-    "check_order",
-    "checked",
-    "checked_up_to_2",
-    "moment_scale",
-    "tail_power",
-]
-
 Told = ParamSpec("Told")
 Result = TypeVar("Result")
 

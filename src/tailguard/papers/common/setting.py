@@ -15,8 +15,6 @@ from tailguard.papers.common.facts import check_facts
 from tailguard.papers.common.steps import whole_steps
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["Facts"]
-
 CALIBRATIONS = ("tight", "paper")
 
 

@@ -18,21 +18,6 @@ import math
 from tailguard.checks import InputError, shown
 from tailguard.papers.common.facts import checked, moment_scale, tail_power
 
-__all__ = [
-    "clamping_bias",
-    "convex_bound",
-    "convex_bound_with_probability",
-    "convex_lower_bound",
-    "convex_lower_bound_pure",
-    "mean_bound",
-    "mean_bound_pure",
-    "mean_lower_bound",
-    "mean_lower_bound_pure",
-    "soft_convex_bound",
-    "strongly_convex_bound",
-    "strongly_convex_lower_bound",
-]
-
 
 @checked
 def mean_bound(

@@ -35,8 +35,6 @@ from tailguard.papers.kamath2022 import bounds, parameters, printed
 from tailguard.papers.wang2020.bounds import smoothed_mean_error
 from tailguard.solvers.oracles import make_oracle
 
-__all__ = ["convex", "convex_with_probability", "soft_convex", "strongly_convex"]
-
 PAPER = "Kamath, Liu and Zhang 2022"
 ACCURACY = (
     "the loss is convex, smooth and not negative, and the gradient of its mean vanishes at a "

@@ -41,8 +41,6 @@ from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle
 from tailguard.solvers.peeling_stage import PeelingStage
 
-__all__ = ["convex", "sparse", "strongly_convex"]
-
 PAPER = "Tao, Wu, Cheng and Wang 2022"
 ACCURACY = (
     "the loss is convex and smooth, and the gradient of its mean vanishes at a minimiser in the "

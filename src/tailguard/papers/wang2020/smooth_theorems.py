@@ -35,8 +35,6 @@ from tailguard.queries.units import Units
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
-__all__ = ["sample_aggregate", "trimmed_strongly_convex"]
-
 VOID = (
     "more than any assumption gives: the printed scale of the noise is not smooth, there is no "
     "privacy, and the certificate states an infinite cost",

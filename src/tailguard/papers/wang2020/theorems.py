@@ -37,8 +37,6 @@ from tailguard.solvers.batches import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
 
-__all__ = ["SecondMoments", "smoothed_convex", "smoothed_strongly_convex", "stochastic"]
-
 PAPER = "Wang, Xiao, Devadas and Xu 2020"
 ACCURACY = (
     "the risk is convex and smooth, and its gradient vanishes at a minimiser in the set",

@@ -26,9 +26,6 @@ from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.localised import Localised
 
-__all__ = ["DoubledNorms", "Norms", "accelerated_theorem", "localised_theorem"]
-
-
 SCHEDULES = ("practical", "paper")
 
 

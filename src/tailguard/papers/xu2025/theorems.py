@@ -32,8 +32,6 @@ from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.localised import Localised
 from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 
-__all__ = ["accelerated", "accelerated_growth", "localised", "tsybakov", "unknown_growth"]
-
 PAPER = "Xu and others 2025"
 ACCURACY = (
     "the loss is convex and smooth, and the set bounded",

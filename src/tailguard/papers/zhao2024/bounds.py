@@ -18,16 +18,6 @@ import math
 
 from tailguard.papers.common.facts import checked, moment_scale, tail_power
 
-__all__ = [
-    "clipped_mean_bound",
-    "clipped_mean_error",
-    "clipping_bias",
-    "convex_bound",
-    "convex_lower_bound",
-    "iterative_convex_bound",
-    "iterative_radius",
-]
-
 
 @checked
 def clipping_bias(

@@ -27,8 +27,6 @@ from tailguard.queries.means.iterative import check_group_count
 from tailguard.solvers.grouped_descent import GroupedDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 
-__all__ = ["convex", "iterative_convex"]
-
 PAPER = "Zhao and others 2024"
 ACCURACY = (
     "every single loss is convex and smooth with the stated smoothness (E39), and the gradient "

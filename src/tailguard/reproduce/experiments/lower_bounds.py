@@ -7,8 +7,6 @@ from tailguard.reproduce.judges import above, below
 from tailguard.reproduce.risk_rates.hard import LARGEST, LEAST, MOST, hard_cell
 from tailguard.reproduce.risk_rates.hard_cases import CASES
 
-__all__ = ["experiments"]
-
 FEW = 1  # numbers of records, for a glance
 VACUOUS = (
     "The upper bound is vacuous here: with its constants it is above the risk of every point of "

@@ -7,8 +7,6 @@ from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.risk_rates.cases import AXES, CASES
 from tailguard.reproduce.risk_rates.measure import has_risk_rate, list_slopes, risk_cells
 
-__all__ = ["experiments"]
-
 SOURCES = {
     "kamath2022": "Kamath, Liu and Zhang 2022, Theorems 5.2, 5.5 and 5.7",
     "tao2022": "Tao and others 2022, Theorems 6, 7 and 10",

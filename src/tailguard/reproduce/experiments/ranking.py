@@ -42,8 +42,6 @@ from tailguard.reproduce.tasks.wang import (
 )
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
-__all__ = ["EPSILONS", "FAMILIES", "KNOWN", "MOST_STEPS", "N_ROWS", "Known", "Place", "experiments"]
-
 N_ROWS, N_QUICK_ROWS = 100_000, 10_000
 EPSILONS = (0.1, 1.0)  # the ends of what Wang and others take
 MOST_STEPS = 100  # over all records, for time: theorems ask for up to 1000

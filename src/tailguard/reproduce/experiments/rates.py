@@ -7,8 +7,6 @@ from tailguard.reproduce.mean_rates.cases import CASES
 from tailguard.reproduce.mean_rates.measure import FULL, QUICK, has_rate, list_slopes, rate_cells
 from tailguard.reproduce.mean_rates.regimes import Axis
 
-__all__ = ["experiments"]
-
 AXES: tuple[tuple[Axis, str, str], ...] = (
     ("n", "falls with the rows", "n^-(1 - 1/k)"),
     ("d", "grows with the columns", "the root of d times the cost of privacy"),

@@ -19,8 +19,6 @@ from tailguard.reproduce.report import markdown_table
 from tailguard.reproduce.results import Results
 from tailguard.reproduce.slopes import fit_slope
 
-__all__ = ["experiments"]
-
 DELTA, CHANCE, DIAMETER = 1e-6, 0.01, 2.0  # round figures, the same for all rows
 ORDER = 2.0  # of the moments: the worst that all rows allow
 # Panel -> sizes: rows, columns and epsilon; slopes are those between the last two, at sizes where
@@ -38,7 +36,7 @@ Bound = Callable[[int, int, float], float]
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """One line of a table: its name, the bound as printed, and the bound as built."""
 
     name: str
@@ -99,29 +97,29 @@ def _growing_least(growth: float, n_rows: int, n_features: int, epsilon: float) 
 KAMATH = "Kamath and others 2022, Theorem 5.2"
 CLIPPING, ITERATIVE = "Zhao and others 2024, clipping", "Zhao and others 2024, iterative"
 ZHAO_ROWS = (
-    Row("Wang and others 2020, Theorem 8", "(d^3 / (eps^2 n))^(1/3)", _wang),
-    Row(
+    _Row("Wang and others 2020, Theorem 8", "(d^3 / (eps^2 n))^(1/3)", _wang),
+    _Row(
         KAMATH,
         "d / sqrt(n) + sqrt(d) (d^(3/2) / (eps n))^(1 - 1/p)",
         partial(_of_rho, kamath2022.convex_bound),
     ),
-    Row(
+    _Row(
         "Kamath and others 2022, Theorem 5.5",
         "min over q: d^((3 - q)/2) / sqrt(n) + d^((1 + q)/2) / sqrt(eps n)",
         _soft,
     ),
-    Row(
+    _Row(
         CLIPPING,
         "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p) + d^(3/2 - 1/p) / n^(1 - 1/p)",
         partial(_of_rho, zhao2024.convex_bound),
     ),
-    Row(ITERATIVE, "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)", _iterative),
-    Row(
+    _Row(ITERATIVE, "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)", _iterative),
+    _Row(
         QUOTED,
         "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)",
         partial(_of_rho, kamath2022.convex_lower_bound),
     ),
-    Row(
+    _Row(
         LOWER,
         "not printed: moments in every direction instead of those of coordinates",
         partial(_of_rho, zhao2024.convex_lower_bound),
@@ -132,14 +130,14 @@ STRONGLY = "Kamath and others 2022, Theorem 5.7"
 XU_PRINTED = "(r (1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)))^(theta/(theta-1))"
 # Theorems 2 and 7, by their numbers.
 XU_ROWS = (
-    Row(
+    _Row(
         KAMATH,
         "d / sqrt(n) + d^2 / (eps n) (eps n / d^(3/2))^(1/k)",
         partial(_of_rho, kamath2022.convex_bound),
     ),
-    Row(STRONGLY, "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)", _strongly),
+    _Row(STRONGLY, "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)", _strongly),
     *(
-        Row(f"Xu and others 2025, Theorem {number}, theta = {growth:g}", XU_PRINTED, found)
+        _Row(f"Xu and others 2025, Theorem {number}, theta = {growth:g}", XU_PRINTED, found)
         for growth in GROWTHS
         for number, found in (
             (2, partial(_growing, xu2025.tsybakov_bound, growth)),
@@ -147,17 +145,17 @@ XU_ROWS = (
         )
     ),
     *(
-        Row(f"{LOWER}, theta = {growth:g}", XU_PRINTED, partial(_growing_least, growth))
+        _Row(f"{LOWER}, theta = {growth:g}", XU_PRINTED, partial(_growing_least, growth))
         for growth in GROWTHS
     ),
 )
 
 
-def _cells(rows: Sequence[Row], _setup: Setup) -> list[Cell]:
+def _cells(rows: Sequence[_Row], _setup: Setup) -> list[Cell]:
     return [_cell(row) for row in rows]
 
 
-def _cell(row: Row) -> Cell:
+def _cell(row: _Row) -> Cell:
     def measure(_seed: int) -> list[Point]:
         return [
             Point(panel, row.name, "-", float(sizes[PLACES[panel]]), row.bound(*sizes))
@@ -210,7 +208,7 @@ def _grows_slower(name: str, *others: str) -> Judge:
     return judge
 
 
-def _table(rows: Sequence[Row], results: Results) -> str:
+def _table(rows: Sequence[_Row], results: Results) -> str:
     """Return the table: what is printed, the value at the first sizes, and all slopes."""
     first = next(iter(GRIDS))
     n_rows, n_features, epsilon = GRIDS[first][0]
@@ -229,7 +227,6 @@ ANOTHER_CLASS = (
     "the quoted lower bound is of moments of coordinates; for moments in every direction, which "
     "the method needs, what is proved is less by the root of d"
 )
-
 
 # Of the rows above, by their names.
 ZHAO_CLAIMS = (

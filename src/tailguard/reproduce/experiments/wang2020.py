@@ -37,8 +37,6 @@ from tailguard.reproduce.tasks.wang import (
     trimmed,
 )
 
-__all__ = ["experiments"]
-
 PAPER = "Wang and others 2020"
 COMPARABLE = 1.5  # the paper says "comparable": at most half as much again
 COMPARABLE_RISK = 1.05  # of a risk, which is never small on Adult

@@ -35,8 +35,6 @@ from tailguard.reproduce.tasks.public_sets import PublicSet, read_libsvm
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.sets.l2_ball import L2Ball
 
-__all__ = ["experiments"]
-
 PAPER = "Xu and others 2025"
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)  # Section 7.1
 N_ROWS, ROWS_EPSILON, DELTA_POWER = 10_000, 8.0, -1.1  # Section 7.1
@@ -56,7 +54,7 @@ OPTIMUM = "optimum, no privacy"
 
 
 @dataclass(frozen=True)
-class Setting:
+class _Setting:
     """One of the two losses: its task, its lower label, and public constants of it."""
 
     task: Task
@@ -79,14 +77,14 @@ def _loss(name: str, loss: Loss, ball: L1Ball | L2Ball, **labels: Any) -> Task:
 
 
 # At the start every residual is 1: slopes of 4 and curvatures of 12 for the fourth power.
-L4 = Setting(_loss("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
-RIDGE_LOGISTIC = Setting(
+L4 = _Setting(_loss("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
+RIDGE_LOGISTIC = _Setting(
     _loss("logistic", Logistic(), L2Ball(1.0), classes=(0.0, 1.0)), 0.0, PENALTY, 1.0, 0.25
 )
 
 
 @dataclass(frozen=True)
-class Place:
+class _Place:
     """A panel, a place on the axis, and the number of records and epsilon there."""
 
     panel: str
@@ -101,10 +99,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Study:
+class _Study:
     """A loss on a data set; methods as functions of a place."""
 
-    setting: Setting
+    setting: _Setting
     file: str
 
     @property
@@ -117,7 +115,7 @@ class Study:
         """Norm of a gradient at the start."""
         return self.setting.slope * self.row_limit
 
-    def localised(self, place: Place, width: int, noise: Noise) -> Theorem:
+    def localised(self, place: _Place, width: int, noise: Noise) -> Theorem:
         """Return LNC-GM: the fourth moment of the norm, practical schedule."""
         told = {"moment": Moment(4.0, self.norm**4, kind="norm"), "row_limit": self.row_limit}
         how = {"schedule": "practical", "calibration": "paper" if noise == "printed" else "tight"}
@@ -126,7 +124,7 @@ class Study:
         )
         return theorem
 
-    def accelerated(self, place: Place, width: int, noise: Noise) -> Theorem:
+    def accelerated(self, place: _Place, width: int, noise: Noise) -> Theorem:
         """Return PNCA-SGD; its printed noise is asked for twice."""
         told = {"moment": Moment(2.0, self.norm**2, kind="norm"), "diameter": DIAMETER}
         void = {"calibration": "paper", "unsafe_reproduction": True}
@@ -140,7 +138,7 @@ class Study:
         )
         return theorem
 
-    def descent(self, place: Place, width: int, clip_norm: float) -> Fit:
+    def descent(self, place: _Place, width: int, clip_norm: float) -> Fit:
         """Return DP-SGD with fresh samples, and its last point, which was better than averages."""
         rows = min(BATCH_ROWS, place.n_rows)
         n_passes = max(1, round(DESCENT_STEPS / (place.n_rows // rows)))
@@ -149,7 +147,7 @@ class Study:
         return Fit(self.setting.task, solver, place.n_rows, width, place.guarantee)
 
 
-def _cells(study: Study, places: Callable[[Setup, int], list[Place]], setup: Setup) -> list[Cell]:
+def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: Setup) -> list[Cell]:
     """Return a cell a place and method."""
     assert setup.data is not None
     records = read_libsvm(setup.data, study.file)
@@ -170,11 +168,11 @@ def _cells(study: Study, places: Callable[[Setup, int], list[Place]], setup: Set
 Judged = Callable[[FloatArray], float]
 
 
-def _name(place: Place, *words: str) -> str:
+def _name(place: _Place, *words: str) -> str:
     return ", ".join((f"n = {place.n_rows:,}", f"epsilon = {place.epsilon:g}", *words))
 
 
-def _optimum(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
+def _optimum(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of the best weights for the training records."""
 
     @cache
@@ -189,8 +187,8 @@ def _optimum(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
 
 
 def _private(
-    study: Study,
-    place: Place,
+    study: _Study,
+    place: _Place,
     curve: str,
     noise: Noise,
     make: Callable[[], Theorem],
@@ -206,7 +204,7 @@ def _private(
     return Cell(_name(place, curve, noise), measure)
 
 
-def _descents(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
+def _descents(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of DP-SGD at the usual clip norm, and the least of several."""
     clips = (USUAL_CLIP, *(share * study.norm for share in CLIPS))
     fits = cache(lambda: [study.descent(place, part.X.shape[1], clip) for clip in clips])
@@ -222,19 +220,19 @@ def _descents(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell
     return Cell(_name(place, "DP-SGD"), measure)
 
 
-def _along_epsilon(setup: Setup, n_rows: int) -> list[Place]:
+def _along_epsilon(setup: Setup, n_rows: int) -> list[_Place]:
     """List the places of Figures 1a to 6a: 10,000 records, and all of them."""
     if setup.quick:
-        return [Place(f"n = {N_ROWS:,}", eps, N_ROWS, eps) for eps in (EPSILONS[0], EPSILONS[-1])]
+        return [_Place(f"n = {N_ROWS:,}", eps, N_ROWS, eps) for eps in (EPSILONS[0], EPSILONS[-1])]
     counts = (N_ROWS, n_rows)
-    return [Place(f"n = {n:,}", eps, n, eps) for n in counts for eps in EPSILONS]
+    return [_Place(f"n = {n:,}", eps, n, eps) for n in counts for eps in EPSILONS]
 
 
-def _along_rows(setup: Setup, n_rows: int) -> list[Place]:
+def _along_rows(setup: Setup, n_rows: int) -> list[_Place]:
     """List the places of Figures 1b to 6b."""
     counts = SOME_ROWS[:2] if setup.quick else (*SOME_ROWS, n_rows)
     panel = f"epsilon = {ROWS_EPSILON:g}"
-    return [Place(panel, float(count), count, ROWS_EPSILON) for count in counts]
+    return [_Place(panel, float(count), count, ROWS_EPSILON) for count in counts]
 
 
 LIPSCHITZ = (
@@ -272,37 +270,37 @@ ACCEPTABLE = _close(LNC, "acceptable")
 
 
 @dataclass(frozen=True)
-class Figure:
+class _Figure:
     """A figure: its loss and set, and the claims of its halves a and b."""
 
     number: int
-    study: Study
+    study: _Study
     on_epsilon: tuple[Claim, ...]
     on_rows: tuple[Claim, ...]
 
 
 # As numbered in the paper.
 FIGURES = (
-    Figure(1, Study(L4, "a8a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    Figure(2, Study(L4, "a9a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    Figure(3, Study(L4, "w7a"), (MATCHED,), (MATCHED, *MANY_ROWS)),
-    Figure(
+    _Figure(1, _Study(L4, "a8a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
+    _Figure(2, _Study(L4, "a9a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
+    _Figure(3, _Study(L4, "w7a"), (MATCHED,), (MATCHED, *MANY_ROWS)),
+    _Figure(
         4,
-        Study(RIDGE_LOGISTIC, "a8a"),
+        _Study(RIDGE_LOGISTIC, "a8a"),
         (DESCENT_IS_BETTER, ACCEPTABLE),
         (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
     ),
-    Figure(
+    _Figure(
         5,
-        Study(RIDGE_LOGISTIC, "a9a"),
+        _Study(RIDGE_LOGISTIC, "a9a"),
         (DESCENT_IS_BETTER, ACCEPTABLE),
         (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
     ),
-    Figure(6, Study(RIDGE_LOGISTIC, "w7a"), BOTH_BEAT, BOTH_BEAT),
+    _Figure(6, _Study(RIDGE_LOGISTIC, "w7a"), BOTH_BEAT, BOTH_BEAT),
 )
 
 
-def _halves(figure: Figure) -> tuple[Experiment, Experiment]:
+def _halves(figure: _Figure) -> tuple[Experiment, Experiment]:
     study = figure.study
     title = f"{study.setting.task.name} loss on {study.file}"
     return (

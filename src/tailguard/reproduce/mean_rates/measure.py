@@ -22,8 +22,6 @@ from tailguard.reproduce.mean_rates.regimes import Axis, Regime, find_regime
 from tailguard.reproduce.results import Results
 from tailguard.reproduce.slopes import slope_of
 
-__all__ = ["FULL", "QUICK", "TOLERANCE", "Effort", "Slope", "has_rate", "list_slopes", "rate_cells"]
-
 Law = StudentLaw | ParetoLaw
 Sample = tuple[Law, int, int]  # a law, rows, columns
 

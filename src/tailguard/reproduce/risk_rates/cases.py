@@ -22,8 +22,6 @@ from tailguard.privacy.guarantees import ZCDP
 from tailguard.reproduce.risk_rates.tasks import DIAMETER, LinearTask, SquaredTask, Task
 from tailguard.solvers.oracles import make_oracle
 
-__all__ = ["AXES", "CASES", "Axis", "RiskCase", "Slopes"]
-
 Axis = Literal["n", "d", "mu"]
 AXES: tuple[Axis, ...] = ("n", "d", "mu")
 # Sizes of the mean gradient, in parts of the largest: the worst is where the noise matches it.

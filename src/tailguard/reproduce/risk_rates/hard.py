@@ -26,18 +26,6 @@ from tailguard.papers.common.theorem import Theorem
 from tailguard.reproduce.experiment import Cell, Point
 from tailguard.reproduce.risk_rates.tasks import linear_risk, nested_seed
 
-__all__ = [
-    "CENTRE",
-    "LARGEST",
-    "LEAST",
-    "MOST",
-    "HardCase",
-    "by_columns",
-    "by_linear_loss",
-    "by_mean",
-    "hard_cell",
-]
-
 HardLaw = SpikeLaw | SignLaw | GaussianLaw
 Answer = Callable[[int, HardLaw, int], FloatArray]  # from records, a law and a seed
 LEAST, MOST = "lower bound, with constants", "upper bound of the analysis"

@@ -31,8 +31,6 @@ from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import ZCDP, PureDP
 from tailguard.reproduce.risk_rates.hard import HardCase, by_columns, by_linear_loss, by_mean
 
-__all__ = ["CASES"]
-
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
 N_NONZERO = 4  # of sparse means
 RHO, EPSILON, DELTA = 2.0, 2.0, 1e-6  # of the promises

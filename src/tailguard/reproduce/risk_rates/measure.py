@@ -18,8 +18,6 @@ from tailguard.reproduce.results import Results
 from tailguard.reproduce.risk_rates.cases import AXES, CASES, Axis, RiskCase
 from tailguard.reproduce.slopes import FittedSlope, slope_of
 
-__all__ = ["LOWER", "TOLERANCE", "UPPER", "RiskSlope", "has_risk_rate", "list_slopes", "risk_cells"]
-
 TOLERANCE = 0.1  # as docs/reproduce.md states it
 UPPER, LOWER = "slope of the theorem", "slope of the lower bound"
 QUICK_POINTS, FULL_POINTS = 3, 4  # of a grid: a decade is short

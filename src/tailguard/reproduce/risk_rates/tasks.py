@@ -20,8 +20,6 @@ from tailguard.losses.huber import Huber
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.theorem import Theorem
 
-__all__ = ["DIAMETER", "Law", "LinearTask", "SquaredTask", "Task", "linear_risk", "nested_seed"]
-
 Law = ParetoLaw
 DIAMETER = 2.0  # of the set: the unit ball, as in the papers' lower bounds
 # Beyond every score, so that the slope of a Huber loss is its threshold at every record.

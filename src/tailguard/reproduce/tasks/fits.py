@@ -17,8 +17,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for
 
-__all__ = ["Fit", "Task"]
-
 
 @dataclass(frozen=True)
 class Task:

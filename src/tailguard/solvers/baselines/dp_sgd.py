@@ -26,8 +26,6 @@ from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
-__all__ = ["DpSgd", "sampled_noise_over_sensitivity"]
-
 SAMPLINGS = ("auto", "fresh", "partition")
 
 

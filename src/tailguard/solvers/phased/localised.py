@@ -51,9 +51,6 @@ from tailguard.solvers.phased.phases import (
 )
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule, printed_terms
 
-__all__ = ["Localised"]
-
-
 ASSUMPTIONS = (
     "the loss is convex, with gradients whose norm has a moment of the stated order and scale",
     "few rows exceed the row limit",

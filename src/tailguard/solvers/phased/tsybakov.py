@@ -20,8 +20,6 @@ from tailguard.solvers.phased.localised import Localised
 from tailguard.solvers.phased.phases import Round, doubling_sizes, equal_sizes
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule
 
-__all__ = ["DoublingLocalised", "ShrinkingLocalised"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ShrinkingLocalised(Localised):
