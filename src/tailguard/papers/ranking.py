@@ -24,7 +24,6 @@ from tailguard.privacy.guarantees import Guarantee
 
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
-BEYOND_FLOATS = "what is known of the task leaves the range of floats."
 PAPERS = {
     "kamath2022": kamath2022,
     "tao2022": tao2022,
@@ -126,7 +125,7 @@ def rank(
         except InputError as refusal:
             refusals.append((name, str(refusal)))
         except ArithmeticError:
-            refusals.append((name, BEYOND_FLOATS))
+            refusals.append((name, "what is known of the task leaves the range of floats."))
     centre = curvature * diameter**2 / 8.0
     possible.sort(key=lambda each: each[2])
     return Ranking(

@@ -17,8 +17,6 @@ __all__ = [
     "whole_groups",
 ]
 
-GROUPS = ("pointwise", "uniform")
-
 
 @checked
 def group_count(*, n_features: int, failure_probability: float) -> float:
@@ -44,7 +42,7 @@ def check_groups(groups: str | None, *, prints: bool) -> str:
     """
     if groups is None:
         return "uniform" if prints else "pointwise"
-    return check_choice("groups", groups, GROUPS)
+    return check_choice("groups", groups, ("pointwise", "uniform"))
 
 
 @checked
