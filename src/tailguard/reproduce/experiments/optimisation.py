@@ -14,11 +14,6 @@ SOURCES = {
     "zhao2024": "Zhao and others 2024, Theorems 4 and 7",
     "xu2025": "Xu and others 2025, Theorems 1, 2, 3, 6 and 7",
 }
-WORDS = {
-    "n": "falls with the records",
-    "d": "grows with the columns",
-    "mu": "falls with the budget",
-}
 
 
 def _cells(paper: str, setup: Setup) -> Sequence[Cell]:
@@ -26,6 +21,7 @@ def _cells(paper: str, setup: Setup) -> Sequence[Cell]:
 
 
 def _experiment(paper: str) -> Experiment:
+    says = ("falls with the records", "grows with the columns", "falls with the budget")
     return Experiment(
         name=f"optimisation-{paper}",
         source=SOURCES[paper],
@@ -35,13 +31,13 @@ def _experiment(paper: str) -> Experiment:
         claims=tuple(
             Claim(
                 f"{name.partition(' ')[2]}, along {axis}",
-                f"The excess risk {WORDS[axis]} as the theorem says.",
+                f"The excess risk {words} as the theorem says.",
                 has_risk_rate(case, axis),
                 case.reason,
             )
             for name, case in CASES.items()
             if name.startswith(paper)
-            for axis in AXES
+            for axis, words in zip(AXES, says, strict=True)
         ),
     )
 

@@ -13,7 +13,7 @@ promise (E47), and is refused where its true epsilon is above what sampled noise
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -35,7 +35,6 @@ from tailguard.reproduce.tasks.public_sets import PublicSet, read_libsvm
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.sets.l2_ball import L2Ball
 
-PAPER = "Xu and others 2025"
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)  # Section 7.1
 N_ROWS, ROWS_EPSILON, DELTA_POWER = 10_000, 8.0, -1.1  # Section 7.1
 SOME_ROWS = (2_500, N_ROWS)  # of the figures against n, and all that there are
@@ -254,73 +253,29 @@ def _close(curve: str, words: str) -> Claim:
     return Claim(f"{curve} is close", says, below(curve, TUNED, factor=CLOSE), LIPSCHITZ)
 
 
-DESCENT_IS_BETTER = Claim(
-    "DP-SGD against LNC-GM", "DP-SGD has less test loss than LNC-GM.", above(LNC, TUNED)
-)
-BOTH_BEAT = tuple(
-    _beats(curve, rival, reason)
-    for curve, reason in ((LNC, LIPSCHITZ), (PNCA, FEW_BATCHES))
-    for rival in (TUNED, UNTUNED)
-)
-LNC_BEATS = tuple(_beats(LNC, rival, LIPSCHITZ) for rival in (TUNED, UNTUNED))
-SMALL_EPSILON = tuple(_beats(PNCA, rival, FEW_BATCHES, at="first") for rival in (TUNED, UNTUNED))
-MANY_ROWS = tuple(_beats(PNCA, rival, FEW_BATCHES, at="last") for rival in (TUNED, UNTUNED))
-MATCHED = _close(LNC, "small: they are closely matched")
-ACCEPTABLE = _close(LNC, "acceptable")
-
-
-@dataclass(frozen=True)
-class _Figure:
-    """A figure: its loss and set, and the claims of its halves a and b."""
-
-    number: int
-    study: _Study
-    on_epsilon: tuple[Claim, ...]
-    on_rows: tuple[Claim, ...]
-
-
-# As numbered in the paper.
-FIGURES = (
-    _Figure(1, _Study(L4, "a8a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    _Figure(2, _Study(L4, "a9a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    _Figure(3, _Study(L4, "w7a"), (MATCHED,), (MATCHED, *MANY_ROWS)),
-    _Figure(
-        4,
-        _Study(RIDGE_LOGISTIC, "a8a"),
-        (DESCENT_IS_BETTER, ACCEPTABLE),
-        (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
-    ),
-    _Figure(
-        5,
-        _Study(RIDGE_LOGISTIC, "a9a"),
-        (DESCENT_IS_BETTER, ACCEPTABLE),
-        (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
-    ),
-    _Figure(6, _Study(RIDGE_LOGISTIC, "w7a"), BOTH_BEAT, BOTH_BEAT),
-)
-
-
-def _halves(figure: _Figure) -> tuple[Experiment, Experiment]:
-    study = figure.study
-    title = f"{study.setting.task.name} loss on {study.file}"
+def _halves(
+    number: int, study: _Study, on_epsilon: Sequence[Claim], on_rows: Sequence[Claim]
+) -> tuple[Experiment, Experiment]:
+    """Return both halves of a figure: against epsilon, and against the number of records."""
+    title, data = f"{study.setting.task.name} loss on {study.file}", (study.file,)
     return (
         Experiment(
-            f"xu2025-{figure.number}a",
-            f"{PAPER}, Figure {figure.number}a",
+            f"xu2025-{number}a",
+            f"Xu and others 2025, Figure {number}a",
             f"{title} against epsilon",
             Axes("epsilon", "test loss"),
             partial(_cells, study, _along_epsilon),
-            figure.on_epsilon,
-            data=(study.file,),
+            tuple(on_epsilon),
+            data=data,
         ),
         Experiment(
-            f"xu2025-{figure.number}b",
-            f"{PAPER}, Figure {figure.number}b",
+            f"xu2025-{number}b",
+            f"Xu and others 2025, Figure {number}b",
             f"{title} against the number of records, epsilon = {ROWS_EPSILON:g}",
             Axes("records", "test loss", log_x=True),
             partial(_cells, study, _along_rows),
-            figure.on_rows,
-            data=(study.file,),
+            tuple(on_rows),
+            data=data,
         ),
     )
 
@@ -333,4 +288,22 @@ def experiments() -> tuple[Experiment, ...]:
     >>> [experiment.name for experiment in experiments()][-2:]
     ['xu2025-6a', 'xu2025-6b']
     """
-    return tuple(half for figure in FIGURES for half in _halves(figure))
+    rivals = (TUNED, UNTUNED)
+    lnc_beats = [_beats(LNC, rival, LIPSCHITZ) for rival in rivals]
+    pnca_beats = [_beats(PNCA, rival, FEW_BATCHES) for rival in rivals]
+    small_epsilon = [_beats(PNCA, rival, FEW_BATCHES, at="first") for rival in rivals]
+    many_rows = [_beats(PNCA, rival, FEW_BATCHES, at="last") for rival in rivals]
+    matched = [_close(LNC, "small: they are closely matched")]
+    descent = "DP-SGD has less test loss than LNC-GM."
+    better = [Claim("DP-SGD against LNC-GM", descent, above(LNC, TUNED))]
+    better.append(_close(LNC, "acceptable"))
+    both_beat = [*lnc_beats, *pnca_beats]
+    l4, logistic = partial(_Study, L4), partial(_Study, RIDGE_LOGISTIC)
+    return (
+        *_halves(1, l4("a8a"), [*lnc_beats, *small_epsilon], [*lnc_beats, *many_rows]),
+        *_halves(2, l4("a9a"), [*lnc_beats, *small_epsilon], [*lnc_beats, *many_rows]),
+        *_halves(3, l4("w7a"), matched, [*matched, *many_rows]),
+        *_halves(4, logistic("a8a"), better, [*better, *many_rows]),
+        *_halves(5, logistic("a9a"), better, [*better, *many_rows]),
+        *_halves(6, logistic("w7a"), both_beat, both_beat),
+    )

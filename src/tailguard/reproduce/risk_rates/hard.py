@@ -24,7 +24,8 @@ from tailguard.estimators.mean import mean
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.theorem import Theorem
 from tailguard.reproduce.experiment import Cell, Point
-from tailguard.reproduce.risk_rates.tasks import linear_risk, nested_seed
+from tailguard.reproduce.risk_rates.tasks import linear_risk
+from tailguard.reproduce.tasks.fits import nested_seed
 
 HardLaw = SpikeLaw | SignLaw | GaussianLaw
 Answer = Callable[[int, HardLaw, int], FloatArray]  # from records, a law and a seed

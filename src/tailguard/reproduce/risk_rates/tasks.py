@@ -19,6 +19,7 @@ from tailguard.datasets.heavy_laws import ParetoLaw, TwoPointLaw
 from tailguard.losses.huber import Huber
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.theorem import Theorem
+from tailguard.reproduce.tasks.fits import nested_seed
 
 Law = ParetoLaw
 DIAMETER = 2.0  # of the set: the unit ball, as in the papers' lower bounds
@@ -125,14 +126,3 @@ def linear_risk(theorem: Theorem, rows: FloatArray, seed: int) -> FloatArray:
     noise = nested_seed(seed, *rows.shape)
     point: FloatArray = theorem.minimize(Huber(1.0), rows, target, random_state=noise).coef
     return point
-
-
-def nested_seed(seed: int, n_rows: int, n_features: int) -> int:
-    """Return a seed of its own for every size: a larger sample does not begin with a smaller one.
-
-    Examples
-    --------
-    >>> nested_seed(1, 100, 2) != nested_seed(1, 200, 2)
-    True
-    """
-    return (seed << 48) + (n_rows << 16) + n_features
