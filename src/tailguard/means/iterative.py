@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_integer, check_open_unit
+from tailguard.checks import InputError, check_choice, check_count, check_given, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
@@ -274,10 +274,8 @@ class Iterative(MeanMethod):
     def _check(self, task: Task) -> None:
         refuse_pure(self.name, task)
         refuse_numerical(self.name, task)
-        if self.clip_norm is not None:
-            check_level("clip_norm", self.clip_norm)
-        if self.n_groups is not None:
-            check_integer("n_groups", self.n_groups, minimum=1)
+        check_given(self, check_level, "clip_norm")
+        check_given(self, check_count, "n_groups")
         check_choice("centre", self.centre, CENTRES)
         check_open_unit("level", self.level)
         check_choice("start", self.start, STARTS)

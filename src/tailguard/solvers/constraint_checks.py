@@ -1,4 +1,4 @@
-"""The set that a problem allows, and whether a method can search all of it.
+"""What descents in the user's units share: the set and its checks, gradients, and the answer.
 
 Reference
 ---------
@@ -11,7 +11,12 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require
+from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.queries.base import Query
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.whole_space import WholeSpace
@@ -42,6 +47,26 @@ def check_constraint(problem: Problem, diameter: float) -> None:
         "constraint must be a set of finite diameter where the solver states no diameter; got "
         f"{problem.constraint!r}.",
     )
+    check_vectors(problem)
+
+
+def check_vectors(problem: Problem) -> None:
+    """Refuse a set of other vectors, and an intercept beside a gradient that covers all weights.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> box = tg.sets.Box([0.0, 0.0], [1.0, 1.0])
+    >>> check_vectors(Problem(tg.losses.Squared(), n_rows=10, n_features=1, constraint=box))
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: constraint must be a set of vectors of 1 weights; got Box(...).
+    """
+    require(
+        problem.scored is not None or not problem.intercept,
+        "intercept must be False for a loss known one record at a time: its gradient covers all "
+        "weights, a constant column included.",
+    )
     try:
         set_of(problem).project(np.zeros(problem.size))
     except InputError:
@@ -51,17 +76,35 @@ def check_constraint(problem: Problem, diameter: float) -> None:
         ) from None
 
 
-def in_user_units(problem: Problem, weights: FloatArray) -> tuple[FloatArray, float]:
-    """Split weights in raw units into coefficients and intercept.
+def clipped_gradients(problem: Problem, clip_norm: float) -> Query:
+    """Return the mean of clipped gradients, of records in the user's units.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> clipped_gradients(Problem(tg.losses.Squared(), n_rows=10, n_features=1), 2.0).norm_limit
+    2.0
+    """
+    if problem.by_record:
+        return MeanRecordGradient(problem.by_record, clip_norm)
+    units = Units.raw(problem.n_features, intercept=problem.intercept)
+    return MeanClippedGradient(problem.scored, units, clip_norm=clip_norm)
+
+
+def solved_at(plan: Plan, weights: FloatArray, points: FloatArray) -> Solution:
+    """Return weights in the user's units as a solution whose noise nothing predicts.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Squared(), n_rows=10, n_features=1, intercept=True)
-    >>> in_user_units(problem, np.array([2.0, 0.5]))
+    >>> plan = Plan("example", problem, tg.GDP(1.0), ())
+    >>> solved = solved_at(plan, np.array([2.0, 0.5]), np.zeros((1, 2)))
+    >>> solved.coef, solved.intercept
     (array([2.]), 0.5)
     """
-    if problem.by_record:
-        return weights, 0.0
-    units = Units.raw(problem.n_features, intercept=problem.intercept)
-    return units.coefficients(weights)
+    coef, intercept = weights, 0.0
+    if not plan.problem.by_record:
+        units = Units.raw(plan.problem.n_features, intercept=plan.problem.intercept)
+        coef, intercept = units.coefficients(weights)
+    return Solution(coef, intercept, plan, np.full(coef.shape, math.nan), math.nan, points)
