@@ -245,19 +245,13 @@ class Iterative(MeanMethod):
         d, n = task.n_features, task.n_rows
         if self.clip_norm is not None:
             return self.clip_norm, 0.0, self.clip_norm / math.sqrt(n)
-        assert task.moment is not None
-        moment = task.moment.convert("directional", n_features=d)
-        facts: dict[str, Any] = {
-            "n_features": d,
-            "moment_order": moment.order,
-            "moment_bound": moment.bound,
-        }
+        moment = task.known_moment("directional")
         if task.calibration == "paper":
             epsilon = task.approximate.epsilon
-            clip_norm = printed.iterative_clip_norm(n_rows=n, epsilon=epsilon, **facts)
+            clip_norm = task.into(printed.iterative_clip_norm, moment, epsilon=epsilon)
         else:
-            clip_norm = printed.mean_clip_norm(n_rows=n, rho=mu**2 / 2.0, **facts)
-        bias = zhao2024.clipping_bias(clip_norm=clip_norm, **facts)
+            clip_norm = task.into(printed.mean_clip_norm, moment, rho=mu**2 / 2.0)
+        bias = task.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
         return clip_norm, bias, moment.scale * math.sqrt(d / n)
 
     def _group_count(self, task: Task) -> int:

@@ -8,12 +8,11 @@ Bun and Steinke 2016, Proposition 1.3 (epsilon and delta of a promise that has n
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any, TypeVar
 
 from tailguard.checks import InputError, check_boolean, check_choice, check_integer
 from tailguard.moments import Moment
-from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.facts import check_facts, put_into
 from tailguard.papers.common.steps import whole_steps
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
 
@@ -144,8 +143,6 @@ class Facts:
     def into(self, formula: Callable[..., Found], **others: Any) -> Found:
         """Put the facts that a formula names into it, or ``others`` in their place.
 
-        What is not known has the formula's default.
-
         Examples
         --------
         >>> import tailguard as tg
@@ -154,9 +151,7 @@ class Facts:
         >>> round(facts.into(mean_bound), 5), round(facts.into(mean_bound, n_rows=10**3), 5)
         (0.03115, 0.31147)
         """
-        facts = {name: getattr(self, name, None) for name in signature(formula).parameters}
-        known = {name: value for name, value in facts.items() if value is not None}
-        return formula(**known | others)
+        return put_into(formula, lambda name: getattr(self, name, None), **others)
 
     @property
     def curvature(self) -> float:

@@ -19,7 +19,7 @@ from tailguard.moments import Moment, MomentKind
 from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import ZCDP
-from tailguard.reproduce.risk_rates.tasks import DIAMETER, LinearTask, SquaredTask, Task
+from tailguard.reproduce.risk_rates.tasks import DIAMETER, LinearTask, SquaredTask
 from tailguard.solvers.oracles import make_oracle
 
 Axis = Literal["n", "d", "mu"]
@@ -61,7 +61,7 @@ class RiskCase:
     name: str
     call: Callable[..., Any]
     kind: MomentKind
-    task: Task
+    task: LinearTask | SquaredTask
     base: tuple[int, int, float]  # records, columns, and mu
     spans: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
     upper: Callable[[float], Slopes]

@@ -10,7 +10,6 @@ the squared distance.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -27,21 +26,6 @@ DIAMETER = 2.0  # of the set: the unit ball, as in the papers' lower bounds
 FAR_TARGET = 1e6
 REPEATS = 2  # of the noise on the same records: the square of few noises varies much
 MINIMISER_NORM = 0.5  # half of the way to the edge of the set
-
-
-class Task(Protocol):
-    """Draws records and measures the excess risk of a theorem's answer.
-
-    Examples
-    --------
-    >>> task: Task = SquaredTask(n_nonzero=2)
-    >>> callable(task.excess)
-    True
-    """
-
-    def excess(self, theorem: Theorem, law: Law, seed: int) -> float:
-        """Return the excess risk of one run."""
-        ...
 
 
 @dataclass(frozen=True)
