@@ -23,7 +23,7 @@ from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
 from tailguard.papers.common.theorem import SHAPE
-from tailguard.papers.ranking import CONVEX, SPARSE, STRONGLY_CONVEX, rank
+from tailguard.papers.ranking import CONVEX, SPARSE, STRONGLY_CONVEX, Ranking, rank
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.limits import typical_curvature
@@ -36,18 +36,6 @@ THEOREMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 FACTS = (*SHAPE, "row_limit", "growth_constant", "n_nonzero", "gradient_bound")
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
-SCALE_ROWS = 110.0  # docs/quickstart.md: times the root of the columns, target included, over mu
-BLIND = "below {:.3g} records the budget shows no scales: the default fit is then a constant."
-UNRANKED = "the default method comes first; its error is in other units than those of theorems."
-MODEL = (
-    "theorems are ranked by one model, a quadratic risk of curvature {:.3g} with the planned noise "
-    "and no bias; the bound that explain() shows is each one's own, which is larger."
-)
-IDLE = (
-    "no method saves half of the excess of a point that is chosen without records: the centre of "
-    "the set has {:.3g} in the model."
-)
-RISK_UNITS = "units of the risk and its gradient"
 LARGEST_DIAMETER = 1e100  # so that squares are in the range of floats
 MOST_ROWS = 2**63 - 1  # more are in no array
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
@@ -253,25 +241,47 @@ def plan(
             f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
             f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
         )
-    notes: list[str] = []
-    if task in LOSSES:
-        least = SCALE_ROWS * math.sqrt(n_features) / promise.gaussian_mu()
-        notes += [BLIND.format(least)] * (n_rows < least)
+    notes = _blind_notes(n_rows, n_features, promise) if task in LOSSES else []
     if wanted:
         assert moment is not None  # refused above
         assert diameter is not None
         sizes = n_rows, n_features, promise
         ranking = rank(wanted, *sizes, moment=moment, diameter=diameter, facts=facts)
-        notes += [IDLE.format(ranking.centre)] * (ranking.idle and not found)
-        notes += [UNRANKED] * bool(found) + [MODEL.format(ranking.curvature)]
+        notes += _ranking_notes(ranking, alone=not found)
+        unit = "units of the risk and its gradient"
         found += [
-            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, RISK_UNITS)
+            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
             for name, theorem, excess in ranking.found
         ]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
     if not found:
         raise InputError(f"task must have a method here, and has none; {refusals[0][1]}")
     return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
+
+
+def _blind_notes(n_rows: int, n_features: int, guarantee: Guarantee) -> list[str]:
+    """Say where the default fit is predicted to be a constant, if it is here."""
+    # docs/quickstart.md: 110 times the root of the columns, target included, over mu.
+    least = 110.0 * math.sqrt(n_features) / guarantee.gaussian_mu()
+    shows = f"below {least:.3g} records the budget shows no scales"
+    return [f"{shows}: the default fit is then a constant."] * (n_rows < least)
+
+
+def _ranking_notes(ranking: Ranking, *, alone: bool) -> list[str]:
+    """Say how theorems were ranked, and what stands before them."""
+    first = "the default method comes first; its error is in other units than those of theorems."
+    notes = [] if alone else [first]
+    if alone and ranking.idle:
+        notes.append(
+            "no method saves half of the excess of a point that is chosen without records: the "
+            f"centre of the set has {ranking.centre:.3g} in the model."
+        )
+    notes.append(
+        f"theorems are ranked by one model, a quadratic risk of curvature {ranking.curvature:.3g} "
+        "with the planned noise and no bias; the bound that explain() shows is each one's own, "
+        "which is larger."
+    )
+    return notes
 
 
 def _check_facts(facts: Mapping[str, float]) -> None:

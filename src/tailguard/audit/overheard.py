@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.audit.gates import AttackedGate, HalfSensitivity, LessNoise
+from tailguard.audit.gates import MUTANTS, AttackedGate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
@@ -128,16 +128,8 @@ class OverheardGate(AttackedGate):
             self.transcript.noises.append(self.sign * float(noise @ way) / shift)
 
 
-class _LessNoise(OverheardGate, LessNoise):
-    """The mutant of less noise, overheard."""
-
-
-class _HalfSensitivity(OverheardGate, HalfSensitivity):
-    """The mutant of understated sensitivities, overheard."""
-
-
 OVERHEARD_MUTANTS: dict[str, type[OverheardGate]] = {
-    "noise at 0.8": _LessNoise,
-    "half the sensitivity": _HalfSensitivity,
+    fault: type(f"Overheard{mutant.__name__}", (OverheardGate, mutant), {})
+    for fault, mutant in MUTANTS.items()
 }
 """The mutants, overheard, by what is wrong with them."""

@@ -44,13 +44,10 @@ def heavy_tailed_poisson(
     weights = signal * alternating_weights(n_features)
     score = np.clip(design.standardised @ weights, -LOG_RATE_LIMIT, LOG_RATE_LIMIT)
     exposure = rng.lognormal(0.0, 0.5, n_rows)
-    coefficients, intercept = design.raw_coefficients(weights, 0.0)
-    return Dataset(
-        features=design.features,
-        feature_names=tuple(f"x{j}" for j in range(n_features)),
+    return design.dataset(
+        weights,
+        0.0,
         target=rng.poisson(exposure * np.exp(score)),
-        coefficients=coefficients,
-        intercept=intercept,
         description=(
             f"Poisson model on Student-t columns with {tail:g} degrees of freedom "
             "and lognormal exposures."

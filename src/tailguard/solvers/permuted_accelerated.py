@@ -221,16 +221,16 @@ class PermutedAccelerated:
         """One batch after the other, each read once."""
         price = printed_batch_noise if self.calibration == "paper" else batch_noise
         n_rows = self.pass_sizes(problem)[index] // n_steps
-        noise = price(promise, n_batches=n_steps, n_rows=n_rows)
+        mu, shuffled = price(promise, n_batches=n_steps, n_rows=n_rows)
         return Stage(
             "batches",
             "gradients of the clipped loss",
-            noise.mu,
+            mu,
             1,
             problem.size,
             block_map="batches",
             n_blocks=n_steps,
-            shuffled=noise.shuffled,
+            shuffled=shuffled,
         )
 
     def _step_count(self, problem: Problem, index: int, mu: float) -> int:
