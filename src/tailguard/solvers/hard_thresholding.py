@@ -46,12 +46,6 @@ from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_lim
 
 PerColumn = float | Sequence[float] | FloatArray
 
-ASSUMPTIONS = (
-    "columns are in comparable units and lie around zero, or their scales and centres are stated",
-    "few columns matter, at most as many as are kept, and none of the others nearly repeats one",
-    "the weights that matter stand out from the largest noise of all columns",
-)
-
 
 @dataclass(frozen=True)
 class HardThresholding:
@@ -159,7 +153,13 @@ class HardThresholding:
                 "largest_noise": limits.largest_noise,
                 "noise": form,
             },
-            assumptions=ASSUMPTIONS,
+            assumptions=(
+                "columns are in comparable units and lie around zero, or their scales and centres "
+                "are stated",
+                "few columns matter, at most as many as are kept, and none of the others nearly "
+                "repeats one",
+                "the weights that matter stand out from the largest noise of all columns",
+            ),
             warnings=units.warnings(guarantee, unit_stages, coordinates),
         )
 

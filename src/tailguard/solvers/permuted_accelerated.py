@@ -50,12 +50,6 @@ from tailguard.solvers.constraint_checks import (
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.limits import step_curvature, typical_curvature
 
-ASSUMPTIONS = (
-    "the mean loss is convex and smooth, with gradients whose norm has a moment of the stated "
-    "order and scale",
-    "the start is within the diameter of the optimum",
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class PermutedAccelerated:
@@ -173,7 +167,11 @@ class PermutedAccelerated:
                 "smoothness": self._smoothness(problem),
                 "calibration": self.calibration,
             },
-            assumptions=ASSUMPTIONS,
+            assumptions=(
+                "the mean loss is convex and smooth, with gradients whose norm has a moment of the "
+                "stated order and scale",
+                "the start is within the diameter of the optimum",
+            ),
         )
         return as_it_is_worth(plan) if self.calibration == "paper" else plan
 

@@ -49,8 +49,6 @@ instead, in predictions too. In a categorical column, values that were not
 declared share the level 'other'. A column of words or dates that is neither
 declared categorical nor dropped makes every row void.
 """
-# The private spread of a column is measured on pairs of rows.
-FEWEST_ROWS = 2
 
 
 def fit(
@@ -100,7 +98,8 @@ def fit(
     LinearRegression ...
     """
     tg.ApproxDP(epsilon, delta)
-    columns = opened_table(file, engine, fewest=FEWEST_ROWS)
+    # The private spread of a column is measured on pairs of rows.
+    columns = opened_table(file, engine, fewest=2)
     declared = declared_schema(
         schema,
         features=features,

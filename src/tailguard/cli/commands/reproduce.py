@@ -37,10 +37,6 @@ simulated, or public sets that --data has. --quick is a glance.
   tailguard reproduce xu2025 --data sets --out figures
   tailguard reproduce all --quick
 """
-NOTE = (
-    "NON-PRIVATE simulation: noise follows a seed, and records are simulated or public. "
-    "{experiment}: {run}."
-)
 
 
 def reproduce(
@@ -134,8 +130,11 @@ def _run_one(
         print_wrapped(console, f"No figure: {missing}")
     verdicts = judge_claims(experiment, results, setup)
     console.print(verdict_table(experiment, verdicts))
-    run = f"{results.seeds_told}, figures in {out / experiment.name}.csv"
-    print_wrapped(console, NOTE.format(experiment=experiment.name, run=run))
+    print_wrapped(
+        console,
+        "NON-PRIVATE simulation: noise follows a seed, and records are simulated or public. "
+        f"{experiment.name}: {results.seeds_told}, figures in {out / experiment.name}.csv.",
+    )
     return verdicts
 
 

@@ -52,12 +52,6 @@ from tailguard.solvers.phased.phases import (
 )
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule, printed_terms
 
-ASSUMPTIONS = (
-    "the loss is convex, with gradients whose norm has a moment of the stated order and scale",
-    "few rows exceed the row limit",
-    "the start is within the diameter of the optimum",
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Localised:
@@ -203,7 +197,12 @@ class Localised:
                 "schedule": self.schedule,
                 "calibration": self.calibration,
             },
-            assumptions=ASSUMPTIONS,
+            assumptions=(
+                "the loss is convex, with gradients whose norm has a moment of the stated order "
+                "and scale",
+                "few rows exceed the row limit",
+                "the start is within the diameter of the optimum",
+            ),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
