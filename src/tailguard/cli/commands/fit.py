@@ -98,8 +98,7 @@ def fit(
     LinearRegression ...
     """
     tg.ApproxDP(epsilon, delta)
-    # The private spread of a column is measured on pairs of rows.
-    columns = opened_table(file, engine, fewest=2)
+    columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
     declared = declared_schema(
         schema,
         features=features,
