@@ -23,17 +23,12 @@ from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
 from tailguard.papers.common.theorem import SHAPE
-from tailguard.papers.ranking import CONVEX, SPARSE, STRONGLY_CONVEX, Ranking, rank
+from tailguard.papers.ranking import THEOREMS, Ranking, rank
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.limits import typical_curvature
 from tailguard.solvers.registry import make_solver, solver_for
 
-THEOREMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "convex": CONVEX,
-    "strongly-convex": STRONGLY_CONVEX,
-    "sparse": SPARSE,
-}
 FACTS = (*SHAPE, "row_limit", "growth_constant", "n_nonzero", "gradient_bound")
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 LARGEST_DIAMETER = 1e100  # so that squares are in the range of floats
@@ -229,13 +224,13 @@ def plan(
     refusals: list[tuple[str, str]] = []
     if task in LOSSES:
         found.append(_default_candidate(task, n_rows, n_features, promise))
-        wanted: Mapping[str, tuple[str, ...]] = CONVEX if moment and diameter else {}
+        wanted = THEOREMS["convex"] if moment and diameter else ()
     else:
         wanted = THEOREMS[task]
     if task == "sparse" and "n_nonzero" in facts:
         kept = int(facts["n_nonzero"])
         found.append(_sparse_candidate(n_rows, n_features, promise, kept))
-        wanted = wanted if moment and diameter else {}
+        wanted = wanted if moment and diameter else ()
     if wanted and (moment is None or diameter is None):
         raise InputError(
             f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "

@@ -25,7 +25,7 @@ from tailguard.baselines import DpSgd, robust_gradient_descent
 from tailguard.engine import Solver
 from tailguard.moments import Moment
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.ranking import CONVEX, STRONGLY_CONVEX
+from tailguard.papers.ranking import THEOREMS
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Noise, Point, Setup
 from tailguard.reproduce.judges import above, below, saves
@@ -45,7 +45,7 @@ from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 N_ROWS, N_QUICK_ROWS = 100_000, 10_000
 EPSILONS = (0.1, 1.0)  # the ends of what Wang and others take
 MOST_STEPS = 100  # over all records, for time: theorems ask for up to 1000
-FAMILIES = {"convex": CONVEX, "strongly convex": STRONGLY_CONVEX}
+FAMILIES = {each.replace("-", " "): THEOREMS[each] for each in ("convex", "strongly-convex")}
 # For either noise, so that it is the noise that is compared. The centre is as private.
 ALIKE = {"groups": "pointwise", "schedule": "practical", "centre": "median"}
 TUNED, DEFAULT = "DP-SGD, tuned", "tg.minimize, default"
