@@ -56,11 +56,8 @@ def check_vectors(problem: Problem) -> None:
     Examples
     --------
     >>> import tailguard as tg
-    >>> box = tg.sets.Box([0.0, 0.0], [1.0, 1.0])
-    >>> check_vectors(Problem(tg.losses.Squared(), n_rows=10, n_features=1, constraint=box))
-    Traceback (most recent call last):
-        ...
-    tailguard.checks.InputError: constraint must be a set of vectors of 1 weights; got Box(...).
+    >>> ball = tg.sets.L2Ball(1.0)
+    >>> check_vectors(Problem(tg.losses.Squared(), n_rows=10, n_features=1, constraint=ball))
     """
     require(
         problem.scored is not None or not problem.intercept,
