@@ -20,9 +20,9 @@ from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.l1_ball import L1Ball
-from tailguard.solvers.constraint_checks import set_of, solved_at
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.phases import doubling_sizes
+from tailguard.solvers.user_units import set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)

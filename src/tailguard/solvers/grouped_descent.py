@@ -25,7 +25,7 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of
 from tailguard.solvers.batches import Batches
-from tailguard.solvers.constraint_checks import clipped_gradients, set_of, solved_at
+from tailguard.solvers.user_units import clipped_gradients, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,14 +41,14 @@ from tailguard.queries.base import Query
 from tailguard.queries.units import Units
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.clip_level import CLIP_RELEASES, clip_level_stage, release_clip_norm
-from tailguard.solvers.constraint_checks import (
+from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
+from tailguard.solvers.oracles import Oracle
+from tailguard.solvers.user_units import (
     check_vectors,
     clipped_gradients,
     set_of,
     solved_at,
 )
-from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
-from tailguard.solvers.oracles import Oracle
 
 
 @dataclass(frozen=True)

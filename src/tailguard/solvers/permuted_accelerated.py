@@ -41,14 +41,14 @@ from tailguard.solvers.acceleration import (
     step_parameter,
 )
 from tailguard.solvers.batch_noise import as_it_is_worth, batch_noise, printed_batch_noise
-from tailguard.solvers.constraint_checks import (
+from tailguard.solvers.gradient_facts import GradientFacts
+from tailguard.solvers.limits import step_curvature, typical_curvature
+from tailguard.solvers.user_units import (
     check_constraint,
     clipped_gradients,
     set_of,
     solved_at,
 )
-from tailguard.solvers.gradient_facts import GradientFacts
-from tailguard.solvers.limits import step_curvature, typical_curvature
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,8 +29,8 @@ from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import SampleAggregate
-from tailguard.solvers.constraint_checks import check_constraint, set_of, solved_at
 from tailguard.solvers.reproduction import kept_promise
+from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)

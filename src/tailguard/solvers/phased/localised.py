@@ -41,7 +41,6 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
-from tailguard.solvers.constraint_checks import check_constraint, set_of, solved_at
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.phased.phases import (
     Phase,
@@ -51,6 +50,7 @@ from tailguard.solvers.phased.phases import (
     strengths,
 )
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule, printed_terms
+from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)
