@@ -22,6 +22,7 @@ from tailguard.papers.common.convex import (
     strongly_convex_theorem,
 )
 from tailguard.papers.common.groups import (
+    FAILURE_PROBABILITY,
     check_groups,
     group_count,
     group_count_with_probability,
@@ -51,7 +52,6 @@ FLAT = (
     "the lower bound is that of losses that need not be flat at their minimiser: a larger class "
     "(E22)"
 )
-FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
 
 
 @theorem_on("central")
@@ -78,7 +78,9 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
             "groups for one point, where the proof needs 8 d log(3 D n^3) of them for all points "
             "at once: groups='uniform' (E55)"
         )
-        return _convex_clamped(facts, _group_count(facts), _statement("Theorem 5.2", facts, short))
+        return _convex_clamped(
+            facts, facts.into(group_count), _statement("Theorem 5.2", facts, short)
+        )
     count = facts.into(printed.uniform_group_count)
     return _convex_clamped(facts, count, _statement("Theorem 5.2", facts), uniform=True)
 
@@ -191,7 +193,7 @@ def strongly_convex(facts: Facts) -> Theorem:
 
 def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
     """Return threshold, groups before rounding and steps, where every block has all of rho."""
-    count = _group_count(facts)
+    count = facts.into(group_count)
 
     def error_of(_: int, n_rows: int) -> float:
         """Return the error of one gradient."""
@@ -224,10 +226,6 @@ def _convex_clamped(
     threshold = float(step.oracle.parameters["threshold"])
     count = facts.into(parameters.convex_steps, threshold=threshold)
     return convex_theorem(facts, statement, count, partial(step.by_root, facts))
-
-
-def _group_count(facts: Facts) -> float:
-    return facts.into(group_count, failure_probability=FAILURE_PROBABILITY)
 
 
 def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> Step:

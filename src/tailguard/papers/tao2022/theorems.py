@@ -25,6 +25,7 @@ from tailguard.papers.common.convex import (
     strongly_convex_theorem,
 )
 from tailguard.papers.common.groups import (
+    FAILURE_PROBABILITY,
     check_groups,
     group_count,
     median_sensitivity,
@@ -57,7 +58,6 @@ POINTWISE = (
     "all points at once: groups='uniform' (E55)"
 )
 CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
-FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
         ),
         (TIGHT, "the threshold carries the moment, without which its units are wrong (E37)"),
     )
-    wanted = _group_count(facts)
+    wanted = facts.into(group_count)
     if uniform:
         wanted = facts.into(printed.uniform_group_count)
     step = _truncated(facts, threshold, facts.n_rows, wanted)
@@ -138,7 +138,7 @@ def strongly_convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.schedule, theorem.solver.iterate
     (3, 'disjoint', 'last')
     """
-    wanted = _group_count(facts)
+    wanted = facts.into(group_count)
 
     def step_of(n_steps: int, n_rows: int) -> Step:
         return _truncated(facts, _block_threshold(facts, n_steps), n_rows, wanted)
@@ -264,10 +264,6 @@ def _sparse_theorem(
     )
     bound = smoothness * (left + n_kept * error)
     return theorem_of(facts, statement, solver, bound, excess, noise_std=noise, n_passes=1)
-
-
-def _group_count(facts: Facts) -> float:
-    return facts.into(group_count, failure_probability=FAILURE_PROBABILITY)
 
 
 def _convex_threshold(facts: Facts) -> float:
