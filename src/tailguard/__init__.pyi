@@ -1,67 +1,36 @@
-from tailguard import baselines, datasets, losses, papers, sets, solvers
-from tailguard.audit.black_box import audit
-from tailguard.audit.cases import AuditResult
-from tailguard.checks import (
-    BudgetError,
-    BudgetWarning,
-    InputError,
-    QueryError,
-    ReleaseError,
-    TailguardError,
-)
-from tailguard.estimators.huber import HuberRegression
-from tailguard.estimators.linear import LinearRegression
-from tailguard.estimators.logistic import LogisticRegression
-from tailguard.estimators.lp import LpRegression
-from tailguard.estimators.mean import MeanResult, mean
-from tailguard.estimators.poisson import PoissonRegression
-from tailguard.estimators.quantile import QuantileRegression
-from tailguard.estimators.sparse import SparseLinearRegression, SparseLogisticRegression
-from tailguard.ledger import Ledger
-from tailguard.moments import Moment
-from tailguard.planning import plan
-from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
-from tailguard.schema.schema import Schema
-from tailguard.search import PrivateSearch
-from tailguard.solvers.minimize import minimize
-from tailguard.version import __version__
-
-__all__ = [
-    "GDP",
-    "ZCDP",
-    "ApproxDP",
-    "AuditResult",
-    "BudgetError",
-    "BudgetWarning",
-    "Certificate",
-    "HuberRegression",
-    "InputError",
-    "Ledger",
-    "LinearRegression",
-    "LogisticRegression",
-    "LpRegression",
-    "MeanResult",
-    "Moment",
-    "PoissonRegression",
-    "PrivateSearch",
-    "PureDP",
-    "QuantileRegression",
-    "QueryError",
-    "ReleaseError",
-    "Schema",
-    "SparseLinearRegression",
-    "SparseLogisticRegression",
-    "TailguardError",
-    "__version__",
-    "audit",
-    "baselines",
-    "datasets",
-    "losses",
-    "mean",
-    "minimize",
-    "papers",
-    "plan",
-    "sets",
-    "solvers",
-]
+from tailguard import baselines as baselines
+from tailguard import datasets as datasets
+from tailguard import losses as losses
+from tailguard import papers as papers
+from tailguard import sets as sets
+from tailguard import solvers as solvers
+from tailguard.audit.black_box import audit as audit
+from tailguard.audit.cases import AuditResult as AuditResult
+from tailguard.checks import BudgetError as BudgetError
+from tailguard.checks import BudgetWarning as BudgetWarning
+from tailguard.checks import InputError as InputError
+from tailguard.checks import QueryError as QueryError
+from tailguard.checks import ReleaseError as ReleaseError
+from tailguard.checks import TailguardError as TailguardError
+from tailguard.estimators.huber import HuberRegression as HuberRegression
+from tailguard.estimators.linear import LinearRegression as LinearRegression
+from tailguard.estimators.logistic import LogisticRegression as LogisticRegression
+from tailguard.estimators.lp import LpRegression as LpRegression
+from tailguard.estimators.mean import MeanResult as MeanResult
+from tailguard.estimators.mean import mean as mean
+from tailguard.estimators.poisson import PoissonRegression as PoissonRegression
+from tailguard.estimators.quantile import QuantileRegression as QuantileRegression
+from tailguard.estimators.sparse import SparseLinearRegression as SparseLinearRegression
+from tailguard.estimators.sparse import SparseLogisticRegression as SparseLogisticRegression
+from tailguard.ledger import Ledger as Ledger
+from tailguard.moments import Moment as Moment
+from tailguard.planning import plan as plan
+from tailguard.privacy.certificate import Certificate as Certificate
+from tailguard.privacy.guarantees import GDP as GDP
+from tailguard.privacy.guarantees import ZCDP as ZCDP
+from tailguard.privacy.guarantees import ApproxDP as ApproxDP
+from tailguard.privacy.guarantees import PureDP as PureDP
+from tailguard.schema.schema import Schema as Schema
+from tailguard.search import PrivateSearch as PrivateSearch
+from tailguard.solvers.minimize import minimize as minimize
+from tailguard.version import __version__ as __version__

@@ -8,7 +8,7 @@ import inspect
 import math
 import sys
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -24,7 +24,9 @@ __all__ = [
     "check_between",
     "check_boolean",
     "check_choice",
+    "check_count",
     "check_finite",
+    "check_given",
     "check_integer",
     "check_methods",
     "check_open_unit",
@@ -203,6 +205,35 @@ def check_between(name: str, value: object, low: float, high: float) -> float:
     if not low <= number <= high:
         raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
+
+
+def check_given(holder: object, check: Callable[[str, object], object], *names: str) -> None:
+    """Check those attributes that are given: None stands for what follows from other numbers.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_given(SimpleNamespace(n_steps=None, radius=0.0), check_positive, "n_steps", "radius")
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: radius must be a finite number above 0; got 0.0.
+    """
+    for name in names:
+        if getattr(holder, name) is not None:
+            check(name, getattr(holder, name))
+
+
+def check_count(name: str, value: object) -> int:
+    """Return a whole number of at least 1.
+
+    Examples
+    --------
+    >>> check_count("n_steps", 0)
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: n_steps must be a whole number of at least 1; got 0.
+    """
+    return check_integer(name, value, minimum=1)
 
 
 def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:

@@ -23,33 +23,14 @@ from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment
 from tailguard.papers.common.theorem import SHAPE
-from tailguard.papers.ranking import CONVEX, SPARSE, STRONGLY_CONVEX, rank
+from tailguard.papers.ranking import THEOREMS, Ranking, rank
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.limits import typical_curvature
 from tailguard.solvers.registry import make_solver, solver_for
 
-__all__ = ["TASKS", "Advice", "Candidate", "plan"]
-
-THEOREMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "convex": CONVEX,
-    "strongly-convex": STRONGLY_CONVEX,
-    "sparse": SPARSE,
-}
 FACTS = (*SHAPE, "row_limit", "growth_constant", "n_nonzero", "gradient_bound")
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
-SCALE_ROWS = 110.0  # docs/quickstart.md: times the root of the columns, target included, over mu
-BLIND = "below {:.3g} records the budget shows no scales: the default fit is then a constant."
-UNRANKED = "the default method comes first; its error is in other units than those of theorems."
-MODEL = (
-    "theorems are ranked by one model, a quadratic risk of curvature {:.3g} with the planned noise "
-    "and no bias; the bound that explain() shows is each one's own, which is larger."
-)
-IDLE = (
-    "no method saves half of the excess of a point that is chosen without records: the centre of "
-    "the set has {:.3g} in the model."
-)
-RISK_UNITS = "units of the risk and its gradient"
 LARGEST_DIAMETER = 1e100  # so that squares are in the range of floats
 MOST_ROWS = 2**63 - 1  # more are in no array
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
@@ -244,13 +225,13 @@ def plan(
     notes: list[str] = []
     if task in LOSSES:
         found, refusals, notes = _default(task, n_rows, n_features, promise)
-        wanted: Mapping[str, tuple[str, ...]] = CONVEX if moment and diameter else {}
+        wanted = THEOREMS["convex"] if moment and diameter else ()
     else:
         wanted = THEOREMS[task]
     if task == "sparse" and "n_nonzero" in facts:
         kept = int(facts["n_nonzero"])
         found.append(_sparse_candidate(n_rows, n_features, promise, kept))
-        wanted = wanted if moment and diameter else {}
+        wanted = wanted if moment and diameter else ()
     if wanted and (moment is None or diameter is None):
         raise InputError(
             f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
@@ -261,10 +242,10 @@ def plan(
         assert diameter is not None
         sizes = n_rows, n_features, promise
         ranking = rank(wanted, *sizes, moment=moment, diameter=diameter, facts=facts)
-        notes += [IDLE.format(ranking.centre)] * (ranking.idle and not found)
-        notes += [UNRANKED] * bool(found) + [MODEL.format(ranking.curvature)]
+        notes += _ranking_notes(ranking, alone=not found)
+        unit = "units of the risk and its gradient"
         found += [
-            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, RISK_UNITS)
+            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
             for name, theorem, excess in ranking.found
         ]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
@@ -272,6 +253,23 @@ def plan(
         missing = "" if task in LOSSES else "task must have a method here, and has none; "
         raise InputError(missing + refusals[0][1])
     return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
+
+
+def _ranking_notes(ranking: Ranking, *, alone: bool) -> list[str]:
+    """Say how theorems were ranked, and what stands before them."""
+    first = "the default method comes first; its error is in other units than those of theorems."
+    notes = [] if alone else [first]
+    if alone and ranking.idle:
+        notes.append(
+            "no method saves half of the excess of a point that is chosen without records: the "
+            f"centre of the set has {ranking.centre:.3g} in the model."
+        )
+    notes.append(
+        f"theorems are ranked by one model, a quadratic risk of curvature {ranking.curvature:.3g} "
+        "with the planned noise and no bias; the bound that explain() shows is each one's own, "
+        "which is larger."
+    )
+    return notes
 
 
 def _check_facts(facts: Mapping[str, float]) -> None:
@@ -319,8 +317,10 @@ def _default(
     method = _fitted_by(name, loss)
     columns = max(1, n_features - 1)
     problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
-    least = SCALE_ROWS * math.sqrt(n_features) / guarantee.gaussian_mu()
-    note = BLIND.format(least)
+    # docs/quickstart.md: 110 times the root of the columns, target included, over mu.
+    least = 110.0 * math.sqrt(n_features) / guarantee.gaussian_mu()
+    shows = f"below {least:.3g} records the budget shows no scales"
+    note = f"{shows}: the default fit is then a constant."
     try:
         planned = solver_for("auto", problem).plan(problem, guarantee)
     except InputError as refused:

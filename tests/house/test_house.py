@@ -62,6 +62,7 @@ BREACHES = [
     ("trivial_examples", "sets.a", NAMED),
     ("examples", "sets.a", '__all__ = ["f"]\ndef f():\n    """Do."""'),
     ("examples", "sets.a", "class Box: ..."),
+    ("listed_twice", "sets.a", '__all__ = ["Box"]\nclass Box: ...'),
     ("papers", "queries.a", '"""A good idea."""\nclass Mean(Query): ...'),
     ("registries", "sets.registry", 'SETS = {"box": "tailguard.sets.box:Box"}'),
 ]

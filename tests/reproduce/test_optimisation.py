@@ -14,7 +14,6 @@ from tailguard.reproduce.results import Results, Row
 from tailguard.reproduce.risk_rates.cases import AXES, CASES
 from tailguard.reproduce.risk_rates.measure import (
     LOWER,
-    TOLERANCE,
     UPPER,
     RiskSlope,
     has_risk_rate,
@@ -22,6 +21,7 @@ from tailguard.reproduce.risk_rates.measure import (
     risk_cells,
 )
 from tailguard.reproduce.risk_rates.tasks import LinearTask, SquaredTask, linear_risk
+from tailguard.reproduce.slopes import TOLERANCE
 
 # Bounds that state no rate, or one that hangs on facts which no law here varies.
 WITHOUT_RATE = {
@@ -34,7 +34,7 @@ REACHED = [name for name, case in CASES.items() if case.reached]
 
 
 def test_every_theorem_with_a_rate_is_measured():
-    named = {*ranking.CONVEX, *ranking.STRONGLY_CONVEX, *ranking.SPARSE}
+    named = {name for names in ranking.THEOREMS.values() for name in names}
     papers = {
         "kamath2022": kamath2022,
         "tao2022": tao2022,

@@ -4,7 +4,7 @@ import pytest
 
 from tailguard.datasets.heavy_laws import StudentLaw
 from tailguard.reproduce.mean_rates.cases import CASES
-from tailguard.reproduce.mean_rates.measure import QUICK, Slope, has_rate, list_slopes, rate_cells
+from tailguard.reproduce.mean_rates.measure import Slope, has_rate, list_slopes, rate_cells
 from tailguard.reproduce.mean_rates.regimes import find_regime
 from tailguard.reproduce.results import Results, Row
 from tailguard.reproduce.store import Line
@@ -20,7 +20,7 @@ def measured(slopes, n_seeds):
 
 
 def test_the_soft_mean_has_its_rates():
-    found = measured(list_slopes(QUICK, ["soft", "soft-printed"]), n_seeds=8)
+    found = measured(list_slopes(["soft", "soft-printed"], quick=True), n_seeds=8)
     for axis in ("n", "d"):
         assert has_rate("soft", axis)(found, "tight").outcome == "holds"
         assert has_rate("soft", axis)(found, "printed").outcome == "not run"
@@ -28,7 +28,7 @@ def test_the_soft_mean_has_its_rates():
 
 
 def test_slopes_that_need_the_same_sample_share_it():
-    slopes = list_slopes(QUICK, ["soft", "truncated"])
+    slopes = list_slopes(["soft", "truncated"], quick=True)
     names = [cell.name for cell in rate_cells(slopes)]
     assert len(set(names)) == len(names) < sum(len(slope.regime.points) for slope in slopes)
 

@@ -14,8 +14,6 @@ from tailguard.audit.testers import TESTERS, Decide
 from tailguard.checks import InputError, check_choice, check_integer, check_open_unit, shown
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["audit"]
-
 FEWEST_RUNS = 40  # fewer prove next to nothing
 PILOT_SHARE = 4  # one run in so many more is for learning; halves cost power, tenths learn badly
 

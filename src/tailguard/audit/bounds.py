@@ -21,15 +21,6 @@ from scipy.stats import beta, binom
 from tailguard.array_types import FloatArray
 from tailguard.audit.claims import Claim
 
-__all__ = [
-    "Verdict",
-    "audit_power",
-    "clopper_pearson_upper",
-    "judge",
-    "runs_for",
-    "smallest_sample",
-]
-
 
 @dataclass(frozen=True)
 class Verdict:

@@ -8,7 +8,6 @@ Chi-square bounds on the deviation of normal numbers are textbook.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from scipy.stats import chi2
@@ -18,8 +17,6 @@ from tailguard.audit.bounds import Verdict, judge, runs_for
 from tailguard.audit.claims import Claim, GaussianClaim
 from tailguard.audit.gates import MUTANTS, NOISE, AttackedGate
 from tailguard.audit.overheard import OVERHEARD_MUTANTS, OverheardGate, Transcript
-
-__all__ = ["FALSE_ALARM", "POWER", "AuditResult", "Case", "NoiseCase", "ThresholdCase"]
 
 FALSE_ALARM = 1e-3
 """Chance that anything that keeps its claim is rejected, over all rows of an audit together."""
@@ -108,27 +105,6 @@ class AuditResult:
 
 def _said(seen: bool) -> str:
     return "rejected" if seen else "NOT REJECTED"
-
-
-class Case(Protocol):
-    """Something to audit.
-
-    Examples
-    --------
-    >>> from tailguard.audit.of_queries import query_case
-    >>> case: Case = query_case("count-below")
-    >>> case.name
-    'query count-below'
-    """
-
-    @property
-    def name(self) -> str:
-        """What is audited."""
-        ...
-
-    def audit(self, *, false_alarm: float) -> AuditResult:
-        """Attack it, and its mutants."""
-        ...
 
 
 Scores = tuple[FloatArray, FloatArray]
@@ -275,3 +251,7 @@ class NoiseCase:
         attained = float(np.mean([one.mu for one in told]))
         deviation = np.sqrt(noises @ noises / chi2.ppf(false_alarm, noises.size))
         return float(attained / deviation), attained, noises.size
+
+
+Case = ThresholdCase | NoiseCase
+"""Something to audit."""

@@ -14,7 +14,7 @@ divergences) and Theorem 13 (their quasi-convexity).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -23,21 +23,14 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive, shown
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = [
-    "Claim",
-    "ConcentratedClaim",
-    "EpsilonClaim",
-    "GaussianClaim",
-    "ProfileClaim",
-    "claim_of",
-]
-
 ORDERS = 1.0 + np.geomspace(0.01, 63.0, 60)
 """Renyi orders at which a claim in rho is tested: any of them is valid, more are sharper."""
 
 
-class Claim(Protocol):
+class Claim:
     """What is claimed: an amount in some unit, which counted errors may prove to be too small.
+
+    The unit, one of mu, epsilon, rho or delta, is the name of the attribute that has the amount.
 
     Examples
     --------
@@ -46,27 +39,24 @@ class Claim(Protocol):
     ('mu', 1.0)
     """
 
-    @property
-    def unit(self) -> str:
-        """What the amount is one of: mu, epsilon, rho or delta."""
-        ...
+    unit: ClassVar[str]
 
     @property
     def amount(self) -> float:
         """How much is claimed."""
-        ...
+        return float(getattr(self, self.unit))
 
     def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return the least amount that is possible with errors of at most these chances."""
-        ...
+        raise TypeError(f"{type(self).__name__} must say what errors prove.")
 
     def describe(self) -> str:
         """Say the claim in words."""
-        ...
+        return f"{self.unit} = {self.amount:.4g}"
 
 
 @dataclass(frozen=True)
-class GaussianClaim:
+class GaussianClaim(Claim):
     """``mu``-GDP: both errors lie above the curve of N(0, 1) against N(mu, 1).
 
     Examples
@@ -79,23 +69,14 @@ class GaussianClaim:
     mu: float
     unit = "mu"
 
-    @property
-    def amount(self) -> float:
-        """The claimed mu."""
-        return self.mu
-
     def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return ``Phi^-1(1 - wrong) - Phi^-1(missed)``, which is exact for Gaussian noise."""
         found: FloatArray = np.maximum(-ndtri(wrong) - ndtri(missed), 0.0)
         return found
 
-    def describe(self) -> str:
-        """Say the claim in words."""
-        return f"mu = {self.mu:.4g}"
-
 
 @dataclass(frozen=True)
-class EpsilonClaim:
+class EpsilonClaim(Claim):
     """(``epsilon``, ``delta``)-DP, of which epsilon is bounded at that delta.
 
     Examples
@@ -107,11 +88,6 @@ class EpsilonClaim:
     epsilon: float
     delta: float
     unit = "epsilon"
-
-    @property
-    def amount(self) -> float:
-        """The claimed epsilon."""
-        return self.epsilon
 
     def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return the least epsilon, of the event and of its complement."""
@@ -126,7 +102,7 @@ class EpsilonClaim:
 
 
 @dataclass(frozen=True)
-class ConcentratedClaim:
+class ConcentratedClaim(Claim):
     """``rho``-zCDP: no event has a larger Renyi divergence than the whole release.
 
     Examples
@@ -139,11 +115,6 @@ class ConcentratedClaim:
     rho: float
     unit = "rho"
 
-    @property
-    def amount(self) -> float:
-        """The claimed rho."""
-        return self.rho
-
     def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return the largest of the event's divergences over their orders, in either direction."""
         q, r = np.broadcast_arrays(np.asarray(wrong, float), np.asarray(missed, float))
@@ -151,10 +122,6 @@ class ConcentratedClaim:
         for first, second in (((1.0 - r), q), ((1.0 - q), r)):
             found = np.maximum(found, np.where(first > second, _divergence(first, second), 0.0))
         return found
-
-    def describe(self) -> str:
-        """Say the claim in words."""
-        return f"rho = {self.rho:.4g}"
 
 
 def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -169,7 +136,7 @@ def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class ProfileClaim:
+class ProfileClaim(Claim):
     """One point of a privacy profile: ``delta`` at ``epsilon``, which may be 0.
 
     Examples
@@ -181,11 +148,6 @@ class ProfileClaim:
     epsilon: float
     delta: float
     unit = "delta"
-
-    @property
-    def amount(self) -> float:
-        """The claimed delta."""
-        return self.delta
 
     def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return the least delta, of the event and of its complement."""

@@ -25,16 +25,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.rows.base import Rows
 from tailguard.rows.partitions import Partitions
 
-__all__ = [
-    "MUTANTS",
-    "NOISE",
-    "AttackedGate",
-    "HalfSensitivity",
-    "KnownOrder",
-    "LessNoise",
-    "Understated",
-]
-
 NOISE = 0.8
 """How large a mutant's noise is, over what it should be: less than that an audit must catch."""
 

@@ -36,18 +36,6 @@ from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
 
-__all__ = [
-    "PURE_QUERIES",
-    "choice_case",
-    "even_rates",
-    "gaussian_rates",
-    "heard",
-    "pure_case",
-    "query_case",
-    "sample_aggregate_case",
-    "trimmed_case",
-]
-
 N_ROWS = 40  # the tests of every query's contract have as many
 MU = 2.5
 """Claimed by audits of Gaussian noise: at 2.5 to 3 they need the fewest runs. For power 0.9995 at a

@@ -36,19 +36,6 @@ from tailguard.rows.arrays import make_rows
 from tailguard.solvers.registry import make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
-__all__ = [
-    "MEAN_OPTIONS",
-    "SOLVER_OPTIONS",
-    "block_case",
-    "mean_case",
-    "newton_case",
-    "overhear",
-    "points",
-    "private_mean_case",
-    "solver_case",
-    "trimmed_mean_case",
-]
-
 Records = tuple[FloatArray, FloatArray | None]
 Pair = tuple[Records, Records]
 

@@ -30,8 +30,6 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-__all__ = ["audit_one_run", "epsilon_of_guesses", "guess_p_value"]
-
 HALVINGS = 60  # of what bounds epsilon: what is left is below the spacing of floats
 LARGEST_EPSILON = 50.0  # no number of guesses proves as much
 GUESS_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 1.0)

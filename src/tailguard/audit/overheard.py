@@ -13,12 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.audit.gates import AttackedGate, HalfSensitivity, LessNoise
+from tailguard.audit.gates import MUTANTS, AttackedGate
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
-
-__all__ = ["OVERHEARD_MUTANTS", "Heard", "OverheardGate", "Transcript"]
 
 
 class Heard:
@@ -130,16 +128,8 @@ class OverheardGate(AttackedGate):
             self.transcript.noises.append(self.sign * float(noise @ way) / shift)
 
 
-class OverheardLessNoise(OverheardGate, LessNoise):
-    """The mutant of less noise, overheard."""
-
-
-class OverheardHalfSensitivity(OverheardGate, HalfSensitivity):
-    """The mutant of understated sensitivities, overheard."""
-
-
 OVERHEARD_MUTANTS: dict[str, type[OverheardGate]] = {
-    "noise at 0.8": OverheardLessNoise,
-    "half the sensitivity": OverheardHalfSensitivity,
+    fault: type(f"Overheard{mutant.__name__}", (OverheardGate, mutant), {})
+    for fault, mutant in MUTANTS.items()
 }
 """The mutants, overheard, by what is wrong with them."""

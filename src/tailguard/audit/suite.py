@@ -45,8 +45,6 @@ from tailguard.estimators.mean import mean
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
-__all__ = ["LONG", "QUICK", "audit_row", "run_audit"]
-
 WEAK_CLAIMS = (0.5, 1.0)
 """In mu: smaller claims than the quick rows', which need 3 to 12 times as many runs."""
 

@@ -33,17 +33,6 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.audit.bounds import clopper_pearson_upper
 from tailguard.audit.claims import Claim
 
-__all__ = [
-    "TESTERS",
-    "Decide",
-    "Learn",
-    "discriminant",
-    "learn_cells",
-    "learn_classifier",
-    "learn_kernel",
-    "learn_threshold",
-]
-
 Decide: TypeAlias = Callable[[FloatArray], BoolArray]
 """Of runs, one a row: which are taken for the second neighbour's."""
 

@@ -39,8 +39,6 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
 
-__all__ = ["CHANGED", "N_FEATURES", "WORST_PAIRS", "WorstPair", "worst_pair"]
-
 N_FEATURES = 3  # more shows no more
 CHANGED = 4  # the place of the record that differs, within the first chunk
 

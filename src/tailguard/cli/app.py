@@ -31,8 +31,6 @@ from tailguard.cli.commands import (
 )
 from tailguard.version import __version__
 
-__all__ = ["app", "main", "run"]
-
 HELP = """
 Differentially private regression for heavy-tailed data.
 

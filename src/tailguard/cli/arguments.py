@@ -11,21 +11,6 @@ from tailguard.checks import InputError
 from tailguard.ledger import Ledger
 from tailguard.privacy.guarantees import ApproxDP, PureDP
 
-__all__ = [
-    "checkpoint_of",
-    "constants_of",
-    "destination",
-    "labels_of",
-    "ledger_of",
-    "levels_of",
-    "names_of",
-    "number",
-    "options_of",
-    "promise_of",
-    "whole_number",
-    "write_text",
-]
-
 
 def number(text: str) -> float:
     """Read a number; its range is for the library to check.

@@ -13,8 +13,6 @@ from tailguard.schema.declared import check_columns, listing
 from tailguard.schema.schema import Schema
 from tailguard.sources.opening import TableFiles
 
-__all__ = ["declared_schema", "settled_for", "tell_undeclared", "undeclared_sentence"]
-
 # An example names so many columns.
 SHOWN = 2
 

@@ -23,9 +23,6 @@ from tailguard.schema.declared import labels
 from tailguard.schema.schema import Schema
 from tailguard.version import __version__
 
-__all__ = ["KEY", "VERSION", "ModelFile", "load_model"]
-
-
 KEY = "tailguard_model"
 """The key that says what the file is; its value is the version of the format."""
 VERSION = 3

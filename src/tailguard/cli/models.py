@@ -5,8 +5,6 @@ from typing import Any
 from tailguard.checks import InputError, check_choice
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 
-__all__ = ["MODELS", "make_estimator"]
-
 MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
 """Name -> estimator."""
 

@@ -20,8 +20,6 @@ from tailguard.estimators.summary import (
 )
 from tailguard.privacy.certificate.text import WIDTH
 
-__all__ = ["coefficient_table", "print_findings", "print_note", "print_plain", "print_wrapped"]
-
 
 def coefficient_table(
     names: Sequence[str], model: Any, truth: Sequence[float] | None = None

@@ -8,8 +8,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tailguard.progress import listening
 
-__all__ = ["ProgressBar", "with_progress"]
-
 P = ParamSpec("P")
 Result = TypeVar("Result")
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
 
-__all__ = ["Dataset"]
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

@@ -1,13 +1,14 @@
 """Heavy-tailed columns in raw units: what the simulators of linear models share."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_finite, check_integer, check_positive
-
-__all__ = ["RawDesign", "alternating_weights", "draw_raw_design"]
+from tailguard.datasets.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +21,9 @@ class RawDesign:
     --------
     >>> import numpy as np
     >>> design = RawDesign(np.ones((4, 1)), np.array([100.0]), np.array([2.0]))
-    >>> design.features[0], design.raw_coefficients(np.array([5.0]), 1.0)
-    (array([300.]), (array([0.05]), -9.0))
+    >>> data = design.dataset(np.array([5.0]), 1.0, target=np.zeros(4), description="Ones.")
+    >>> data.features[0], data.coefficients, data.intercept
+    (array([300.]), array([0.05]), -9.0)
     """
 
     standardised: FloatArray
@@ -33,9 +35,25 @@ class RawDesign:
         """The columns as a user would hold them."""
         return self.units * (self.offsets + self.standardised)
 
-    def raw_coefficients(self, weights: FloatArray, intercept: float) -> tuple[FloatArray, float]:
-        """Map a linear score of the standardised columns to the raw ones."""
-        return weights / self.units, intercept - float(weights @ self.offsets)
+    def dataset(
+        self,
+        weights: FloatArray,
+        intercept: float,
+        *,
+        target: NDArray[Any],
+        description: str,
+        exposure: FloatArray | None = None,
+    ) -> Dataset:
+        """Return the records with the truth behind them, given for the standardised columns."""
+        return Dataset(
+            features=self.features,
+            feature_names=tuple(f"x{j}" for j in range(weights.size)),
+            target=target,
+            coefficients=weights / self.units,
+            intercept=intercept - float(weights @ self.offsets),
+            description=description,
+            exposure=exposure,
+        )
 
 
 def draw_raw_design(

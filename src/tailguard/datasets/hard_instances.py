@@ -15,18 +15,6 @@ from tailguard.checks import InputError, check_finite, check_integer, check_posi
 from tailguard.datasets.hard_laws import GaussianLaw, SpikeLaw, check_moment_order, spike
 from tailguard.datasets.packings import constant_weight_words, sparse_words
 
-__all__ = [
-    "hard_means",
-    "hard_means_sampling",
-    "hard_scalar_mean",
-    "hard_sparse_means",
-    "linear_excess",
-    "one_column_each",
-    "pure_chance",
-    "squared_excess",
-    "zcdp_chance",
-]
-
 # At chances with this factor the private term of Fano's inequality is positive; with the papers' 1
 # it is negative.
 CHANCE_FACTOR = 0.25

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
 
-__all__ = ["GaussianLaw", "SignLaw", "SpikeLaw", "check_moment_order", "spike"]
-
 
 @dataclass(frozen=True, eq=False)
 class SpikeLaw:

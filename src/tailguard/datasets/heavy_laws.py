@@ -14,9 +14,6 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
 from tailguard.datasets.hard_laws import check_moment_order
 
-__all__ = ["MARGIN", "ParetoLaw", "StudentLaw", "TwoPointLaw"]
-
-
 # How far the index of the tail lies above the order of the moment.
 MARGIN = 0.05
 

@@ -9,11 +9,9 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
 from tailguard.datasets.dataset import Dataset
 
-__all__ = ["insurance_claims"]
-
 
 @dataclass(frozen=True)
-class Column:
+class _Column:
     """A column in its raw unit: where it is centred, how wide it is, how it is shaped.
 
     ``weight`` is the effect of one standard deviation of the column on the yearly cost, counted in
@@ -30,14 +28,14 @@ class Column:
 # Raw units run from 1e-6 to 1e6; the two calendar columns lie 50 and 170 standard deviations from
 # zero, as dates do. All figures are invented.
 COLUMNS = (
-    Column("driver_age_years", 47.0, 14.0, "gamma", -0.35),
-    Column("vehicle_value", 1.9e4, 1.4e4, "wealth", 0.55),
-    Column("sum_insured", 1.2e6, 1.0e6, "wealth", 0.40),
-    Column("yearly_distance_km", 1.3e4, 7.0e3, "lognormal", 0.50),
-    Column("district_claims_per_km", 3.0e-6, 1.0e-6, "lognormal", 0.30),
-    Column("engine_power_kw", 85.0, 30.0, "student", 0.20),
-    Column("registration_day", 4.4e4, 8.8e2, "student", -0.15),
-    Column("policy_start_second", 1.7e9, 1.0e7, "normal", 0.10),
+    _Column("driver_age_years", 47.0, 14.0, "gamma", -0.35),
+    _Column("vehicle_value", 1.9e4, 1.4e4, "wealth", 0.55),
+    _Column("sum_insured", 1.2e6, 1.0e6, "wealth", 0.40),
+    _Column("yearly_distance_km", 1.3e4, 7.0e3, "lognormal", 0.50),
+    _Column("district_claims_per_km", 3.0e-6, 1.0e-6, "lognormal", 0.30),
+    _Column("engine_power_kw", 85.0, 30.0, "student", 0.20),
+    _Column("registration_day", 4.4e4, 8.8e2, "student", -0.15),
+    _Column("policy_start_second", 1.7e9, 1.0e7, "normal", 0.10),
 )
 COST_UNIT = 1000.0
 COST_CENTRE = 2.5

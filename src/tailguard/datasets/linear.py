@@ -7,10 +7,6 @@ from tailguard.checks import check_choice, check_integer, check_positive
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.features import alternating_weights, draw_raw_design
 
-__all__ = ["heavy_tailed_linear"]
-
-NOISES = ("lognormal", "student", "normal")
-
 
 def heavy_tailed_linear(
     n_rows: int,
@@ -51,19 +47,16 @@ def heavy_tailed_linear(
     >>> data.features.shape, data.target.shape
     ((200, 3), (200,))
     """
-    check_choice("noise", noise, NOISES)
+    check_choice("noise", noise, ("lognormal", "student", "normal"))
     check_positive("noise_std", noise_std)
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
     design = draw_raw_design(rng, n_rows, n_features, tail=tail, units=units, offset=offset)
     weights = alternating_weights(n_features)
     errors = noise_std * _draw_errors(rng, noise, n_rows, tail)
-    coefficients, intercept = design.raw_coefficients(weights, 10.0)
-    return Dataset(
-        features=design.features,
-        feature_names=tuple(f"x{j}" for j in range(n_features)),
+    return design.dataset(
+        weights,
+        10.0,
         target=10.0 + design.standardised @ weights + errors,
-        coefficients=coefficients,
-        intercept=intercept,
         description=(
             f"Linear model on Student-t columns with {tail:g} degrees of freedom, "
             f"{noise} noise of scale {noise_std:g}."

@@ -7,8 +7,6 @@ from tailguard.checks import check_integer, check_positive
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.features import alternating_weights, draw_raw_design
 
-__all__ = ["heavy_tailed_logistic"]
-
 
 def heavy_tailed_logistic(
     n_rows: int,
@@ -40,12 +38,9 @@ def heavy_tailed_logistic(
     design = draw_raw_design(rng, n_rows, n_features, tail=tail, units=units, offset=offset)
     weights = signal * alternating_weights(n_features)
     chance = expit(0.3 + design.standardised @ weights)
-    coefficients, intercept = design.raw_coefficients(weights, 0.3)
-    return Dataset(
-        features=design.features,
-        feature_names=tuple(f"x{j}" for j in range(n_features)),
+    return design.dataset(
+        weights,
+        0.3,
         target=(rng.random(n_rows) < chance).astype(np.int64),
-        coefficients=coefficients,
-        intercept=intercept,
         description=f"Logistic model on Student-t columns with {tail:g} degrees of freedom.",
     )

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_integer
 
-__all__ = ["constant_weight_words", "sign_words", "smallest_distance", "sparse_words"]
-
 CodeWords = NDArray[np.int8]
 
 # Draws in a row that may all lie too near before the search is given up.

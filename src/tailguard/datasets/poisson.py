@@ -6,8 +6,6 @@ from tailguard.checks import check_integer, check_positive
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.features import alternating_weights, draw_raw_design
 
-__all__ = ["heavy_tailed_poisson"]
-
 # Beyond this log-rate the simulated rate stays where it is: the exponential of a Student-t variable
 # has no mean, and a handful of records would otherwise hold nearly all of the counts.
 LOG_RATE_LIMIT = 4.0
@@ -46,13 +44,10 @@ def heavy_tailed_poisson(
     weights = signal * alternating_weights(n_features)
     score = np.clip(design.standardised @ weights, -LOG_RATE_LIMIT, LOG_RATE_LIMIT)
     exposure = rng.lognormal(0.0, 0.5, n_rows)
-    coefficients, intercept = design.raw_coefficients(weights, 0.0)
-    return Dataset(
-        features=design.features,
-        feature_names=tuple(f"x{j}" for j in range(n_features)),
+    return design.dataset(
+        weights,
+        0.0,
         target=rng.poisson(exposure * np.exp(score)),
-        coefficients=coefficients,
-        intercept=intercept,
         description=(
             f"Poisson model on Student-t columns with {tail:g} degrees of freedom "
             "and lognormal exposures."

@@ -3,8 +3,6 @@
 from tailguard.checks import class_called
 from tailguard.datasets.dataset import Dataset
 
-__all__ = ["SIMULATORS", "simulate"]
-
 SIMULATORS = {
     "insurance-claims": "tailguard.datasets.insurance:insurance_claims",
     "heavy-tailed-linear": "tailguard.datasets.linear:heavy_tailed_linear",

@@ -15,8 +15,6 @@ from tailguard.checks import check_integer
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.features import alternating_weights
 
-__all__ = ["loglogistic_labels", "loglogistic_noise", "lognormal_line"]
-
 # Of the lognormal and of the log-logistic law, as the paper states them.
 LOGNORMAL_LOCATION, LOGNORMAL_SCALE = 1.0, 1.0
 LOGLOGISTIC_LOCATION, LOGLOGISTIC_SCALE = 0.2, 0.2

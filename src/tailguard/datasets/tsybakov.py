@@ -17,8 +17,6 @@ from tailguard.datasets.hard_instances import zcdp_chance
 from tailguard.datasets.hard_laws import SignLaw, SpikeLaw, check_moment_order, spike
 from tailguard.datasets.packings import sign_words
 
-__all__ = ["TsybakovInstance", "growth_constant", "hard_tsybakov", "hard_tsybakov_sampling"]
-
 # Factor of the chance, and of the bias, at which Fano's inequality says something.
 FACTOR = 0.1
 

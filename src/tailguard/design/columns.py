@@ -13,8 +13,6 @@ from tailguard.tables.kinds import is_a, table_column
 
 from .runs import Work
 
-__all__ = ["LEVELS", "BatchedTable", "Columns", "TableColumns", "columns_of"]
-
 LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
 

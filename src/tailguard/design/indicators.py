@@ -13,8 +13,6 @@ from tailguard.array_types import FloatArray
 from tailguard.schema.levels import level_number
 from tailguard.tables.cells import cell_numbers, cell_texts
 
-__all__ = ["indicators"]
-
 
 def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
     """Return one row of indicators per cell: zeros at the baseline, NaN where the cell is missing.

@@ -13,8 +13,6 @@ from tailguard.design.columns import columns_of
 from tailguard.design.indicators import indicators
 from tailguard.schema.schema import Schema
 
-__all__ = ["design_matrix"]
-
 
 def design_matrix(table: Any, schema: Schema) -> Features:
     """Return one column per coefficient of a schema whose features are named.

@@ -6,8 +6,6 @@ from typing import Any, TypeAlias
 from tailguard.array_types import IntArray
 from tailguard.tables.kinds import rows_of
 
-__all__ = ["Run", "Work", "runs_of"]
-
 Run: TypeAlias = tuple[list[Any], int]
 """Tables that follow one another, and the number of their first record, which begins a chunk."""
 

@@ -34,9 +34,6 @@ from tailguard.sources.given import Given, given
 from tailguard.tables import dense_pieces, to_features
 from tailguard.tables.targets import check_target
 
-__all__ = ["EXTRAPOLATIONS", "PrivateLinearModel", "PrivateRegression"]
-
-
 EXTRAPOLATIONS = ("bounded", "linear")
 """What a prediction makes of a feature beyond the bounds of the fit."""
 

@@ -6,8 +6,6 @@ from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.huber import Huber
 
-__all__ = ["HuberRegression"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HuberRegression(PrivateRegression):

@@ -9,8 +9,6 @@ from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
-__all__ = ["LinearRegression"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(PrivateRegression):

@@ -17,9 +17,6 @@ from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
 from tailguard.tables import check_plain_labels, classes_assumed
 
-__all__ = ["LogisticRegression"]
-
-
 ASSUMED = (0, 1)  # what classes_assumed(2) says
 
 

@@ -6,8 +6,6 @@ from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.lp_loss import LpLoss
 
-__all__ = ["LpRegression"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LpRegression(PrivateRegression):

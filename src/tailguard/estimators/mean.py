@@ -24,11 +24,6 @@ from tailguard.sources.given import Given, given
 from tailguard.sources.opening import has_columns, opened
 from tailguard.tables import column_names, is_sparse, to_features, to_matrix_or_vector
 
-__all__ = ["MeanResult", "mean"]
-
-
-CALIBRATIONS = ("tight", "paper", "numerical")
-
 
 @dataclass(frozen=True, eq=False)
 class MeanResult:
@@ -182,7 +177,7 @@ def mean(
     'private'
     """
     promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-    check_choice("calibration", calibration, CALIBRATIONS)
+    check_choice("calibration", calibration, ("tight", "paper", "numerical"))
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")

@@ -13,9 +13,6 @@ from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
 from tailguard.tables import to_vector
 
-__all__ = ["PoissonRegression"]
-
-
 SMALLEST_MEAN = 1e-300  # the deviance needs a mean above zero
 
 

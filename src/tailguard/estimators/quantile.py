@@ -6,8 +6,6 @@ from tailguard.estimators.base import PrivateRegression
 from tailguard.losses.base import Loss
 from tailguard.losses.quantile import Quantile
 
-__all__ = ["QuantileRegression"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuantileRegression(PrivateRegression):

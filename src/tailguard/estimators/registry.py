@@ -4,8 +4,6 @@ from typing import Any
 
 from tailguard.checks import class_called
 
-__all__ = ["ESTIMATORS", "estimator_called"]
-
 ESTIMATORS = {
     "linear": "tailguard.estimators.linear:LinearRegression",
     "logistic": "tailguard.estimators.logistic:LogisticRegression",

@@ -3,8 +3,6 @@
 import re
 from inspect import cleandoc
 
-__all__ = ["with_shared"]
-
 
 def with_shared(doc: str, base: str) -> str:
     r"""Fill in what all estimators take and hold, from the sections of the docstring of their base.

@@ -10,8 +10,6 @@ from tailguard.estimators.logistic import LogisticRegression
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.sparse_ball import SparseBall
 
-__all__ = ["SparseLinearRegression", "SparseLogisticRegression"]
-
 
 class _Sparse:
     """What sparse models share: the set of sparse weights, and the support that was found."""

@@ -7,13 +7,6 @@ from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["fits_with", "warn_of_score"]
-
-SCORE = (
-    "a score reads records and has no noise, so neither it nor a choice that is made by it is "
-    "private, with or without a ledger: keep scores of private records to yourself."
-)
-
 
 class _Planned(Protocol):
     """What a fit or a search was planned to cost."""
@@ -65,4 +58,7 @@ def warn_of_score(model: Any) -> None:
     >>> warn_of_score(model)  # a simulation: nothing is private anyway
     """
     if model.certificate_.mode == "private":
-        warn_before_spending(SCORE)
+        warn_before_spending(
+            "a score reads records and has no noise, so neither it nor a choice that is made by it "
+            "is private, with or without a ledger: keep scores of private records to yourself."
+        )

@@ -7,30 +7,20 @@ answers costs nothing beyond the answers.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.means.budget import Budget, promise_of
-from tailguard.moments import Moment
+from tailguard.moments import Moment, MomentKind
+from tailguard.papers.common.facts import put_into
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-
-__all__ = [
-    "Expected",
-    "MeanExample",
-    "MeanMethod",
-    "MeanPlan",
-    "Task",
-    "found_mean",
-    "most_coordinates",
-    "paper_budget",
-]
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
@@ -78,6 +68,29 @@ class Task:
     def budget(self) -> Budget:
         """What may be spent in all."""
         return Budget.of(self.guarantee, coordinates=most_coordinates(self.problem))
+
+    def into(
+        self, formula: Callable[..., float], moment: Moment | None = None, /, **others: Any
+    ) -> float:
+        """Put the sizes and a moment into a formula of a paper, and ``others`` that it names.
+
+        Examples
+        --------
+        >>> import tailguard as tg
+        >>> task = Task(Problem(None, n_rows=10**5, n_features=10), tg.ZCDP(0.5))
+        >>> mean_bound = tg.papers.kamath2022.mean_bound
+        >>> round(task.into(mean_bound, Moment(2.0, 1.0), rho=0.5), 5)
+        0.03115
+        """
+        known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
+        if moment is not None:
+            known |= {"moment_order": moment.order, "moment_bound": moment.bound}
+        return put_into(formula, known.get, **others)
+
+    def known_moment(self, kind: MomentKind) -> Moment:
+        """Return the stated moment in another kind, where it implies one."""
+        assert self.moment is not None
+        return self.moment.convert(kind, n_features=self.n_features)
 
     @property
     def approximate(self) -> ApproxDP:

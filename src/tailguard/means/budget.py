@@ -18,8 +18,6 @@ from tailguard.privacy.events.calibration import Calibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.base import Query
 
-__all__ = ["Budget", "promise_of"]
-
 
 @dataclass(frozen=True)
 class Budget:

@@ -25,8 +25,6 @@ from tailguard.moments import Moment
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["Choice", "choose"]
-
 Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
 
 
@@ -111,8 +109,7 @@ def _best_method(problem: Problem, guarantee: Guarantee, shared: dict[str, Any])
         except InputError as refusal:
             refusals.append((name, str(refusal)))
     if problem.moment is not None and shared["calibration"] != "paper":
-        released = _Released(problem, problem.moment, guarantee, shared)
-        found += released.affordable(last_resort=not found)
+        found += _released(problem, guarantee, shared, last_resort=not found)
     if not found:
         raise InputError(f"method must be possible here, and none is; {refusals[0][1]}")
     found.sort(key=lambda pair: _expected_total(pair[1]))
@@ -120,33 +117,32 @@ def _best_method(problem: Problem, guarantee: Guarantee, shared: dict[str, Any])
     return Choice(method, plan, tuple(other for _, other in others), tuple(refusals))
 
 
-@dataclass(frozen=True)
-class _Released:
-    """Plans that release what a stated moment could tell."""
+def _released(
+    problem: Problem, guarantee: Guarantee, shared: dict[str, Any], *, last_resort: bool
+) -> list[Planned]:
+    """Plan with released scales, or else a histogram, where there are rows for either.
 
-    problem: Problem
-    moment: Moment
-    guarantee: Guarantee
-    shared: dict[str, Any]
+    They release what the problem's moment could tell.
+    """
+    moment = problem.moment
+    assert moment is not None  # as asked for
 
-    def affordable(self, *, last_resort: bool) -> list[Planned]:
-        """Plan with released scales, or else a histogram, where there are rows for either."""
-        released = list(self.planned(unit=None))
-        affordable = [pair for pair in released if affords_units(pair[1])]
-        if not affordable and self.moment.kind != "central":  # it is silent on where means are
-            in_unit = self.planned(unit=_scale_of(self.moment, self.problem.n_features))
-            affordable = [pair for pair in in_unit if affords_tail(pair[1])]
-        return affordable or (released if last_resort else [])
-
-    def planned(self, *, unit: float | None) -> Iterator[Planned]:
+    def planned(unit: float | None) -> Iterator[Planned]:
         """Plan the methods with private units, and predict in the units of the moment."""
         for name in MEANS:
-            method = make_method(name, **self.shared)
+            method = make_method(name, **shared)
             try:
-                plan = method.plan(replace(self.problem, moment=None, unit=unit), self.guarantee)
+                plan = method.plan(replace(problem, moment=None, unit=unit), guarantee)
             except InputError:
                 continue
-            yield method, _in_units_of(self.moment, plan)
+            yield method, _in_units_of(moment, plan)
+
+    released = list(planned(unit=None))
+    affordable = [pair for pair in released if affords_units(pair[1])]
+    if not affordable and moment.kind != "central":  # it is silent on where means are
+        in_unit = planned(unit=_scale_of(moment, problem.n_features))
+        affordable = [pair for pair in in_unit if affords_tail(pair[1])]
+    return affordable or (released if last_resort else [])
 
 
 def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:

@@ -7,7 +7,6 @@ Kamath, Liu and Zhang 2022, Algorithm 3, Theorem 4.1 and Corollary 4.2.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.means.base import MeanExample, Task
@@ -20,8 +19,6 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
-
-__all__ = ["Clamped"]
 
 # The theory needs a threshold of at least 10 moment units, so that means of that size fit.
 FEWEST_MOMENT_UNITS = 10.0
@@ -73,30 +70,23 @@ class Clamped(CoordinateWise):
 
     def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
         """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""
-        assert task.moment is not None
-        moment = task.moment.convert("central", n_features=task.n_features)
-        facts: dict[str, Any] = {"moment_order": moment.order, "moment_bound": moment.bound}
-        sizes: dict[str, Any] = {"n_rows": task.n_rows, "n_features": task.n_features}
+        moment = task.known_moment("central")
         if budget.pure:
-            found = printed.mean_threshold_pure(epsilon=budget.amount, **sizes, **facts)
+            found = task.into(printed.mean_threshold_pure, moment, epsilon=budget.amount)
         else:
-            found = printed.mean_threshold(rho=budget.amount**2 / 2.0, **sizes, **facts)
+            found = task.into(printed.mean_threshold, moment, rho=budget.amount**2 / 2.0)
         threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
-        bias = kamath2022.clamping_bias(threshold=threshold, mean_bound=threshold, **facts)
+        told = {"threshold": threshold, "mean_bound": threshold}
+        bias = task.into(kamath2022.clamping_bias, moment, **told)
         return Level(threshold, bias, moment.scale / math.sqrt(task.n_rows))
 
     def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
         """Return what the noise of Theorem 4.1 really spends: less than it promises."""
         query = self.query(Units.raw(task.n_features, intercept=False), threshold, groups)
-        facts: dict[str, Any] = {
-            "n_rows": task.n_rows,
-            "n_features": task.n_features,
-            "threshold": threshold,
-        }
-        chance: dict[str, Any] = {"failure_probability": self.failure_probability}
+        told = {"threshold": threshold, "failure_probability": self.failure_probability}
         if task.pure:
             epsilon = task.budget.amount
-            scale = printed.printed_noise_scale_pure(epsilon=epsilon, **facts, **chance)
+            scale = task.into(printed.printed_noise_scale_pure, epsilon=epsilon, **told)
             return query.pure_sensitivity(task.n_rows, task.n_features).ideal / scale
         if not isinstance(task.guarantee, ZCDP | GDP):
             raise InputError(
@@ -104,5 +94,5 @@ class Clamped(CoordinateWise):
                 f"'clamped', whose paper prints its noise in them; got {task.guarantee!r}."
             )
         rho = task.guarantee.gaussian_mu() ** 2 / 2.0
-        noise_std = printed.printed_noise_std(rho=rho, **facts, **chance)
+        noise_std = task.into(printed.printed_noise_std, rho=rho, **told)
         return query.sensitivity(task.n_rows, task.n_features).ideal / noise_std

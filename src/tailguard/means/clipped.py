@@ -17,7 +17,6 @@ Zhao et al. 2024, Algorithm 2 and Theorem 2; Xu et al. 2025, Algorithm 1; Huang,
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -50,9 +49,6 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
 from tailguard.queries.means.shells import ClippedShells
 from tailguard.queries.units import Units
-
-__all__ = ["Clipped"]
-
 
 # One or two columns say little about which clip level is right; they get one level to fall back to.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
@@ -129,9 +125,8 @@ class Clipped(MeanMethod):
     def _public_plan(self, task: Task) -> MeanPlan:
         budget, guarantee = task.budget, task.guarantee
         if task.calibration == "paper":
-            rho = printed.printed_rho(
-                epsilon=task.approximate.epsilon, delta=task.approximate.delta
-            )
+            asked = task.approximate
+            rho = printed.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
             budget, guarantee = paper_budget(task, math.sqrt(2.0 * rho))
         clip_norm, bias, sampling = self._level(task, budget.amount)
         d = task.n_features
@@ -156,14 +151,14 @@ class Clipped(MeanMethod):
         moment = task.moment
         assert moment is not None
         moment = moment if moment.kind == "norm" else moment.convert("directional", n_features=d)
-        facts: dict[str, Any] = {"moment_order": moment.order, "moment_bound": moment.bound}
         if moment.kind == "norm":
-            clip_norm = xu2025.gradient_clip_norm(n_rows=n, n_features=d, mu=mu, **facts)
+            clip_norm = task.into(xu2025.gradient_clip_norm, moment, mu=mu)
             # A bound on the norm counts all directions at once.
-            bias = zhao2024.clipping_bias(clip_norm=clip_norm, n_features=1, **facts)
+            told = {"clip_norm": clip_norm, "n_features": 1}
+            bias = task.into(zhao2024.clipping_bias, moment, **told)
             return clip_norm, bias, moment.scale / math.sqrt(n)
-        clip_norm = printed.mean_clip_norm(n_rows=n, n_features=d, rho=mu**2 / 2.0, **facts)
-        bias = zhao2024.clipping_bias(clip_norm=clip_norm, n_features=d, **facts)
+        clip_norm = task.into(printed.mean_clip_norm, moment, rho=mu**2 / 2.0)
+        bias = task.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
         return clip_norm, bias, moment.scale * math.sqrt(d / n)
 
 

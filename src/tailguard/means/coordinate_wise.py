@@ -37,8 +37,6 @@ from tailguard.plans.solution import Solution
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
 
-__all__ = ["CoordinateWise", "Level"]
-
 
 @dataclass(frozen=True)
 class Level:

@@ -18,9 +18,6 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 
-__all__ = ["LAPLACE_TAIL", "MeanHistograms", "noise_of"]
-
-
 LAPLACE_TAIL = 1.8
 """Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5."""
 

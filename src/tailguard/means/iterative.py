@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_integer, check_open_unit
+from tailguard.checks import InputError, check_choice, check_count, check_given, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
@@ -63,9 +63,6 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
 from tailguard.queries.units import Units
-
-__all__ = ["Iterative"]
-
 
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
@@ -248,19 +245,13 @@ class Iterative(MeanMethod):
         d, n = task.n_features, task.n_rows
         if self.clip_norm is not None:
             return self.clip_norm, 0.0, self.clip_norm / math.sqrt(n)
-        assert task.moment is not None
-        moment = task.moment.convert("directional", n_features=d)
-        facts: dict[str, Any] = {
-            "n_features": d,
-            "moment_order": moment.order,
-            "moment_bound": moment.bound,
-        }
+        moment = task.known_moment("directional")
         if task.calibration == "paper":
             epsilon = task.approximate.epsilon
-            clip_norm = printed.iterative_clip_norm(n_rows=n, epsilon=epsilon, **facts)
+            clip_norm = task.into(printed.iterative_clip_norm, moment, epsilon=epsilon)
         else:
-            clip_norm = printed.mean_clip_norm(n_rows=n, rho=mu**2 / 2.0, **facts)
-        bias = zhao2024.clipping_bias(clip_norm=clip_norm, **facts)
+            clip_norm = task.into(printed.mean_clip_norm, moment, rho=mu**2 / 2.0)
+        bias = task.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
         return clip_norm, bias, moment.scale * math.sqrt(d / n)
 
     def _group_count(self, task: Task) -> int:
@@ -277,10 +268,8 @@ class Iterative(MeanMethod):
     def _check(self, task: Task) -> None:
         refuse_pure(self.name, task)
         refuse_numerical(self.name, task)
-        if self.clip_norm is not None:
-            check_level("clip_norm", self.clip_norm)
-        if self.n_groups is not None:
-            check_integer("n_groups", self.n_groups, minimum=1)
+        check_given(self, check_level, "clip_norm")
+        check_given(self, check_count, "n_groups")
         check_choice("centre", self.centre, CENTRES)
         check_open_unit("level", self.level)
         check_choice("start", self.start, STARTS)

@@ -19,16 +19,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 
-__all__ = [
-    "BIAS_SHARE",
-    "MagnitudeDistribution",
-    "assumed_entries",
-    "assumed_norms",
-    "cell_edges",
-    "released_distribution",
-]
-
-
 RATIO = math.sqrt(2.0)  # of neighbouring grid points
 N_CELLS = 36  # from 1/8 to 2**15 of a typical magnitude
 SMALLEST = 1.0 / 8.0

@@ -3,16 +3,6 @@
 from tailguard.checks import InputError, check_between, check_positive
 from tailguard.means.base import Task
 
-__all__ = [
-    "ANY_TAIL",
-    "IN_PRIVATE_UNITS",
-    "IN_USER_UNITS",
-    "check_level",
-    "refuse_numerical",
-    "refuse_paper",
-    "refuse_pure",
-]
-
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist"

@@ -22,8 +22,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 
-__all__ = ["least_error_weights", "simplex_minimum"]
-
 
 def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:
     """Return the weights of the means, one a row, given how each depends on independent noises.

@@ -40,8 +40,6 @@ from tailguard.scaling.sizes import fewest_records
 from tailguard.scaling.units import find_columns, planned_histograms
 from tailguard.solvers.enough import scale_warnings
 
-__all__ = ["PrivateUnits", "ReleasedUnits", "affords_tail", "affords_units", "mean_scale_warnings"]
-
 Magnitude = Literal["norm", "entries"]
 
 # Of what units get: pairs of records are half as many, and only the first location is always asked

@@ -12,8 +12,6 @@ from typing import Any
 from tailguard.checks import InputError, class_called
 from tailguard.means.base import CalibrationMode, MeanMethod
 
-__all__ = ["MEANS", "check_options", "make_method", "own_options"]
-
 MEANS = {
     "clipped": "tailguard.means.clipped:Clipped",
     "clamped": "tailguard.means.clamped:Clamped",

@@ -8,7 +8,6 @@ Wang, Xiao, Devadas and Xu 2020, equation (12), Theorem 6 and Algorithm 4; Kamat
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from tailguard.checks import InputError, check_positive
 from tailguard.means.base import MeanExample, Task
@@ -20,8 +19,6 @@ from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units
-
-__all__ = ["Soft"]
 
 
 @dataclass(frozen=True)
@@ -78,20 +75,15 @@ class Soft(CoordinateWise):
 
     def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
         """Return the scale for second raw moments, or for Kamath's noise for central ones."""
-        assert task.moment is not None
         n, d = task.n_rows, task.n_features
-        moment = task.moment.convert("raw", n_features=d).at_order(2.0)
-        facts: dict[str, Any] = {
-            "n_rows": n,
-            "moment_bound": moment.bound,
-            "failure_probability": self.failure_probability,
-        }
+        moment = task.known_moment("raw").at_order(2.0)
+        chance = {"failure_probability": self.failure_probability}
         if task.calibration == "paper":
-            scale = wang2020.printed_scale(**facts)
+            scale = task.into(wang2020.printed_scale, moment, **chance)
         else:
             # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
             mu = budget.amount / (math.sqrt(2.0 * d) if budget.pure else 1.0)
-            scale = wang2020.noise_aware_scale(n_features=d, n_steps=1, mu=mu, **facts)
+            scale = task.into(wang2020.noise_aware_scale, moment, n_steps=1, mu=mu, **chance)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
         return Level(scale, bias, moment.scale / math.sqrt(n))
 
@@ -112,11 +104,10 @@ class Soft(CoordinateWise):
                 "calibration='paper' needs moment= with method 'soft' and epsilon=, as the printed "
                 "noise is stated for a moment."
             )
-        noise_std = wang2020.printed_noise_std(
-            n_rows=n,
-            n_features=d,
+        noise_std = task.into(
+            wang2020.printed_noise_std,
+            task.known_moment("raw").at_order(2.0),
             n_steps=1,
-            moment_bound=task.moment.convert("raw", n_features=d).at_order(2.0).bound,
             failure_probability=self.failure_probability,
             epsilon=asked.epsilon,
             delta=asked.delta,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.checks import InputError, check_finite, check_integer
+from tailguard.checks import InputError, check_count, check_finite, check_given
 from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
@@ -43,8 +43,6 @@ from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP, Unprotected
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.units import Units
-
-__all__ = ["Trimmed"]
 
 # Of the hyperbolic sine of a standard normal: the root of (e^2 - 1) / 2.
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)
@@ -101,8 +99,7 @@ class Trimmed(MeanMethod):
             )
         if (self.low is None) != (self.high is None):
             raise InputError("low and high must be given together; got one of them.")
-        if self.n_trimmed is not None:
-            check_integer("n_trimmed", self.n_trimmed, minimum=1)
+        check_given(self, check_count, "n_trimmed")
         budget = Budget(math.sqrt(2.0 * _rho(task)), pure=False)
         if self.low is None or self.high is None:
             return self._private_plan(task, budget)

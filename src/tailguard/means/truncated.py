@@ -7,7 +7,6 @@ Tao, Wu, Cheng and Wang 2022, Algorithm 1 and Theorem 1 (one column), Algorithm 
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
@@ -18,8 +17,6 @@ from tailguard.papers.tao2022.printed import printed_mean_threshold
 from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
-
-__all__ = ["Truncated"]
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,7 @@ class Truncated(CoordinateWise):
 
         ``(u v / slope)^(1 / (1 + v))`` minimises the bias ``u / B^v`` plus the noise ``slope B``.
         """
-        assert task.moment is not None
-        moment = task.moment.convert("raw", n_features=task.n_features)
+        moment = task.known_moment("raw")
         moment = moment.at_order(min(moment.order, 2.0))
         order, bound, n = moment.order, moment.bound, task.n_rows
         slope = self.noise_slope(task.problem, budget, groups)
@@ -86,19 +82,11 @@ class Truncated(CoordinateWise):
 
     def _printed_threshold(self, task: Task, moment: Moment, groups: int) -> float:
         """Return the threshold of Algorithm 1, or of Corollary 1 for a median of means."""
-        facts: dict[str, Any] = {
-            "n_rows": task.n_rows,
-            "moment_order": moment.order,
-            "moment_bound": moment.bound,
-            "epsilon": task.approximate.epsilon,
-        }
+        asked, chance = task.approximate, self.failure_probability
         if groups > 1 or task.n_features > 1:
-            return printed_mean_threshold(**facts, n_features=task.n_features)
-        return printed.scalar_threshold(
-            **facts,
-            delta=task.approximate.delta,
-            failure_probability=self.failure_probability,
-        )
+            return task.into(printed_mean_threshold, moment, epsilon=asked.epsilon)
+        told = {"epsilon": asked.epsilon, "delta": asked.delta, "failure_probability": chance}
+        return task.into(printed.scalar_threshold, moment, **told)
 
     def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
         """Return what the noise of Algorithm 1 or 3 really spends.
@@ -108,15 +96,10 @@ class Truncated(CoordinateWise):
         """
         asked, n, d = task.approximate, task.n_rows, task.n_features
         query = self.query(Units.raw(d, intercept=False), threshold, groups)
-        privacy = {"epsilon": asked.epsilon, "delta": asked.delta}
+        told = {"epsilon": asked.epsilon, "delta": asked.delta, "threshold": threshold}
         if groups == d == 1:
-            noise_std = printed.printed_scalar_noise_std(n_rows=n, threshold=threshold, **privacy)
+            noise_std = task.into(printed.printed_scalar_noise_std, **told)
         else:
-            noise_std = printed.printed_noise_std(
-                n_rows=n,
-                n_features=d,
-                threshold=threshold,
-                failure_probability=self.failure_probability,
-                **privacy,
-            )
+            told |= {"failure_probability": self.failure_probability}
+            noise_std = task.into(printed.printed_noise_std, **told)
         return query.sensitivity(n, d).ideal / noise_std

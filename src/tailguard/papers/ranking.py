@@ -11,9 +11,9 @@ others 2025.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from tailguard.checks import InputError
@@ -22,11 +22,8 @@ from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
 from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["CONVEX", "SPARSE", "STRONGLY_CONVEX", "Ranking", "rank"]
-
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
-BEYOND_FLOATS = "what is known of the task leaves the range of floats."
 PAPERS = {
     "kamath2022": kamath2022,
     "tao2022": tao2022,
@@ -34,30 +31,32 @@ PAPERS = {
     "xu2025": xu2025,
     "zhao2024": zhao2024,
 }
-# Theorem -> the arguments that it needs beside moment and diameter.
-CONVEX: Mapping[str, tuple[str, ...]] = {
-    "kamath2022.convex": (),
-    "kamath2022.soft_convex": (),
-    "kamath2022.convex_with_probability": ("smoothness",),
-    "tao2022.convex": (),
-    "wang2020.smoothed_convex": ("smoothness",),
-    "wang2020.stochastic": (),
-    "zhao2024.convex": ("smoothness",),
-    "zhao2024.iterative_convex": ("smoothness",),
-    "xu2025.localised": ("row_limit",),
-    "xu2025.accelerated": ("smoothness",),
+# Kind of risk -> the theorems for it.
+THEOREMS: Mapping[str, tuple[str, ...]] = {
+    "convex": (
+        "kamath2022.convex",
+        "kamath2022.soft_convex",
+        "kamath2022.convex_with_probability",
+        "tao2022.convex",
+        "wang2020.smoothed_convex",
+        "wang2020.stochastic",
+        "zhao2024.convex",
+        "zhao2024.iterative_convex",
+        "xu2025.localised",
+        "xu2025.accelerated",
+    ),
+    "strongly-convex": (
+        "kamath2022.strongly_convex",
+        "tao2022.strongly_convex",
+        "wang2020.smoothed_strongly_convex",
+        "wang2020.trimmed_strongly_convex",
+        "wang2020.sample_aggregate",
+        "xu2025.tsybakov",
+        "xu2025.unknown_growth",
+        "xu2025.accelerated_growth",
+    ),
+    "sparse": ("tao2022.sparse",),
 }
-STRONGLY_CONVEX: Mapping[str, tuple[str, ...]] = {
-    "kamath2022.strongly_convex": SHAPE,
-    "tao2022.strongly_convex": SHAPE,
-    "wang2020.smoothed_strongly_convex": SHAPE,
-    "wang2020.trimmed_strongly_convex": SHAPE,
-    "wang2020.sample_aggregate": SHAPE,
-    "xu2025.tsybakov": ("row_limit", "growth_constant"),
-    "xu2025.unknown_growth": ("row_limit", "growth_constant"),
-    "xu2025.accelerated_growth": ("smoothness", "growth_constant"),
-}
-SPARSE: Mapping[str, tuple[str, ...]] = {"tao2022.sparse": (*SHAPE, "n_nonzero")}
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Ranking:
 
 
 def rank(
-    wanted: Mapping[str, tuple[str, ...]],
+    wanted: Iterable[str],
     n_rows: int,
     n_features: int,
     guarantee: Guarantee,
@@ -110,7 +109,7 @@ def rank(
     >>> import tailguard as tg
     >>> moment = tg.Moment(2.0, 5.0, kind="norm")
     >>> ranking = rank(
-    ...     CONVEX, 100_000, 5, tg.ZCDP(0.1), moment=moment, diameter=2.0,
+    ...     THEOREMS["convex"], 100_000, 5, tg.ZCDP(0.1), moment=moment, diameter=2.0,
     ...     facts={"smoothness": 1.0},
     ... )
     >>> ranking.curvature, ranking.centre, ranking.refusals
@@ -121,14 +120,14 @@ def rank(
     trivial = min(slope * diameter, smoothness * diameter**2 / 2.0)
     curvature = _curvature(facts, slope / diameter)
     possible, refusals, told = [], [], {**facts, "diameter": diameter}
-    for name, needed in wanted.items():
+    for name in wanted:
         try:
-            theorem = _theorem(name, needed, moment, told, n_rows, n_features, guarantee)
+            theorem = _theorem(name, moment, told, n_rows, n_features, guarantee)
             possible.append((name, theorem, theorem.predicted_excess(curvature)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
         except ArithmeticError:
-            refusals.append((name, BEYOND_FLOATS))
+            refusals.append((name, "what is known of the task leaves the range of floats."))
     centre = curvature * diameter**2 / 8.0
     possible.sort(key=lambda each: each[2])
     return Ranking(
@@ -156,17 +155,21 @@ def _curvature(facts: Mapping[str, float], fallback: float) -> float:
     return math.prod(known) ** (1.0 / len(known))
 
 
-def _theorem(
-    name: str, needed: tuple[str, ...], moment: Moment, facts: Mapping[str, float], *sizes: Any
-) -> Theorem:
-    """Call a theorem with the facts that it asks for."""
+def _theorem(name: str, moment: Moment, facts: Mapping[str, float], *sizes: Any) -> Theorem:
+    """Call a theorem with the facts that it asks for: those without a default, and the growth."""
     paper, _, function = name.partition(".")
     call: Callable[..., Theorem] = getattr(PAPERS[paper], function)
+    takes = signature(call).parameters
+    needed = [
+        each
+        for each, parameter in takes.items()
+        if each == "growth_constant" or (each != "moment" and parameter.default is Parameter.empty)
+    ]
     missing = [each for each in needed if each not in facts]
     if missing:
         raise InputError(f"{missing[0]} must be given.")
-    takes = {*needed, "diameter", "gradient_bound"} & {*signature(call).parameters}
-    told: dict[str, Any] = {each: facts[each] for each in takes if each in facts}
+    asked = {*needed, "diameter", "gradient_bound"} & {*takes}
+    told: dict[str, Any] = {each: facts[each] for each in asked if each in facts}
     try:
         return call(*sizes, moment=moment, **told)
     except InputError:

@@ -45,11 +45,11 @@ class MeanRate:
 
     method: str
     theorem: str
-    guarantee: Literal["gaussian", "pure"]
-    moment: Literal["coordinate", "direction"]
-    minimum_order: float
-    maximum_order: float | None
-    tail_weight: float
+    guarantee: Literal["gaussian", "pure"] = "gaussian"
+    moment: Literal["coordinate", "direction"] = "coordinate"
+    minimum_order: float = 2.0
+    maximum_order: float | None = None
+    tail_weight: float = 0.5
 
     def slope_in_rows(self, moment_order: float) -> float:
         """Slope of log(error) in log(n): ``-(1 - 1/k)``."""
@@ -66,50 +66,29 @@ class MeanRate:
 
 
 ROWS = (
-    MeanRate(
-        "clamped",
-        "Kamath, Liu and Zhang 2022, Corollary 4.2, zCDP",
-        "gaussian",
-        "coordinate",
-        2.0,
-        None,
-        0.5,
-    ),
+    MeanRate("clamped", "Kamath, Liu and Zhang 2022, Corollary 4.2, zCDP"),
     MeanRate(
         "clamped-pure",
         "Kamath, Liu and Zhang 2022, Corollary 4.2, pure DP",
-        "pure",
-        "coordinate",
-        2.0,
-        None,
-        1.0,
+        guarantee="pure",
+        tail_weight=1.0,
     ),
     MeanRate(
         "truncated",
         "Tao and others 2022, Theorem 3, at the threshold (u n epsilon / sqrt(d))^(1/k)",
-        "gaussian",
-        "coordinate",
-        1.0,
-        2.0,
-        0.5,
+        minimum_order=1.0,
+        maximum_order=2.0,
     ),
     MeanRate(
         "soft",
         "Wang and others 2020, Theorem 6, with a scale that balances the noise",
-        "gaussian",
-        "coordinate",
-        2.0,
-        2.0,
-        0.5,
+        maximum_order=2.0,
     ),
     MeanRate(
         "soft-printed",
         "Wang and others 2020, Theorem 6, with the printed scale, which ignores the noise",
-        "gaussian",
-        "coordinate",
-        2.0,
-        2.0,
-        1.0,
+        maximum_order=2.0,
+        tail_weight=1.0,
     ),
     # The paper trims a constant number of records, and its noise does not shrink; it claims
     # 1/sqrt(n) and d. With sqrt(d) log(n) / mu records trimmed from each side, trimming bias and
@@ -117,29 +96,16 @@ ROWS = (
     MeanRate(
         "trimmed",
         "Wang and others 2020, Algorithm 2, derived for a trimmed count of sqrt(d) log(n) / mu",
-        "gaussian",
-        "coordinate",
-        2.0,
-        None,
-        0.5,
     ),
     MeanRate(
         "clipped",
         "Zhao and others 2024, Theorem 2, at the clipping norm of Theorem 4",
-        "gaussian",
-        "direction",
-        2.0,
-        None,
-        0.5,
+        moment="direction",
     ),
     MeanRate(
         "iterative",
         "Zhao and others 2024, Lemmas 6 and 8, a fixed number of groups, no amplification",
-        "gaussian",
-        "direction",
-        2.0,
-        None,
-        0.5,
+        moment="direction",
     ),
 )
 

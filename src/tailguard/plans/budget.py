@@ -12,8 +12,6 @@ from tailguard.privacy.accounting.concentrated import rho_of
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, Unprotected
 
-__all__ = ["BUDGET_MARGIN", "concentrated_budget", "usable_guarantee", "usable_mu"]
-
 # Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
 BUDGET_MARGIN = 1e-9
 

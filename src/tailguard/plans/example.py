@@ -7,8 +7,6 @@ from typing import Any
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.l2_ball import L2Ball
 
-__all__ = ["SolverExample"]
-
 
 @dataclass(frozen=True)
 class SolverExample:

@@ -17,8 +17,6 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["Plan"]
-
 
 @dataclass(frozen=True)
 class Plan:

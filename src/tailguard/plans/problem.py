@@ -8,8 +8,6 @@ from tailguard.losses.link import Link
 from tailguard.moments import Moment
 from tailguard.sets.base import ConstraintSet
 
-__all__ = ["Problem"]
-
 
 @dataclass(frozen=True)
 class Problem:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from tailguard.array_types import FloatArray
 from tailguard.plans.plan import Plan
 
-__all__ = ["Solution"]
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:

@@ -30,8 +30,6 @@ from tailguard.privacy.events.calibration import (
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import Guarantee
 
-__all__ = ["PureStage", "SmoothStage", "Stage"]
-
 
 @dataclass(frozen=True)
 class Stage:

@@ -11,8 +11,6 @@ from typing import Literal
 from tailguard.reproduce.judges import Judge
 from tailguard.reproduce.results import Results
 
-__all__ = ["Axes", "Cell", "Claim", "Experiment", "Measure", "Noise", "Point", "Setup"]
-
 Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need be, none of a paper
 
 
@@ -162,6 +160,6 @@ class Experiment:
     table: Callable[[Results], str] | None = None
 
     def seeds(self, setup: Setup) -> range:
-        """Return the seeds of a run."""
+        """Return the seeds of a run: one of a table, none of whose numbers is drawn."""
         own = self.n_quick_seeds if setup.quick else self.n_seeds
-        return range(own if self.table is not None else setup.n_seeds or own)
+        return range(1 if self.table is not None else setup.n_seeds or own)

@@ -9,8 +9,6 @@ from tailguard.checks import InputError
 from tailguard.reproduce.experiment import Axes, Experiment
 from tailguard.reproduce.results import Results
 
-__all__ = ["draw_figure"]
-
 # Okabe and Ito 2008: colours told apart by every kind of colour vision; markers say the same.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")

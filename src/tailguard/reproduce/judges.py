@@ -13,20 +13,6 @@ from typing import Literal
 import numpy as np
 
 from tailguard.reproduce.results import Comparison, Results, compare
-from tailguard.reproduce.slopes import slope_of
-
-__all__ = [
-    "NOT_RUN",
-    "Decision",
-    "Judge",
-    "Outcome",
-    "above",
-    "below",
-    "falls",
-    "has_slope",
-    "saves",
-    "spreads_more",
-]
 
 Outcome = Literal["holds", "does not hold", "not reached at this size", "not run"]
 
@@ -187,34 +173,6 @@ def spreads_more(curve: str, other: str) -> Judge:
         if abs(middle) > doubt:
             outcome = "holds" if middle > 0.0 else "does not hold"
         return Decision(outcome, f"spread {math.exp(middle):.2g} times")
-
-    return judge
-
-
-def has_slope(curve: str, predicted: float, *, tolerance: float, panels: Iterable[str]) -> Judge:
-    """Judge whether log(value) has a slope in log(x), over all seeds, in every panel.
-
-    Examples
-    --------
-    >>> from tailguard.reproduce.results import Row
-    >>> rows = [Row("a", "soft", "tight", x, seed, x**-0.5) for x in (1, 4) for seed in range(3)]
-    >>> has_slope("soft", -0.5, tolerance=0.1, panels=["a"])(Results(rows), "tight")
-    Decision(outcome='holds', figure='slope -0.50 ± 0.00')
-    """
-
-    def judge(results: Results, noise: str) -> Decision:
-        found = []
-        for panel in panels:
-            measured = results.curve(panel, curve, noise)
-            seeds = set.intersection(*({*each} for each in measured.values())) if measured else ()
-            if len(measured) > 1 and seeds:
-                errors = [[each[seed] for each in measured.values()] for seed in sorted(seeds)]
-                found.append(slope_of(list(measured), errors))
-        if not found:
-            return NOT_RUN
-        holds = all(slope.near(predicted, tolerance=tolerance) for slope in found)
-        shown = ", ".join(f"{slope.mean:.2f} ± {slope.high - slope.mean:.2f}" for slope in found)
-        return Decision("holds" if holds else "does not hold", f"slope {shown}")
 
     return judge
 

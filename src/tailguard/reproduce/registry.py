@@ -8,8 +8,6 @@ from importlib import import_module
 from tailguard.checks import InputError, shown
 from tailguard.reproduce.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "all_experiments", "find_experiments"]
-
 # Paper -> the function of a file that lists its experiments.
 EXPERIMENTS = {
     "wang2020": "tailguard.reproduce.experiments.wang2020:experiments",

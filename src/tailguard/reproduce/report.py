@@ -11,8 +11,6 @@ from tailguard.reproduce.results import Results
 from tailguard.reproduce.store import Line
 from tailguard.reproduce.verdicts import Verdict
 
-__all__ = ["claims_page", "markdown_table", "refusals", "write_curves"]
-
 CSV_COLUMNS = ("panel", "curve", "noise", "x", "seeds", "median", "low", "high", "least", "most")
 PAGE = (
     "# Claims of the papers, measured",

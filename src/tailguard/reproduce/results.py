@@ -9,8 +9,6 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-__all__ = ["CONFIDENCE", "Comparison", "Results", "Row", "Summary", "compare", "student_interval"]
-
 # The usual level of an interval; docs/reproduce.md states it.
 CONFIDENCE = 0.95
 

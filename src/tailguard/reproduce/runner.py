@@ -16,8 +16,6 @@ from tailguard.reproduce.experiment import Cell, Experiment, Setup
 from tailguard.reproduce.registry import find_experiments
 from tailguard.reproduce.store import Line, append_lines, read_lines
 
-__all__ = ["check_data", "lines_path", "run_experiment"]
-
 Progress = Callable[[int, int], object]  # of so many cells, so many are done
 
 

@@ -1,6 +1,6 @@
 """Slopes on a log-log plot, one a seed, and what they say together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from tailguard.checks import InputError
 from tailguard.reproduce.results import student_interval
 
-__all__ = ["FittedSlope", "fit_slope", "slope_of"]
+TOLERANCE = 0.1  # between slopes, as docs/reproduce.md states it
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class FittedSlope:
 
     Examples
     --------
-    >>> FittedSlope(-0.51, -0.54, -0.48).near(-0.5, tolerance=0.1)
+    >>> FittedSlope(-0.51, -0.54, -0.48).near(-0.5)
     True
     """
 
@@ -25,9 +25,9 @@ class FittedSlope:
     low: float
     high: float
 
-    def near(self, wanted: float, *, tolerance: float) -> bool:
+    def near(self, wanted: float) -> bool:
         """Whether the mean is within the tolerance of a slope."""
-        return abs(self.mean - wanted) <= tolerance
+        return abs(self.mean - wanted) <= TOLERANCE
 
 
 def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
@@ -47,14 +47,16 @@ def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
     return float(slope)
 
 
-def slope_of(sizes: Sequence[float], errors: Sequence[Sequence[float]]) -> FittedSlope:
-    """Fit a slope to each seed's errors; mean and Student's t interval over the seeds.
+def slope_of(measured: Mapping[float, Mapping[int, float]]) -> FittedSlope:
+    """Fit a slope to size -> seed -> error; mean and Student's t interval over common seeds.
 
     Examples
     --------
-    >>> found = slope_of([1, 10], [[1.0, 0.1], [1.0, 0.1], [1.0, 0.1]])
+    >>> found = slope_of({1: dict.fromkeys(range(3), 1.0), 10: dict.fromkeys(range(3), 0.1)})
     >>> found.mean == found.low == found.high
     True
     """
-    slopes = [fit_slope(sizes, of_seed) for of_seed in errors]
+    seeds = sorted(set.intersection(*({*each} for each in measured.values())))
+    errors = ([each[seed] for each in measured.values()] for seed in seeds)
+    slopes = [fit_slope([*measured], of_seed) for of_seed in errors]
     return FittedSlope(float(np.mean(slopes)), *student_interval(slopes))

@@ -8,8 +8,6 @@ from pathlib import Path
 from tailguard.reproduce.experiment import Noise, Point
 from tailguard.reproduce.results import Row
 
-__all__ = ["Line", "append_lines", "read_lines"]
-
 # Far more than any seed tells, and short lines.
 DIGITS = 6
 

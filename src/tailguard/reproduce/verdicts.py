@@ -11,8 +11,6 @@ from pathlib import Path
 from tailguard.reproduce.experiment import Experiment, Setup
 from tailguard.reproduce.results import Results
 
-__all__ = ["Verdict", "judge_claims", "keep_verdicts", "read_verdicts"]
-
 
 @dataclass(frozen=True)
 class Verdict:

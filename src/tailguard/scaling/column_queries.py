@@ -17,8 +17,6 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 
-__all__ = ["ColumnQueries", "HistogramSession"]
-
 
 class HistogramSession(Protocol):
     """The budget of a plan while it is spent, as far as histograms of columns need it.

@@ -12,9 +12,6 @@ import numpy as np
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.units import Units
 
-__all__ = ["ColumnScales", "Columns"]
-
-
 LARGEST_SCALE = 2.0**150  # so that no square of a scale, nor its inverse, leaves the floats
 
 

@@ -21,9 +21,6 @@ from tailguard.array_types import FloatArray
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 
-__all__ = ["LocationScaleFit", "fit_location_scale"]
-
-
 LOCATIONS_A_BIN = 2
 # Spreads in bins: the least one, and over how many octaves and in which steps they widen.
 LEAST_SCALE, OCTAVES, STEPS_AN_OCTAVE = 0.15, 9, 2

@@ -19,9 +19,6 @@ from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.location_scale_fit import LocationScaleFit, fit_location_scale
 from tailguard.scaling.noisy_distribution import detection_threshold
 
-__all__ = ["FINEST_BINS", "FINE_BINS", "LOCATION_BINS", "REFINEMENTS", "find_locations"]
-
-
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
 FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -1.0, 64.0, 128)

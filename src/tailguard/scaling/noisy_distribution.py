@@ -9,15 +9,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.queries.column_histograms import Bins
 
-__all__ = [
-    "BIN_SIGNIFICANCE",
-    "POINTS",
-    "NoisyDistribution",
-    "detection_threshold",
-    "most_significant_window",
-]
-
-
 BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
 WIDEST_GAP = 3  # bins below that inside the bulk
 WINDOWS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk

@@ -31,19 +31,6 @@ from tailguard.scaling.noisy_distribution import (
     detection_threshold,
 )
 
-__all__ = [
-    "NEAREST_BOUND",
-    "SIZE_BINS",
-    "SIZE_WINDOW",
-    "fewest_records",
-    "find_scales",
-    "find_sizes",
-    "read_octaves",
-    "read_sizes",
-    "share_size",
-]
-
-
 SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 """Octaves of absolute values; the first holds zeros and what is too small to tell."""
 

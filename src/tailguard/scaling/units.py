@@ -29,16 +29,6 @@ from tailguard.scaling.locations import (
 )
 from tailguard.scaling.sizes import SIZE_BINS, find_scales, find_sizes, share_size
 
-__all__ = [
-    "UNITS",
-    "PlannedHistograms",
-    "find_columns",
-    "find_target",
-    "find_units",
-    "planned_histograms",
-]
-
-
 TARGET = "target "  # what the names of the target's own stages begin with
 PURPOSES = {
     "target typical size": "the typical absolute value of the target",

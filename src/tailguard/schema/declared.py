@@ -9,17 +9,6 @@ import numpy as np
 from tailguard.checks import InputError, check_finite, shown
 from tailguard.schema.levels import check_levels
 
-__all__ = [
-    "check_columns",
-    "check_places",
-    "constants",
-    "labels",
-    "levels",
-    "listing",
-    "name",
-    "names",
-]
-
 # A sentence lists so many names and counts the rest: a table may have thousands.
 MOST_LISTED = 12
 

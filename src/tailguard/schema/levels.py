@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from tailguard.checks import InputError, shown
 
-__all__ = ["check_levels", "indicator_names", "level_number"]
-
 OTHER = "other"
 
 

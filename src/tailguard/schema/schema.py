@@ -13,8 +13,6 @@ from tailguard.checks import InputError
 from tailguard.schema import declared, stored
 from tailguard.schema.levels import indicator_names
 
-__all__ = ["Declared", "Schema"]
-
 Label: TypeAlias = str | int | float | bool
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from tailguard.checks import InputError, check_version, shown
 
-__all__ = ["KEY", "VERSION", "content_of", "declarations", "text_of", "to_dict", "to_json"]
-
 KEY = "tailguard_schema"
 """The key that says what the file is; its value is the version of the format."""
 VERSION = 1

@@ -24,8 +24,6 @@ from tailguard.search.score import score_units_plan
 from tailguard.selection import Candidate, selection_coordinates
 from tailguard.solvers.registry import plan_for
 
-__all__ = ["SearchPlan", "SearchTask", "plan_search"]
-
 # Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;
 # measured in ``docs/search.md``.
 SCORE_SHARE, UNITS_SHARE = 0.1, 0.05

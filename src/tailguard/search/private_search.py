@@ -27,8 +27,6 @@ from tailguard.search.plan import SearchPlan, SearchTask, plan_search
 from tailguard.search.score import find_score
 from tailguard.selection import SelectionGate
 
-__all__ = ["PrivateSearch"]
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 # The search states these once, for all tries.

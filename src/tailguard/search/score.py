@@ -38,8 +38,6 @@ from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.whitened.constant import fit_constant
 from tailguard.solvers.whitened.outlook import constant_stages
 
-__all__ = ["LossScore", "find_score", "score_units_plan"]
-
 # A difference is clipped at the loss of a residual of so many scales of the target, at half a nat,
 # and at two counts in scales of the target.
 LIMITS = {Link.LOGIT: 0.5, Link.LOG: 2.0}

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 
-__all__ = ["BoundedSet", "ConstraintSet"]
-
 
 @runtime_checkable
 class ConstraintSet(Protocol):

@@ -13,8 +13,6 @@ from tailguard.checks import InputError, shown
 
 from .points import as_numbers, as_point, length
 
-__all__ = ["Box"]
-
 
 @dataclass(frozen=True)
 class Box:

@@ -16,8 +16,6 @@ from .l2_ball import L2Ball
 from .points import as_point
 from .simplex import Simplex
 
-__all__ = ["Intersection"]
-
 
 @dataclass(frozen=True)
 class Intersection:

@@ -17,8 +17,6 @@ from .points import as_point, as_vector, length
 from .simplex import Simplex
 from .whole_space import WholeSpace
 
-__all__ = ["IntersectionWithBall"]
-
 # Halvings of an interval of floats: 10 bring its ends within a factor 4 of one another (their
 # logarithms are halved first), 54 more reach neighbouring floats.
 N_HALVINGS = 80

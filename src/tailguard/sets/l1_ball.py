@@ -12,8 +12,6 @@ from tailguard.checks import check_positive
 from .points import as_point
 from .simplex import nearest_shares
 
-__all__ = ["L1Ball"]
-
 
 @dataclass(frozen=True)
 class L1Ball:

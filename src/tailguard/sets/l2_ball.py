@@ -12,8 +12,6 @@ from tailguard.checks import check_positive
 
 from .points import as_point, as_vector, length, unit_vector
 
-__all__ = ["L2Ball"]
-
 
 @dataclass(frozen=True)
 class L2Ball:

@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 
-__all__ = ["as_numbers", "as_point", "as_vector", "length", "unit_vector"]
-
 
 def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
     """Copy a point; one with an entry that is not finite becomes the origin.

@@ -6,8 +6,6 @@ from tailguard.checks import class_called
 
 from .base import ConstraintSet
 
-__all__ = ["SETS", "make_set"]
-
 SETS = {
     "box": "tailguard.sets.box:Box",
     "intersection": "tailguard.sets.intersection:Intersection",

@@ -12,8 +12,6 @@ from tailguard.checks import check_positive
 
 from .points import as_point
 
-__all__ = ["Simplex", "nearest_shares"]
-
 
 @dataclass(frozen=True)
 class Simplex:

@@ -12,8 +12,6 @@ from tailguard.checks import check_integer, check_positive
 
 from .points import as_point, length, unit_vector
 
-__all__ = ["SparseBall"]
-
 
 @dataclass(frozen=True)
 class SparseBall:

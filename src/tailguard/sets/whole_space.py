@@ -11,8 +11,6 @@ from tailguard.array_types import FloatArray
 
 from .points import as_point
 
-__all__ = ["WholeSpace"]
-
 
 @dataclass(frozen=True)
 class WholeSpace:

@@ -14,9 +14,6 @@ from tailguard.array_types import FloatArray
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.gradient_facts import GradientFacts
 
-__all__ = ["accelerate", "best_step_count", "step_parameter"]
-
-
 STEPS_PER_OCTAVE = 4  # candidates for the number of steps
 
 

@@ -7,7 +7,7 @@ Xu et al. 2025, Algorithm 6 (the printed noise).
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tailguard.checks import InputError
 from tailguard.plans.budget import BUDGET_MARGIN
@@ -17,25 +17,9 @@ from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
-__all__ = ["BatchNoise", "as_it_is_worth", "batch_noise", "printed_batch_noise"]
 
-
-@dataclass(frozen=True)
-class BatchNoise:
-    """How much a batch may spend, and whether that counts on the batches being a shuffle.
-
-    Examples
-    --------
-    >>> BatchNoise(mu=0.5, shuffled=False).mu
-    0.5
-    """
-
-    mu: float
-    shuffled: bool
-
-
-def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> BatchNoise:
-    """Return the most that each of so many batches of ``n_rows`` may spend under the promise.
+def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+    """Return the mu that each of so many batches of ``n_rows`` may spend, and whether as a shuffle.
 
     The best of three proofs: disjoint batches, a shuffle of batches, a shuffle of records. The last
     one has never been the best (it was checked on grids), and has no line in the books: where it
@@ -43,26 +27,26 @@ def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> BatchNois
 
     Examples
     --------
-    >>> batch_noise(ApproxDP(0.1, 1e-5), n_batches=200, n_rows=50).shuffled
+    >>> batch_noise(ApproxDP(0.1, 1e-5), n_batches=200, n_rows=50)[1]
     True
-    >>> batch_noise(ApproxDP(8.0, 1e-5), n_batches=200, n_rows=50).shuffled
+    >>> batch_noise(ApproxDP(8.0, 1e-5), n_batches=200, n_rows=50)[1]
     False
     """
     alone = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
     if not isinstance(promise, ApproxDP) or n_batches == 1:
-        return BatchNoise(alone, shuffled=False)
+        return alone, False
     best = grouped_shuffle(promise, n_groups=n_batches, group_size=n_rows)
     if best.proof != "groups":
-        return BatchNoise(alone, shuffled=False)
-    return BatchNoise(best.mu * (1.0 - BUDGET_MARGIN), shuffled=True)
+        return alone, False
+    return best.mu * (1.0 - BUDGET_MARGIN), True
 
 
-def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> BatchNoise:
-    """Return what a batch spends with the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
+def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
 
     Examples
     --------
-    >>> round(printed_batch_noise(ApproxDP(0.5, 1e-5), n_batches=50, n_rows=200).mu, 3)
+    >>> round(printed_batch_noise(ApproxDP(0.5, 1e-5), n_batches=50, n_rows=200)[0], 3)
     2.084
     """
     if not isinstance(promise, ApproxDP):
@@ -70,7 +54,7 @@ def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> B
             f"calibration must be 'tight' unless epsilon and delta are given; got {promise!r}."
         )
     spread = math.sqrt(-n_batches * math.log(promise.delta))
-    return BatchNoise(2.0 * n_batches * promise.epsilon / spread, shuffled=n_batches > 1)
+    return 2.0 * n_batches * promise.epsilon / spread, n_batches > 1
 
 
 def as_it_is_worth(plan: Plan) -> Plan:

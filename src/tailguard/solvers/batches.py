@@ -28,8 +28,6 @@ from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
-__all__ = ["SCHEDULES", "Batches"]
-
 SCHEDULES = ("full", "disjoint", "shuffled", "sampled")
 
 # Relative accuracy of mu where an accountant finds it.

@@ -23,8 +23,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.sets.whole_space import WholeSpace
 
-__all__ = ["CLIP_RELEASES", "clip_level_stage", "release_clip_norm"]
-
 CLIP_SHARE = 0.1  # of mu**2
 CLIP_STEPS = 13  # to a quarter of an octave
 LARGEST_PATTERN = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of a finite float

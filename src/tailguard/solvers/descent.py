@@ -18,9 +18,6 @@ from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import AnyQuery
 from tailguard.sets.base import ConstraintSet
 
-__all__ = ["DECAYS", "ITERATES", "Schedule", "averaging_weights", "descend"]
-
-
 ITERATES = ("average", "tail", "weighted", "last")
 DECAYS = ("none", "root")
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tailguard.checks import check_finite, check_integer, check_positive, require
+from tailguard.checks import check_count, check_finite, check_positive, require
 from tailguard.gate import Gate
 from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
@@ -20,11 +20,9 @@ from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.l1_ball import L1Ball
-from tailguard.solvers.constraint_checks import set_of
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.phases import doubling_sizes
-
-__all__ = ["DoublingAccelerated"]
+from tailguard.solvers.user_units import set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +83,9 @@ class DoublingAccelerated(PermutedAccelerated):
         super().__post_init__()
         bound = check_finite("growth_bound", self.growth_bound)
         require(bound > 1.0, f"growth_bound must be above 1; got {bound!r}.")
-        check_integer("smallest_phase", self.smallest_phase, minimum=1)
+        check_count("smallest_phase", self.smallest_phase)
         for n_steps in self.phase_steps or ():
-            check_integer("phase_steps", n_steps, minimum=1)
+            check_count("phase_steps", n_steps)
         for clip_norm in self.phase_clip_norms or ():
             check_positive("phase_clip_norms", clip_norm)
 
@@ -112,7 +110,7 @@ class DoublingAccelerated(PermutedAccelerated):
         points = [point[None, :]]
         for index in range(len(plan.stages)):
             points.append(self._pass(gate, plan, index, points[-1][-1], phases[index]))
-        return self._solution(plan, np.concatenate(points[1:]))
+        return solved_at(plan, points[-1][-1], np.concatenate(points[1:]))
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
         """Return how many records each phase reads."""

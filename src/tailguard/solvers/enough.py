@@ -14,8 +14,6 @@ from dataclasses import replace
 from tailguard.checks import InputError
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-__all__ = ["least", "mean_hides", "noise_refusal", "remedy", "scale_warnings"]
-
 # The mean of outcomes is told from noise where this many of its standard deviations fit into one.
 MEAN_SIGNIFICANCE = 4.0
 # What is said to be enough is found by doublings, then to this part of it; it is a prediction.

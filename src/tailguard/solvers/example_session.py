@@ -9,8 +9,6 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.session import BudgetSession
 
-__all__ = ["example_session"]
-
 
 def example_session(X: FloatArray, *stages: Stage, mu: float = 1.0) -> BudgetSession:
     """Reserve stages over records whose target is their first column.

@@ -13,8 +13,6 @@ from tailguard.losses.base import Loss
 from tailguard.plans.problem import Problem
 from tailguard.solvers.limits import ROW_LIMIT_PER_COORDINATE
 
-__all__ = ["NOISE_FACTOR", "GradientFacts"]
-
 NOISE_FACTOR = 16.0
 """Noise of all phases in the predicted risk of the localised method: each passes its own on."""
 

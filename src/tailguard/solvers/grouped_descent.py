@@ -10,7 +10,6 @@ Zhao et al. 2024, Algorithms 1 and 3 and Theorem 7; why groups may be shuffled:
 :mod:`tailguard.privacy.amplification.grouped`.
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,13 +23,9 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of
-from tailguard.queries.units import Units
 from tailguard.solvers.batches import Batches
-from tailguard.solvers.constraint_checks import in_user_units, set_of
-
-__all__ = ["GroupedDescent"]
+from tailguard.solvers.user_units import clipped_gradients, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +99,7 @@ class GroupedDescent:
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Share the budget out; numbers only."""
         require(problem.scored is not None, f"solver {self.name!r} needs a loss of one score.")
-        stage, query = self.stage(problem, guarantee), self._query(problem)
+        stage, query = self.stage(problem, guarantee), clipped_gradients(problem, self.clip_norm)
         rows = self.batches.rows_per_step(problem.n_rows)
         query.calibrate(rows, problem.n_features, stage.mu)  # what it refuses, it refuses here
         return Plan(
@@ -125,7 +120,7 @@ class GroupedDescent:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask for the means of all groups at every point, and step by their centre."""
         problem, stage = plan.problem, plan.stages[0]
-        allowed, query = set_of(problem), self._query(problem)
+        allowed, query = set_of(problem), clipped_gradients(problem, self.clip_norm)
         point = allowed.project(np.zeros(problem.size))
         points = np.empty((self.n_steps, problem.size))
         for step in range(self.n_steps):
@@ -140,9 +135,4 @@ class GroupedDescent:
             gradient = centre_of(means, self.centre, self.level, self.start)
             point = allowed.project(point - self.step_size * gradient)
             points[step] = point
-        coef, intercept = in_user_units(problem, points.mean(axis=0))
-        return Solution(coef, intercept, plan, np.full(coef.shape, math.nan), math.nan, points)
-
-    def _query(self, problem: Problem) -> MeanClippedGradient:
-        units = Units.raw(problem.n_features, intercept=problem.intercept)
-        return MeanClippedGradient(problem.scored, units, clip_norm=self.clip_norm)
+        return solved_at(plan, points.mean(axis=0), points)

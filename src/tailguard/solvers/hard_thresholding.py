@@ -21,8 +21,9 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
+    check_count,
     check_finite,
-    check_integer,
+    check_given,
     check_open_unit,
     check_positive,
     require,
@@ -43,15 +44,7 @@ from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
 from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
 
-__all__ = ["HardThresholding"]
-
 PerColumn = float | Sequence[float] | FloatArray
-
-ASSUMPTIONS = (
-    "columns are in comparable units and lie around zero, or their scales and centres are stated",
-    "few columns matter, at most as many as are kept, and none of the others nearly repeats one",
-    "the weights that matter stand out from the largest noise of all columns",
-)
 
 
 @dataclass(frozen=True)
@@ -116,12 +109,8 @@ class HardThresholding:
         check_open_unit("units_share", self.units_share)
         check_choice("calibration", self.calibration, ("tight", "paper"))
         check_finite("target_center", self.target_center)
-        for name in ("n_nonzero", "n_steps"):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), minimum=1)
-        for name in ("threshold", "step_size", "target_scale"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+        check_given(self, check_count, "n_nonzero", "n_steps")
+        check_given(self, check_positive, "threshold", "step_size", "target_scale")
         for name, check in (("feature_scale", check_positive), ("feature_center", check_finite)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _per_column(name, getattr(self, name), check))
@@ -164,7 +153,13 @@ class HardThresholding:
                 "largest_noise": limits.largest_noise,
                 "noise": form,
             },
-            assumptions=ASSUMPTIONS,
+            assumptions=(
+                "columns are in comparable units and lie around zero, or their scales and centres "
+                "are stated",
+                "few columns matter, at most as many as are kept, and none of the others nearly "
+                "repeats one",
+                "the weights that matter stand out from the largest noise of all columns",
+            ),
             warnings=units.warnings(guarantee, unit_stages, coordinates),
         )
 

@@ -16,8 +16,6 @@ from scipy.special import ndtri
 
 from tailguard.losses.base import Loss
 
-__all__ = ["centre_fraction", "leans", "step_curvature", "typical_curvature"]
-
 ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
 CURVATURE_SPREAD = 4.0  # the step allows for this many times the typical curvature
 LOG_LINK_CURVATURE = 2.0  # exp(score) averages 1 in private units; room for twice that

@@ -18,8 +18,6 @@ from tailguard.solvers.reproduction import promises_nothing
 from tailguard.sources.given import Given, given
 from tailguard.tables import check_plain_labels, classes_assumed
 
-__all__ = ["minimize"]
-
 
 def minimize(
     loss: Loss | RecordLoss | Gradient,

@@ -24,8 +24,6 @@ from tailguard.queries.base import AnyQuery
 from tailguard.queries.means.iterative import ALL, CENTRES
 from tailguard.queries.units import Units
 
-__all__ = ["ORACLES", "SMOOTH_ORACLES", "Oracle", "make_oracle"]
-
 ORACLES = {
     "clipped": "tailguard.queries.clipped_gradient:MeanClippedGradient",
     "clamped": "tailguard.queries.means.clamped:ClampedMean",
@@ -42,7 +40,6 @@ SMOOTH_ORACLES = ("trimmed",)
 Estimate: TypeAlias = Callable[[FloatArray], Any]
 
 MANY_ROWS = 2**40  # enough for any number of groups
-GIVEN_BY_THE_DESCENT = ("loss", "units")
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
     tailguard.checks.InputError: oracle 'clamped' takes threshold and n_groups; got limit.
     """
     kind = _query_class(name)
-    known = [f for f in fields(kind) if f.name not in GIVEN_BY_THE_DESCENT]  # type: ignore[arg-type]
+    known = [f for f in fields(kind) if f.name not in ("loss", "units")]  # type: ignore[arg-type]
     *most, last = (f.name for f in known)
     names = f"{', '.join(most)} and {last}"
     for given in parameters:

@@ -18,8 +18,6 @@ from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Paralle
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-__all__ = ["BLOCK_MAP", "PeelingStage", "best_form", "printed_form", "std_of"]
-
 BLOCK_MAP = "hard thresholding"
 """Name of the partition into blocks."""
 

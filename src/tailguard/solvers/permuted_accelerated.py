@@ -19,8 +19,9 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import (
     check_boolean,
     check_choice,
+    check_count,
     check_finite,
-    check_integer,
+    check_given,
     check_positive,
     require,
 )
@@ -33,10 +34,6 @@ from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.queries.base import Query
-from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.record_gradient import MeanRecordGradient
-from tailguard.queries.units import Units
 from tailguard.solvers.acceleration import (
     accelerate,
     best_step_count,
@@ -44,17 +41,13 @@ from tailguard.solvers.acceleration import (
     step_parameter,
 )
 from tailguard.solvers.batch_noise import as_it_is_worth, batch_noise, printed_batch_noise
-from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.limits import step_curvature, typical_curvature
-
-__all__ = ["PermutedAccelerated"]
-
-
-ASSUMPTIONS = (
-    "the mean loss is convex and smooth, with gradients whose norm has a moment of the stated "
-    "order and scale",
-    "the start is within the diameter of the optimum",
+from tailguard.solvers.user_units import (
+    check_constraint,
+    clipped_gradients,
+    set_of,
+    solved_at,
 )
 
 
@@ -130,11 +123,8 @@ class PermutedAccelerated:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        for name in ("clip_norm", "gradient_scale", "smoothness", "diameter"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
-        if self.n_steps is not None:
-            check_integer("n_steps", self.n_steps, minimum=1)
+        check_given(self, check_positive, "clip_norm", "gradient_scale", "smoothness", "diameter")
+        check_given(self, check_count, "n_steps")
         order = check_finite("moment_order", self.moment_order)
         require(order > 1.0, f"moment_order must be above 1; got {order!r}.")
         check_finite("start", self.start)
@@ -159,7 +149,7 @@ class PermutedAccelerated:
         clips = self.pass_clip_norms(problem, stages)
         for size, stage, clip_norm in zip(sizes, stages, clips, strict=True):
             # What calibration refuses, it refuses here.
-            self._query(problem, clip_norm).calibrate(
+            clipped_gradients(problem, clip_norm).calibrate(
                 size // stage.n_blocks, problem.n_features, stage.mu
             )
         plan = Plan(
@@ -177,7 +167,11 @@ class PermutedAccelerated:
                 "smoothness": self._smoothness(problem),
                 "calibration": self.calibration,
             },
-            assumptions=ASSUMPTIONS,
+            assumptions=(
+                "the mean loss is convex and smooth, with gradients whose norm has a moment of the "
+                "stated order and scale",
+                "the start is within the diameter of the optimum",
+            ),
         )
         return as_it_is_worth(plan) if self.calibration == "paper" else plan
 
@@ -185,12 +179,8 @@ class PermutedAccelerated:
         """Go through the batches, each released with noise."""
         problem = plan.problem
         start = set_of(problem).project(np.full(problem.size, self.start))
-        return self._solution(plan, self._pass(gate, plan, 0, start))
-
-    def _solution(self, plan: Plan, points: FloatArray) -> Solution:
-        """Return the last averaged point, and all of them as the trace."""
-        coef, intercept = in_user_units(plan.problem, points[-1])
-        return Solution(coef, intercept, plan, np.full(coef.shape, math.nan), math.nan, points)
+        points = self._pass(gate, plan, 0, start)
+        return solved_at(plan, points[-1], points)
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
         """Return how many records each pass reads: here there is one, over all of them."""
@@ -206,7 +196,7 @@ class PermutedAccelerated:
         """Go through the batches of one pass; return its averaged points, one a row."""
         problem, stage = plan.problem, plan.stages[index]
         clip_norm = self._clip_norm(problem, index, stage)
-        query = self._query(problem, clip_norm)
+        query = clipped_gradients(problem, clip_norm)
         batches = gate.partition(
             stage.name, stage.n_blocks, equal_sizes=True, amplified=stage.shuffled, within=within
         )
@@ -229,16 +219,16 @@ class PermutedAccelerated:
         """One batch after the other, each read once."""
         price = printed_batch_noise if self.calibration == "paper" else batch_noise
         n_rows = self.pass_sizes(problem)[index] // n_steps
-        noise = price(promise, n_batches=n_steps, n_rows=n_rows)
+        mu, shuffled = price(promise, n_batches=n_steps, n_rows=n_rows)
         return Stage(
             "batches",
             "gradients of the clipped loss",
-            noise.mu,
+            mu,
             1,
             problem.size,
             block_map="batches",
             n_blocks=n_steps,
-            shuffled=noise.shuffled,
+            shuffled=shuffled,
         )
 
     def _step_count(self, problem: Problem, index: int, mu: float) -> int:
@@ -260,12 +250,6 @@ class PermutedAccelerated:
             self._facts(problem), n_rows, stage.n_blocks, stage.mu
         )
 
-    def _query(self, problem: Problem, clip_norm: float) -> Query:
-        if problem.by_record:
-            return MeanRecordGradient(problem.by_record, clip_norm)
-        units = Units.raw(problem.n_features, intercept=problem.intercept)
-        return MeanClippedGradient(problem.scored, units, clip_norm=clip_norm)
-
     def _facts(self, problem: Problem) -> GradientFacts:
         return GradientFacts.of(
             problem, row_limit=None, scale=self.gradient_scale, order=self.moment_order
@@ -282,14 +266,9 @@ class PermutedAccelerated:
 
     def _check(self, problem: Problem) -> None:
         """Refuse what could only fail after the budget is reserved; all of it is public."""
-        require(
-            problem.scored is not None or not problem.intercept,
-            "intercept must be False for a loss known one record at a time: its gradient covers "
-            "all weights, a constant column included.",
-        )
+        check_constraint(problem, self._diameter(problem))
         require(
             math.isfinite(self._smoothness(problem)),
             f"smoothness must be given to solver {self.name!r} for a loss known one record at a "
             "time.",
         )
-        check_constraint(problem, self._diameter(problem))

@@ -12,8 +12,6 @@ from tailguard.plans.stage import Stage
 from tailguard.scaling.columns import Columns
 from tailguard.scaling.units import planned_histograms
 
-__all__ = ["columns_of", "units_stages"]
-
 
 def columns_of(problem: Problem) -> Columns:
     """Read from the public facts what is measured.

@@ -16,8 +16,6 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, Unprotected
 from tailguard.solvers.reproduction import promises_nothing
 
-__all__ = ["SOLVERS", "make_solver", "plan_for", "solver_for"]
-
 SOLVERS = {
     "doubling-accelerated": "tailguard.solvers.doubling_accelerated:DoublingAccelerated",
     "doubling-localised": "tailguard.solvers.phased.tsybakov:DoublingLocalised",

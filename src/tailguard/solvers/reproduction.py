@@ -7,8 +7,6 @@ Wang, Xiao, Devadas and Xu 2020, Algorithms 1 and 2, whose scales of the noise a
 
 from tailguard.privacy.guarantees import Guarantee, Unprotected
 
-__all__ = ["kept_promise", "promises_nothing"]
-
 
 def promises_nothing(solver: object) -> bool:
     """Whether a solver was made with ``unsafe_reproduction=True`` for noise that is not private.

@@ -9,12 +9,16 @@ Wang, Xiao, Devadas and Xu 2020, Algorithm 1 and Theorems 1 and 2; Nissim, Raskh
 2007. What the paper prints for the scale of the noise is not smooth: the query has what is.
 """
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from tailguard.checks import InputError, check_finite, check_integer, check_positive, require
+from tailguard.checks import (
+    InputError,
+    check_count,
+    check_finite,
+    check_given,
+    check_positive,
+    require,
+)
 from tailguard.gate import Gate
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan
@@ -25,10 +29,8 @@ from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import SampleAggregate
-from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.reproduction import kept_promise
-
-__all__ = ["SampleAndAggregate"]
+from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +98,10 @@ class SampleAndAggregate:
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the query it checks itself."""
-        check_integer("least_rows", self.least_rows, minimum=1)
+        check_count("least_rows", self.least_rows)
         check_finite("start", self.start)
         check_positive("ridge", self.ridge)
-        if self.diameter is not None:
-            check_positive("diameter", self.diameter)
+        check_given(self, check_positive, "diameter")
 
     @property
     def unprotected(self) -> bool:
@@ -147,9 +148,7 @@ class SampleAndAggregate:
         problem, stage = plan.problem, plan.stages[0]
         found = gate.ask(self._query_for(problem), None, stage)
         weights = set_of(problem).project(found)
-        coef, intercept = in_user_units(problem, weights)
-        unknown = np.full(coef.shape, math.nan)
-        return Solution(coef, intercept, plan, unknown, math.nan, weights[None, :])
+        return solved_at(plan, weights, weights[None, :])
 
     def query(
         self, size: int, estimator: BlockEstimator = no_estimate, diameter: float | None = None

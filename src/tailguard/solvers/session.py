@@ -26,9 +26,6 @@ from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.view import LARGEST_ENTRY, View
 
-__all__ = ["BEYOND_FLOATS", "SAMPLE", "SAMPLED", "BudgetSession", "usable"]
-
-
 SAMPLE = "sample"  # the partition whose only block is the sample
 SAMPLED = "sampled_records"  # the plan's setting that says how many records it has
 

@@ -27,8 +27,6 @@ from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.problem_columns import columns_of, units_stages
 from tailguard.solvers.session import BudgetSession
 
-__all__ = ["SharedScale"]
-
 FEATURES = "feature scale"
 FEATURES_SHARE = 0.4  # of what units get, where the target is measured too, in three stages
 SMALLEST, LARGEST = float(SIZE_BINS.value(1)), float(SIZE_BINS.value(SIZE_BINS.count - 1))

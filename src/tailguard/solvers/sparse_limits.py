@@ -25,8 +25,6 @@ from tailguard.losses.base import Loss
 from tailguard.plans.problem import Problem
 from tailguard.solvers.limits import NORMAL_POINTS, centre_fraction, typical_curvature
 
-__all__ = ["SparseLimits", "choose_sparse_limits", "typical_slope"]
-
 STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan picks one
 FEWEST_BLOCK_ROWS = 50
 STEP = 0.6  # over the typical curvature: columns of heavy tails have variances of up to 3 here

@@ -15,9 +15,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.quiet import quietly
 
-__all__ = ["cell_numbers", "cell_texts"]
-
-
 # Readers of CSV files take these for booleans, in any case of letters.
 TRUTH = {"true": 1.0, "false": 0.0}
 

@@ -15,8 +15,6 @@ from . import of_arrow, of_numpy, of_pandas, of_polars
 from .cells import cell_numbers
 from .kinds import NUMBERS, Kind, Levels, is_a, is_column, refused
 
-__all__ = ["cells_of", "kind_of", "kind_of_levels", "numbers_of", "type_of"]
-
 
 def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
     """Say by its type how a column is read: as numbers, cell by cell, or by declared levels.

@@ -8,8 +8,6 @@ from tailguard.array_types import IntArray
 from tailguard.tables.columns import cells_of, kind_of, type_of
 from tailguard.tables.kinds import refused
 
-__all__ = ["identifiers_of"]
-
 ALLOWED = "whole numbers or text"
 LARGEST = 2**63  # beyond, a whole number counts as text, which may have any length in base 16
 

@@ -11,21 +11,6 @@ import numpy as np
 
 from tailguard.checks import InputError
 
-__all__ = [
-    "NUMBERS",
-    "Kind",
-    "Levels",
-    "column_names",
-    "is_a",
-    "is_arrow",
-    "is_column",
-    "refused",
-    "rows_of",
-    "table_column",
-    "table_columns",
-    "type_word",
-]
-
 Kind: TypeAlias = Literal["numbers", "cells", "levels"]
 """How a column is read: at once, cell by cell, or by the levels that somebody declared."""
 

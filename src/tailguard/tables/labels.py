@@ -18,9 +18,6 @@ from .columns import cells_of, kind_of, kind_of_levels, numbers_of, type_of
 from .kinds import Kind, type_word
 from .matrices import one_column
 
-__all__ = ["CLASSES_ASSUMED", "check_plain_labels", "classes_assumed", "encode_labels"]
-
-
 LABELS = "text, integers, real numbers or booleans"
 CLASSES_ASSUMED = "classes assumed "
 """How every sentence of :func:`classes_assumed` begins."""

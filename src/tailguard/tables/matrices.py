@@ -16,8 +16,6 @@ from . import of_arrow, of_pandas
 from .columns import numbers_of
 from .kinds import is_a, is_arrow, is_column, table_columns
 
-__all__ = ["check_shape", "one_column", "to_matrix", "to_matrix_or_vector", "to_vector"]
-
 # So many columns are turned into records together, about so many numbers (1 MB) at a time: of 2e6
 # numbers of float32, 20 columns take 1.9 ms so and 6.3 one by one; 2 columns 4.8 and 0.9. With four
 # times as many the piece was new memory each time in a process that had freed none, and 20 columns

@@ -7,9 +7,6 @@ from tailguard.array_types import FloatArray
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "floats", "kind", "kind_of_type", "level_kind", "levels_of_type", "numbers"]
-
-
 TEXT = {"string", "large_string", "string_view"}
 BYTES = {"binary", "large_binary", "binary_view"}
 

@@ -8,8 +8,6 @@ from tailguard.array_types import FloatArray
 
 from .kinds import Kind
 
-__all__ = ["cells", "kind", "kind_of_dtype", "numbers"]
-
 
 def kind(array: Any) -> Kind | None:
     """Say how an array is read by its type; None where it is refused.

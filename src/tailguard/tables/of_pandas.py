@@ -9,8 +9,6 @@ from tailguard.array_types import Features, FloatArray
 from . import of_arrow, of_numpy
 from .kinds import Kind, Levels, is_a
 
-__all__ = ["cells", "kind", "level_kind", "matrix", "numbers"]
-
 
 def kind(column: Any) -> Kind | None:
     """Say how a column is read by its type; None where it is refused.

@@ -8,8 +8,6 @@ from tailguard.array_types import FloatArray
 from .cells import cell_numbers
 from .kinds import Kind, Levels
 
-__all__ = ["cells", "kind", "level_kind", "numbers"]
-
 
 def kind(column: Any) -> Kind | None:
     """Say how a column is read by its type; None where it is refused.

@@ -19,8 +19,6 @@ from .kinds import is_a, refused
 from .matrices import check_shape, to_matrix
 from .of_numpy import kind_of_dtype
 
-__all__ = ["NUMBERS_AT_ONCE", "SparseFeatures", "dense_pieces", "is_sparse", "to_features"]
-
 NUMBERS_AT_ONCE = 1_000_000
 """Numbers of one piece of what is copied to be read: 8 MB of floats."""
 # In other formats one record's part can be such that SciPy reads those of others from elsewhere.

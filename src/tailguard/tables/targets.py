@@ -8,8 +8,6 @@ from sklearn.exceptions import DataConversionWarning
 
 from tailguard.checks import InputError
 
-__all__ = ["check_target"]
-
 
 def check_target(model: BaseEstimator, y: Any) -> None:
     """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public.

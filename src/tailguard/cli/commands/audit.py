@@ -14,8 +14,6 @@ from tailguard.checks import InputError
 from tailguard.cli.options import counted, flag, typed
 from tailguard.cli.printing import print_wrapped
 
-__all__ = ["HELP", "audit", "audit_table"]
-
 HELP = """
 Attack every query, mean and solver on made-up records.
 
@@ -32,12 +30,6 @@ fault goes unseen. --quick takes some two minutes of one core, --all some ten.
   tailguard audit --all --jobs 2
   tailguard audit --only mean
 """
-NOTE = (
-    "NOT PRIVATE: records are made up and noise follows a seed. 'shown' is a lower confidence "
-    "bound; all of {count} hold together with probability {confidence:g}. 'power' is the chance "
-    "that noise of 0.8 times the scale is rejected; 'low power' says that it is too small for the "
-    "row to prove much. Every mutant must be rejected."
-)
 
 
 def audit(
@@ -76,7 +68,13 @@ def audit(
             progress.advance(task)
     console = Console(highlight=False)
     console.print(audit_table(found))
-    print_wrapped(console, NOTE.format(count=len(found), confidence=1.0 - FALSE_ALARM))
+    print_wrapped(
+        console,
+        "NOT PRIVATE: records are made up and noise follows a seed. 'shown' is a lower confidence "
+        f"bound; all of {len(found)} hold together with probability {1.0 - FALSE_ALARM:g}. 'power' "
+        "is the chance that noise of 0.8 times the scale is rejected; 'low power' says that it is "
+        "too small for the row to prove much. Every mutant must be rejected.",
+    )
     if any(not row.accepted or not all(row.mutants.values()) for row in found):
         raise typer.Exit(1)
 

@@ -9,8 +9,6 @@ from tailguard.cli import options
 from tailguard.cli.model_file import load_model
 from tailguard.cli.printing import print_plain
 
-__all__ = ["HELP", "certificate"]
-
 HELP = """
 Show the certificate of a model file, for whoever answers for privacy.
 

@@ -15,8 +15,6 @@ from tailguard.cli import options
 from tailguard.cli.printing import coefficient_table, print_note, print_plain, print_wrapped
 from tailguard.datasets.dataset import Dataset
 
-__all__ = ["HELP", "demo"]
-
 HELP = """
 Fit a private regression to simulated insurance claims and print its certificate.
 
@@ -30,14 +28,8 @@ the truth, and a fit without privacy to compare with.
   tailguard demo --epsilon 0.1
   tailguard demo --rows 10000
 """
-THREE_LINES = """\
-claims = tg.datasets.insurance_claims(n_rows={rows})
-model = tg.LinearRegression(epsilon={epsilon}, delta={delta})
-model.fit(claims.features, claims.target)"""
-FEWEST_ROWS = 100
 # The two tables that are compared hold 1.5 GB at this size.
 MOST_ROWS = 10_000_000
-SEED, SEED_OF_NEW_ROWS = 0, 1
 
 
 def demo(
@@ -57,13 +49,18 @@ def demo(
     ...
     """
     tg.ApproxDP(epsilon, delta)
-    check_integer("--rows", rows, minimum=FEWEST_ROWS, maximum=MOST_ROWS)
+    check_integer("--rows", rows, minimum=100, maximum=MOST_ROWS)
     console = Console(highlight=False)
-    claims = tg.datasets.insurance_claims(n_rows=rows, seed=SEED)
+    claims = tg.datasets.insurance_claims(n_rows=rows, seed=0)
     _heading(console, "The data")
     print_wrapped(console, _describe(claims))
     _heading(console, "In Python")
-    print_plain(console, THREE_LINES.format(rows=rows, epsilon=epsilon, delta=delta))
+    print_plain(
+        console,
+        f"claims = tg.datasets.insurance_claims(n_rows={rows})\n"
+        f"model = tg.LinearRegression(epsilon={epsilon}, delta={delta})\n"
+        "model.fit(claims.features, claims.target)",
+    )
     _heading(console, "Fitting")
     model = tg.LinearRegression(epsilon=epsilon, delta=delta)
     started = perf_counter()
@@ -98,7 +95,7 @@ def _describe(claims: Dataset) -> str:
 
 def _comparison(claims: Dataset, model: tg.LinearRegression) -> str:
     """Compare with least squares, which only simulated data allows."""
-    new = tg.datasets.insurance_claims(n_rows=claims.target.size, seed=SEED_OF_NEW_ROWS)
+    new = tg.datasets.insurance_claims(n_rows=claims.target.size, seed=1)
     plain = make_pipeline(StandardScaler(), LinearRegression())
     plain.fit(claims.features, claims.target)
     private_share = r2_score(new.target, model.predict(new.features))

@@ -14,8 +14,6 @@ from tailguard.cli.printing import coefficient_table, print_findings, print_plai
 from tailguard.cli.progress_bar import with_progress
 from tailguard.sources.opening import opened_table
 
-__all__ = ["HELP", "fit"]
-
 HELP = """
 Fit a private regression to a CSV file, or to Parquet files of any size.
 
@@ -51,8 +49,6 @@ instead, in predictions too. In a categorical column, values that were not
 declared share the level 'other'. A column of words or dates that is neither
 declared categorical nor dropped makes every row void.
 """
-# The private spread of a column is measured on pairs of rows.
-FEWEST_ROWS = 2
 
 
 def fit(
@@ -102,7 +98,7 @@ def fit(
     LinearRegression ...
     """
     tg.ApproxDP(epsilon, delta)
-    columns = opened_table(file, engine, fewest=FEWEST_ROWS)
+    columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
     declared = declared_schema(
         schema,
         features=features,

@@ -15,8 +15,6 @@ from tailguard.cli.arguments import destination, number, promise_of, write_text
 from tailguard.cli.printing import print_plain
 from tailguard.ledger.report import history_text, summary_text
 
-__all__ = ["HELP", "app", "create", "export", "history", "show", "verify"]
-
 HELP = """
 Keep the privacy budget of a data set in a file that all runs share.
 

@@ -26,8 +26,6 @@ from tailguard.cli.progress_bar import with_progress
 from tailguard.means.registry import MEANS, check_options, own_options
 from tailguard.sources.opening import opened_table
 
-__all__ = ["HELP", "estimate_means"]
-
 HELP = """
 Estimate the means of a file's columns privately, however heavy their tails.
 
@@ -59,10 +57,6 @@ a cell of age counts as 40 instead. Of a categorical column the means are the
 shares of its levels but the first. Every further mean of the same rows spends
 again.
 """.format(methods="\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS))
-NOTE = (
-    "privacy noise: predicted standard deviation of the added noise alone; sampling error and the "
-    "bias of clipping come on top; nan where it follows the records and is not told"
-)
 
 
 def estimate_means(
@@ -183,6 +177,10 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     for name, value, noise in result.rows():
         table.add_row(escape(name), f"{value:.6g}", f"{noise:.2g}")
     console.print(table)
-    print_wrapped(console, NOTE)
+    print_wrapped(
+        console,
+        "privacy noise: predicted standard deviation of the added noise alone; sampling error and "
+        "the bias of clipping come on top; nan where it follows the records and is not told",
+    )
     if explain:
         print_plain(console, result.explain())

@@ -11,8 +11,6 @@ from tailguard.moments import Moment
 from tailguard.planning import TASKS
 from tailguard.planning import plan as plan_of
 
-__all__ = ["HELP", "list_methods"]
-
 HELP = f"""
 List the methods for a task: predicted error, passes over the data, noise.
 

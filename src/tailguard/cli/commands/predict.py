@@ -17,9 +17,6 @@ from tailguard.cli.model_file import ModelFile, load_model
 from tailguard.estimators.base import EXTRAPOLATIONS
 from tailguard.sources.files import FileColumns
 
-__all__ = ["HELP", "predict"]
-
-
 HELP = """
 Predict with a model file for every row of a CSV or Parquet file.
 

@@ -22,8 +22,6 @@ from tailguard.reproduce.results import Results
 from tailguard.reproduce.runner import check_data, run_experiment
 from tailguard.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
 
-__all__ = ["HELP", "reproduce", "verdict_table"]
-
 HELP = """
 Run the experiments of the papers, and decide what they claim.
 
@@ -39,10 +37,6 @@ simulated, or public sets that --data has. --quick is a glance.
   tailguard reproduce xu2025 --data sets --out figures
   tailguard reproduce all --quick
 """
-NOTE = (
-    "NON-PRIVATE simulation: noise follows a seed, and records are simulated or public. "
-    "{experiment}: {run}."
-)
 
 
 def reproduce(
@@ -136,8 +130,11 @@ def _run_one(
         print_wrapped(console, f"No figure: {missing}")
     verdicts = judge_claims(experiment, results, setup)
     console.print(verdict_table(experiment, verdicts))
-    run = f"{results.seeds_told}, figures in {out / experiment.name}.csv"
-    print_wrapped(console, NOTE.format(experiment=experiment.name, run=run))
+    print_wrapped(
+        console,
+        "NON-PRIVATE simulation: noise follows a seed, and records are simulated or public. "
+        f"{experiment.name}: {results.seeds_told}, figures in {out / experiment.name}.csv.",
+    )
     return verdicts
 
 

@@ -12,8 +12,6 @@ from tailguard.cli.printing import print_wrapped
 from tailguard.schema.declared import listing
 from tailguard.sources.opening import opened_path
 
-__all__ = ["HELP", "schema"]
-
 HELP = """
 Begin a schema file: what is declared of the columns of a CSV or Parquet file.
 

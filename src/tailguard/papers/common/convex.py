@@ -42,8 +42,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
-__all__ = ["Step", "convex_theorem", "printed_blocks", "settled_blocks", "strongly_convex_theorem"]
-
 MORE_STEPS = (
     "with tight noise the number of steps lies between the rule at the printed noise and the same "
     "rule at the noise that is really added, where the theorem's own bound is least (E36)"

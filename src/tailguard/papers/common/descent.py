@@ -13,8 +13,6 @@ from tailguard.checks import check_finite
 from tailguard.papers.common.facts import check_facts
 from tailguard.papers.common.steps import contraction
 
-__all__ = ["descent_bound", "smooth_descent_bound", "strongly_convex_descent_bound"]
-
 
 def descent_bound(
     *,

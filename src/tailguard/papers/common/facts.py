@@ -7,6 +7,7 @@ Wherever a paper bounds a moment, ``moment_bound`` is the bound on the moment it
 import math
 from collections.abc import Callable
 from functools import partial, wraps
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 from tailguard.checks import (
@@ -17,15 +18,6 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-
-__all__ = [
-    "check_facts",
-    "check_order",
-    "checked",
-    "checked_up_to_2",
-    "moment_scale",
-    "tail_power",
-]
 
 Told = ParamSpec("Told")
 Result = TypeVar("Result")
@@ -114,6 +106,23 @@ def checked(function: Callable[Told, Result], **orders: float) -> Callable[Told,
 
 checked_up_to_2 = partial(checked, minimum=1.0, maximum=2.0)
 """The same for orders above 1 and up to 2."""
+
+
+def put_into(formula: Callable[..., Result], known: Callable[[str], Any], **others: Any) -> Result:
+    """Call a formula with what is ``known`` of what it names, or with ``others`` in its place.
+
+    What is not known, None, has the formula's default.
+
+    Examples
+    --------
+    >>> def cost(*, n_rows, rho=1.0):
+    ...     return rho / n_rows
+    >>> put_into(cost, {"n_rows": 10, "n_features": 3}.get), put_into(cost, {}.get, n_rows=4)
+    (0.1, 0.25)
+    """
+    asked = [name for name in signature(formula).parameters if name not in others]
+    facts = {name: value for name in asked if (value := known(name)) is not None}
+    return formula(**facts, **others)
 
 
 def moment_scale(moment_bound: float, moment_order: float) -> float:

@@ -17,11 +17,12 @@ __all__ = [
     "whole_groups",
 ]
 
-GROUPS = ("pointwise", "uniform")
+
+FAILURE_PROBABILITY = 0.1  # of a median of means, where none is stated: a round figure
 
 
 @checked
-def group_count(*, n_features: int, failure_probability: float) -> float:
+def group_count(*, n_features: int, failure_probability: float = FAILURE_PROBABILITY) -> float:
     """How many groups the theory needs, ``4 log(2 d / failure_probability)``, before rounding.
 
     *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3, line 2.
@@ -44,7 +45,7 @@ def check_groups(groups: str | None, *, prints: bool) -> str:
     """
     if groups is None:
         return "uniform" if prints else "pointwise"
-    return check_choice("groups", groups, GROUPS)
+    return check_choice("groups", groups, ("pointwise", "uniform"))
 
 
 @checked

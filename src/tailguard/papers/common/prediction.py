@@ -23,9 +23,6 @@ from tailguard.array_types import FloatArray
 from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.acceleration import accelerate, step_parameter
 
-__all__ = ["accelerated_excess", "descent_excess", "localised_excess", "released_excess"]
-
-
 # A spread beyond so many distances is that of points anywhere in the set.
 LARGEST_SPREAD = 2.0
 

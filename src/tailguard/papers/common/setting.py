@@ -6,18 +6,17 @@ Bun and Steinke 2016, Proposition 1.3 (epsilon and delta of a promise that has n
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tailguard.checks import InputError, check_boolean, check_choice, check_integer
 from tailguard.moments import Moment
-from tailguard.papers.common.facts import check_facts
+from tailguard.papers.common.facts import check_facts, put_into
 from tailguard.papers.common.steps import whole_steps
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["Facts"]
-
-CALIBRATIONS = ("tight", "paper")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,16 @@ class Facts:
         return 2.0 * math.sqrt(self.rho), math.exp(-1.0)
 
     @property
+    def epsilon(self) -> float:
+        """The first of the terms, as formulas name it."""
+        return self.terms[0]
+
+    @property
+    def delta(self) -> float:
+        """The second of them."""
+        return self.terms[1]
+
+    @property
     def printed_terms(self) -> tuple[float, float]:
         """Epsilon and delta for a printed noise, which is stated for them alone."""
         if not isinstance(self.guarantee, ApproxDP):
@@ -116,16 +125,33 @@ class Facts:
         return {"n_rows": self.n_rows, "n_features": self.n_features}
 
     @property
-    def known(self) -> dict[str, Any]:
-        """Sizes and moment, as formulas name them."""
-        moment = {"moment_order": self.moment.order, "moment_bound": self.moment.bound}
-        return {**self.sizes, **moment}
-
-    @property
     def shape(self) -> dict[str, Any]:
         """What is stated of the risk's curvature, as formulas name it."""
         known = {"strong_convexity": self.strong_convexity, "smoothness": self.smoothness}
         return {name: value for name, value in known.items() if value is not None}
+
+    @property
+    def moment_order(self) -> float:
+        """The order of the moment, as formulas name it."""
+        return self.moment.order
+
+    @property
+    def moment_bound(self) -> float:
+        """The bound on the moment, as formulas name it."""
+        return self.moment.bound
+
+    def into(self, formula: Callable[..., Found], **others: Any) -> Found:
+        """Put the facts that a formula names into it, or ``others`` in their place.
+
+        Examples
+        --------
+        >>> import tailguard as tg
+        >>> facts = Facts(10**5, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0), diameter=2.0)
+        >>> mean_bound = tg.papers.kamath2022.mean_bound
+        >>> round(facts.into(mean_bound), 5), round(facts.into(mean_bound, n_rows=10**3), 5)
+        (0.03115, 0.31147)
+        """
+        return put_into(formula, lambda name: getattr(self, name, None), **others)
 
     @property
     def curvature(self) -> float:
@@ -168,7 +194,7 @@ class Facts:
         >>> facts.promised_and_spent(0.4), facts.promised_and_spent(1.5)
         ((GDP(mu=1.0), GDP(mu=0.4)), (GDP(mu=1.5), GDP(mu=1.5)))
         """
-        check_choice("calibration", self.calibration, CALIBRATIONS)
+        check_choice("calibration", self.calibration, ("tight", "paper"))
         check_boolean("unsafe_reproduction", self.unsafe_reproduction)
         if self.calibration == "tight":
             return self.guarantee, self.guarantee

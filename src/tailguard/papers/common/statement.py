@@ -22,18 +22,6 @@ from tailguard.queries.units import Units
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
-__all__ = [
-    "CENTRE_LOSS",
-    "EVERYWHERE",
-    "NOTHING",
-    "OWN_BLOCKS",
-    "Statement",
-    "descent_prediction",
-    "needed_of_batches",
-    "noise_of",
-    "theorem_of",
-]
-
 NOTHING = ("nothing: records, gradients and moments may be anything",)
 """What is needed for privacy where the gate alone keeps it."""
 EVERYWHERE = "holds at all points of the set at once"

@@ -31,8 +31,6 @@ from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.minimize import minimize
 from tailguard.solvers.reproduction import promises_nothing
 
-__all__ = ["SHAPE", "Theorem", "UnsizedTheorem", "theorem_on"]
-
 SIZES = ("n_rows", "n_features", "guarantee")
 SET = ("diameter", "constraint")
 SHAPE = ("strong_convexity", "smoothness")

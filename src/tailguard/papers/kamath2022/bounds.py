@@ -18,21 +18,6 @@ import math
 from tailguard.checks import InputError, shown
 from tailguard.papers.common.facts import checked, moment_scale, tail_power
 
-__all__ = [
-    "clamping_bias",
-    "convex_bound",
-    "convex_bound_with_probability",
-    "convex_lower_bound",
-    "convex_lower_bound_pure",
-    "mean_bound",
-    "mean_bound_pure",
-    "mean_lower_bound",
-    "mean_lower_bound_pure",
-    "soft_convex_bound",
-    "strongly_convex_bound",
-    "strongly_convex_lower_bound",
-]
-
 
 @checked
 def mean_bound(
@@ -320,14 +305,8 @@ def convex_lower_bound(
     >>> round(convex_lower_bound(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 5)
     0.03115
     """
-    least = mean_lower_bound(
-        n_rows=n_rows,
-        n_features=n_features,
-        moment_order=moment_order,
-        rho=rho,
-        moment_bound=moment_bound,
-    )
-    return diameter / 2.0 * least
+    cost = min(1.0, math.sqrt(n_features / rho) / n_rows)
+    return diameter / 2.0 * _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
 @checked
@@ -354,14 +333,8 @@ def convex_lower_bound_pure(
     >>> round(convex_lower_bound_pure(epsilon=1.0, diameter=4.0, **args), 5)
     0.08325
     """
-    least = mean_lower_bound_pure(
-        n_rows=n_rows,
-        n_features=n_features,
-        moment_order=moment_order,
-        epsilon=epsilon,
-        moment_bound=moment_bound,
-    )
-    return diameter / 2.0 * least
+    cost = min(1.0, n_features / (epsilon * n_rows))
+    return diameter / 2.0 * _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
 
 
 def _mean_error(

@@ -22,6 +22,7 @@ from tailguard.papers.common.convex import (
     strongly_convex_theorem,
 )
 from tailguard.papers.common.groups import (
+    FAILURE_PROBABILITY,
     check_groups,
     group_count,
     group_count_with_probability,
@@ -34,8 +35,6 @@ from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.kamath2022 import bounds, parameters, printed
 from tailguard.papers.wang2020.bounds import smoothed_mean_error
 from tailguard.solvers.oracles import make_oracle
-
-__all__ = ["convex", "convex_with_probability", "soft_convex", "strongly_convex"]
 
 PAPER = "Kamath, Liu and Zhang 2022"
 ACCURACY = (
@@ -53,12 +52,6 @@ FLAT = (
     "the lower bound is that of losses that need not be flat at their minimiser: a larger class "
     "(E22)"
 )
-FACTOR = "its rate, convex_bound, has the factor of the diameter that the statement drops (E17)"
-POINTWISE = (
-    "groups for one point, where the proof needs 8 d log(3 D n^3) of them for all points at once: "
-    "groups='uniform' (E55)"
-)
-FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
 
 
 @theorem_on("central")
@@ -81,10 +74,14 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     (447, 'clamped (threshold = 33.437, n_groups = 22)')
     """
     if check_groups(groups, prints=facts.prints) == "pointwise":
-        return _convex_clamped(
-            facts, _group_count(facts), _statement("Theorem 5.2", facts, POINTWISE)
+        short = (
+            "groups for one point, where the proof needs 8 d log(3 D n^3) of them for all points "
+            "at once: groups='uniform' (E55)"
         )
-    count = printed.uniform_group_count(**facts.sizes, diameter=facts.diameter)
+        return _convex_clamped(
+            facts, facts.into(group_count), _statement("Theorem 5.2", facts, short)
+        )
+    count = facts.into(printed.uniform_group_count)
     return _convex_clamped(facts, count, _statement("Theorem 5.2", facts), uniform=True)
 
 
@@ -103,9 +100,7 @@ def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -
     >>> theorem.solver.oracle.parameters["n_groups"]
     170
     """
-    count = group_count_with_probability(
-        **facts.sizes, diameter=facts.diameter, failure_probability=failure_probability
-    )
+    count = facts.into(group_count_with_probability, failure_probability=failure_probability)
     covered = (
         "d log(d D n / failure_probability) groups as printed, with the hidden constant 1, where "
         "the net of the proof asks for 10 to 20 times as many (E54)"
@@ -135,26 +130,17 @@ def soft_convex(
     facts = replace(facts, moment=facts.moment.at_order(2.0))
     reach, smoothing = facts.gradient_bound, 1.0 / noise_variance
     if balance is None:
-        balance = parameters.soft_balance(n_features=facts.n_features, rho=facts.rho)
-    threshold = parameters.soft_threshold(
-        **facts.sizes,
-        rho=facts.rho,
-        diameter=facts.diameter,
-        balance=balance,
-        moment_bound=facts.moment.bound,
-    )
-    threshold = max(threshold, reach)
-    count = parameters.soft_steps(
-        **facts.sizes, rho=facts.rho, threshold=threshold, gradient_bound=reach
-    )
-    error = smoothed_mean_error(
-        n_rows=facts.n_rows,
+        balance = facts.into(parameters.soft_balance)
+    threshold = max(facts.into(parameters.soft_threshold, balance=balance), reach)
+    count = facts.into(parameters.soft_steps, threshold=threshold)
+    error = facts.into(
+        smoothed_mean_error,
         moment_bound=facts.moment.with_mean(reach).bound,
         scale=threshold,
         smoothing=smoothing,
         failure_probability=FAILURE_PROBABILITY,
     )
-    printed_rho = parameters.printed_soft_noise_rho(rho=facts.rho, smoothing=smoothing)
+    printed_rho = facts.into(parameters.printed_soft_noise_rho, smoothing=smoothing)
     exact = (
         "noise at the exact bound of the truncation; the printed noise spends up to 16/9 of rho, "
         "and keeps its promise only for a noise_variance of at least 0.7557 (E13)"
@@ -192,9 +178,7 @@ def strongly_convex(facts: Facts) -> Theorem:
     step = replace(step, printed_mu=step.printed_mu / math.sqrt(n_steps))  # of one block
     statement = Statement(
         f"{PAPER}, Theorem 5.7",
-        bounds.strongly_convex_lower_bound(
-            **facts.known, rho=facts.rho, strong_convexity=facts.shape["strong_convexity"]
-        ),
+        facts.into(bounds.strongly_convex_lower_bound),
         ACCURACY,
         (WHOLE,),
         (
@@ -209,57 +193,39 @@ def strongly_convex(facts: Facts) -> Theorem:
 
 def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
     """Return threshold, groups before rounding and steps, where every block has all of rho."""
-    count = _group_count(facts)
+    count = facts.into(group_count)
 
     def error_of(_: int, n_rows: int) -> float:
         """Return the error of one gradient."""
-        return bounds.mean_bound(**{**facts.known, "n_rows": n_rows}, rho=facts.rho)
+        return facts.into(bounds.mean_bound, n_rows=n_rows)
 
     n_steps, _ = settled_blocks(facts, count, error_of)
-    threshold = parameters.strongly_convex_threshold(**facts.known, rho=facts.rho, n_steps=n_steps)
-    return threshold, count, n_steps
+    return facts.into(parameters.strongly_convex_threshold, n_steps=n_steps), count, n_steps
 
 
 def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
     """Return the same as printed: rho is shared out, and blocks fail with a chance of their own."""
-    n_steps, _ = printed_blocks(facts, bounds.mean_bound(**facts.known, rho=facts.rho))
-    threshold = parameters.strongly_convex_threshold(  # every block has its share of rho
-        **facts.known, rho=facts.rho / n_steps, n_steps=n_steps
-    )
-    chance = printed.printed_strongly_convex_chance(
-        **facts.sizes, moment_order=facts.moment.order, rho=facts.rho, n_steps=n_steps
-    )
-    count = group_count(n_features=facts.n_features, failure_probability=chance)
-    return threshold, count, n_steps
+    n_steps, _ = printed_blocks(facts, facts.into(bounds.mean_bound))
+    share = facts.rho / n_steps  # of a block
+    threshold = facts.into(parameters.strongly_convex_threshold, rho=share, n_steps=n_steps)
+    chance = facts.into(printed.printed_strongly_convex_chance, n_steps=n_steps)
+    return threshold, facts.into(group_count, failure_probability=chance), n_steps
 
 
 def _convex_clamped(
     facts: Facts, groups: float, statement: Statement, *, uniform: bool = False
 ) -> Theorem:
     """Theorems 5.2 and B.8 differ in the number of groups alone."""
-    step = _clamped(
-        facts,
-        parameters.convex_threshold(**facts.known, rho=facts.rho, diameter=facts.diameter),
-        groups,
-        facts.n_rows,
-    )
+    step = _clamped(facts, facts.into(parameters.convex_threshold), groups, facts.n_rows)
     n_groups = int(step.oracle.parameters["n_groups"])
     if uniform and n_groups >= groups:
         # Chebyshev's inequality for a group that fails with chance 1/10.
         spread = facts.sampling(facts.n_rows // n_groups) * math.sqrt(10.0)
         step = replace(step, sampling=spread, typical_sampling=step.sampling)
         statement = replace(statement, covers=EVERYWHERE)
-    count = parameters.convex_steps(
-        **facts.sizes,
-        rho=facts.rho,
-        threshold=float(step.oracle.parameters["threshold"]),
-        gradient_bound=facts.gradient_bound,
-    )
+    threshold = float(step.oracle.parameters["threshold"])
+    count = facts.into(parameters.convex_steps, threshold=threshold)
     return convex_theorem(facts, statement, count, partial(step.by_root, facts))
-
-
-def _group_count(facts: Facts) -> float:
-    return group_count(n_features=facts.n_features, failure_probability=FAILURE_PROBABILITY)
 
 
 def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> Step:
@@ -271,14 +237,10 @@ def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> Step:
     threshold = max(threshold, facts.gradient_bound)
     n_groups = whole_groups(count, n_rows=n_rows)
     move = median_sensitivity(value_range=6.0, n_rows=n_rows, n_groups=n_groups)
+    known = {"threshold": threshold, "mean_bound": facts.gradient_bound}
     return Step(
         make_oracle("clamped", threshold=threshold, n_groups=n_groups),
-        bias=bounds.clamping_bias(
-            moment_order=facts.moment.order,
-            moment_bound=facts.moment.bound,
-            threshold=threshold,
-            mean_bound=facts.gradient_bound,
-        ),
+        bias=facts.into(bounds.clamping_bias, **known),
         sampling=facts.sampling(n_rows),
         printed_mu=facts.mu * move * n_rows / (12.0 * min(count, n_groups)),
     )
@@ -288,8 +250,13 @@ def _statement(theorem: str, facts: Facts, *deviations: str) -> Statement:
     """Return what a theorem for convex losses says."""
     return Statement(
         f"{PAPER}, {theorem}",
-        bounds.convex_lower_bound(**facts.known, rho=facts.rho, diameter=facts.diameter),
+        facts.into(bounds.convex_lower_bound),
         ACCURACY,
-        (WHOLE, FACTOR, FLAT, *deviations),
+        (
+            WHOLE,
+            "its rate, convex_bound, has the factor of the diameter that the statement drops (E17)",
+            FLAT,
+            *deviations,
+        ),
         (CLAMPED,),
     )

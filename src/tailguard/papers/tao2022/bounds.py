@@ -18,17 +18,6 @@ import math
 from tailguard.papers.common.facts import check_facts, checked_up_to_2, moment_scale, tail_power
 from tailguard.papers.tao2022.lower import squared_rate
 
-__all__ = [
-    "convex_bound",
-    "deviation_bound",
-    "mean_bound",
-    "mean_error",
-    "scalar_error",
-    "scalar_mean_bound",
-    "sparse_bound",
-    "strongly_convex_bound",
-]
-
 
 @checked_up_to_2
 def scalar_mean_bound(

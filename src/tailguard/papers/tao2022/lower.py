@@ -13,17 +13,6 @@ import math
 
 from tailguard.papers.common.facts import check_order, checked_up_to_2, moment_scale, tail_power
 
-__all__ = [
-    "convex_lower_bound",
-    "convex_lower_bound_pure",
-    "scalar_lower_bound",
-    "sparse_lower_bound",
-    "sparse_lower_bound_pure",
-    "squared_rate",
-    "strongly_convex_lower_bound",
-    "strongly_convex_lower_bound_pure",
-]
-
 
 def squared_rate(cost: float, moment_order: float, moment_bound: float) -> float:
     """Squared error of one coordinate whose privacy costs ``cost`` of one bounded record.

@@ -25,6 +25,7 @@ from tailguard.papers.common.convex import (
     strongly_convex_theorem,
 )
 from tailguard.papers.common.groups import (
+    FAILURE_PROBABILITY,
     check_groups,
     group_count,
     median_sensitivity,
@@ -41,8 +42,6 @@ from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle
 from tailguard.solvers.peeling_stage import PeelingStage
 
-__all__ = ["convex", "sparse", "strongly_convex"]
-
 PAPER = "Tao, Wu, Cheng and Wang 2022"
 ACCURACY = (
     "the loss is convex and smooth, and the gradient of its mean vanishes at a minimiser in the "
@@ -50,22 +49,15 @@ ACCURACY = (
     "every coordinate of the gradient has the stated raw moment at every point of the set",
     "the mean gradient is at most gradient_bound on the set",
 )
-SPARSE_ACCURACY = (
-    "the risk is strongly convex and smooth over sparse weights, with the stated constants",
-    "every coordinate of the gradient has the stated raw moment at sparse weights",
-    "a minimiser has at most n_nonzero entries",
-)
 TIGHT = (
     "exact composition and the exact sensitivity of an even number of groups, for less noise than "
     "the classic rule, under advanced composition where steps read the same records (E14, E27)"
 )
-UNITS = "the threshold carries the moment, without which its units are wrong (E37)"
 POINTWISE = (
     "groups for one point, where the proof needs 4 log(2 d) + 8 d log(D n^(v/(1+v))) of them for "
     "all points at once: groups='uniform' (E55)"
 )
 CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
-FAILURE_PROBABILITY = 0.1  # of the median of means, which sets the number of groups
 
 
 @dataclass(frozen=True)
@@ -97,34 +89,26 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     epsilon, delta = facts.printed_terms if facts.prints else facts.terms
     uniform = check_groups(groups, prints=facts.prints) == "uniform"
     threshold = _convex_threshold(facts)
-    count = parameters.convex_steps(
-        **facts.sizes, threshold=threshold, gradient_bound=facts.gradient_bound, epsilon=epsilon
-    )
+    count = facts.into(parameters.convex_steps, threshold=threshold, epsilon=epsilon)
     statement = Statement(
         f"{PAPER}, Theorem 6",
         # of the unit ball
-        lower.convex_lower_bound(**facts.known, rho=facts.rho) * facts.diameter / 2.0,
+        facts.into(lower.convex_lower_bound) * facts.diameter / 2.0,
         ACCURACY,
         (
             "the number of steps is whole and at most 1000 (E36)",
             *(() if uniform else (POINTWISE,)),
             CONCENTRATED,
         ),
-        (TIGHT, UNITS),
+        (TIGHT, "the threshold carries the moment, without which its units are wrong (E37)"),
     )
-    wanted = _group_count(facts)
+    wanted = facts.into(group_count)
     if uniform:
-        wanted = printed.uniform_group_count(
-            **facts.sizes, moment_order=facts.moment.order, diameter=facts.diameter
-        )
+        wanted = facts.into(printed.uniform_group_count)
     step = _truncated(facts, threshold, facts.n_rows, wanted)
     n_groups = int(step.oracle.parameters["n_groups"])
     if uniform and n_groups >= wanted:
-        spread = bounds.deviation_bound(
-            n_rows=facts.n_rows // n_groups,
-            moment_order=facts.moment.order,
-            moment_bound=facts.moment.bound,
-        )
+        spread = facts.into(bounds.deviation_bound, n_rows=facts.n_rows // n_groups)
         step = replace(step, sampling=spread, typical_sampling=step.sampling)
         statement = replace(statement, covers=EVERYWHERE)
 
@@ -154,7 +138,7 @@ def strongly_convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.schedule, theorem.solver.iterate
     (3, 'disjoint', 'last')
     """
-    wanted = _group_count(facts)
+    wanted = facts.into(group_count)
 
     def step_of(n_steps: int, n_rows: int) -> Step:
         return _truncated(facts, _block_threshold(facts, n_steps), n_rows, wanted)
@@ -167,8 +151,7 @@ def strongly_convex(facts: Facts) -> Theorem:
 
     if facts.prints:
         epsilon, delta = facts.printed_terms
-        error = bounds.mean_bound(**facts.known, epsilon=epsilon)
-        n_steps, block_rows = printed_blocks(facts, error)
+        n_steps, block_rows = printed_blocks(facts, facts.into(bounds.mean_bound))
         ratio = parameters.classic_noise_over_sensitivity(epsilon=epsilon, delta=delta)
         step = step_of(n_steps, block_rows)
         step = replace(step, printed_mu=_printed_mu(facts, step, block_rows, wanted, ratio))
@@ -177,7 +160,7 @@ def strongly_convex(facts: Facts) -> Theorem:
         step = step_of(n_steps, block_rows)
     statement = Statement(
         f"{PAPER}, Theorem 7",
-        lower.strongly_convex_lower_bound(**facts.known, rho=facts.rho),
+        facts.into(lower.strongly_convex_lower_bound),
         ACCURACY,
         ("every step reads a block of its own, as its budget asks (E25)", CONCENTRATED),
         (
@@ -209,34 +192,26 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     >>> theorem.solver.n_steps, round(theorem.solver.threshold, 2)
     (12, 6.85)
     """
-    known, (epsilon, delta), smoothness = facts.known, facts.terms, facts.shape["smoothness"]
+    smoothness = facts.shape["smoothness"]
     condition = max(1.0, smoothness / facts.shape["strong_convexity"])
     if n_kept is None:
-        n_kept = parameters.sparse_width(
-            n_features=facts.n_features, n_nonzero=n_nonzero, condition=condition
-        )
+        n_kept = facts.into(parameters.sparse_width, n_nonzero=n_nonzero, condition=condition)
     n_kept = min(check_integer("n_kept", n_kept, minimum=n_nonzero), facts.n_features)
     most = min(max(1, facts.n_rows // 50), 1000)
     n_steps = facts.steps(math.ceil(condition * math.log(facts.n_rows)), maximum=most)
     facts.block_rows(n_steps)  # refuses more steps than records
-    threshold = parameters.sparse_threshold(
-        **known,
-        n_kept=n_kept,
-        n_steps=n_steps,
-        smoothness=smoothness,
-        epsilon=epsilon,
-        delta=delta,
-        failure_probability=FAILURE_PROBABILITY,
-    )
-    least = (
-        lower.sparse_lower_bound_pure(**known, n_nonzero=n_nonzero, epsilon=epsilon)
-        if isinstance(facts.guarantee, PureDP)
-        else lower.sparse_lower_bound(**known, n_nonzero=n_nonzero, rho=facts.rho)
-    )
+    told = {"n_kept": n_kept, "n_steps": n_steps, "failure_probability": FAILURE_PROBABILITY}
+    threshold = facts.into(parameters.sparse_threshold, **told)
+    pure = isinstance(facts.guarantee, PureDP)
+    least = lower.sparse_lower_bound_pure if pure else lower.sparse_lower_bound
     statement = Statement(
         f"{PAPER}, Theorem 10",
-        least,
-        SPARSE_ACCURACY,
+        facts.into(least, n_nonzero=n_nonzero),
+        (
+            "the risk is strongly convex and smooth over sparse weights, with the stated constants",
+            "every coordinate of the gradient has the stated raw moment at sparse weights",
+            "a minimiser has at most n_nonzero entries",
+        ),
         (
             "log(n) times the condition number of steps, where the proof has 24 times as many "
             "(E29)",
@@ -291,22 +266,18 @@ def _sparse_theorem(
     return theorem_of(facts, statement, solver, bound, excess, noise_std=noise, n_passes=1)
 
 
-def _group_count(facts: Facts) -> float:
-    return group_count(n_features=facts.n_features, failure_probability=FAILURE_PROBABILITY)
-
-
 def _convex_threshold(facts: Facts) -> float:
     """Return the threshold of Theorem 6: in the units of the moment, or as printed without it."""
-    known = facts.known | ({"moment_bound": 1.0} if facts.prints else {})
-    return parameters.convex_threshold(**known, epsilon=facts.terms[0])
+    printed_bound = {"moment_bound": 1.0} if facts.prints else {}
+    return facts.into(parameters.convex_threshold, **printed_bound)
 
 
 def _block_threshold(facts: Facts, n_steps: int) -> float:
     """Return the threshold of Corollary 1 on a block, or the one that Theorem 7 prints."""
-    epsilon = facts.terms[0]
     if facts.prints:  # (u n epsilon / (d^(3/2) sqrt(T)))^(1/(1+v))
-        return parameters.convex_threshold(**facts.known, epsilon=epsilon / math.sqrt(n_steps))
-    return parameters.strongly_convex_threshold(**facts.known, epsilon=epsilon, n_steps=n_steps)
+        share = facts.terms[0] / math.sqrt(n_steps)
+        return facts.into(parameters.convex_threshold, epsilon=share)
+    return facts.into(parameters.strongly_convex_threshold, n_steps=n_steps)
 
 
 def _truncated(facts: Facts, threshold: float, n_rows: int, wanted: float) -> Step:

@@ -18,16 +18,6 @@ import math
 from tailguard.papers.common.facts import checked
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 
-__all__ = [
-    "convex_bound",
-    "private_mean_bound",
-    "sample_aggregate_bound",
-    "smoothed_mean_error",
-    "strongly_convex_bound",
-    "trimmed_least_rows",
-    "trimmed_strongly_convex_bound",
-]
-
 
 @checked
 def smoothed_mean_error(

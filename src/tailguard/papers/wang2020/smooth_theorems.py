@@ -35,12 +35,6 @@ from tailguard.queries.units import Units
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
-__all__ = ["sample_aggregate", "trimmed_strongly_convex"]
-
-VOID = (
-    "more than any assumption gives: the printed scale of the noise is not smooth, there is no "
-    "privacy, and the certificate states an infinite cost",
-)
 CONVEX = "the risk is strongly convex and smooth, and its gradient vanishes at the minimiser"
 PROOFS = ("tight", "numerical", "published")
 PRINTED_TRIMMING = (
@@ -81,7 +75,7 @@ def trimmed_strongly_convex(
     >>> theorem.solver.n_steps, theorem.solver.oracle.describe()
     (13, 'trimmed (low = -1, high = 1, calibration = tight)')
     """
-    count = parameters.strongly_convex_steps(n_rows=facts.n_rows, **facts.shape)
+    count = facts.into(parameters.strongly_convex_steps)
     n_steps, step_size = facts.steps(math.ceil(count)), 1.0 / facts.shape["smoothness"]
     promise, needed = _promised(facts)
     spent = _concentrated(facts) if facts.prints else promise
@@ -182,7 +176,10 @@ def sample_aggregate(
 def _promised(facts: Facts) -> tuple[Guarantee, tuple[str, ...]]:
     """Return what is promised, and what that needs: the printed scales promise nothing."""
     if facts.prints:
-        return Unprotected(facts.guarantee), VOID
+        return Unprotected(facts.guarantee), (
+            "more than any assumption gives: the printed scale of the noise is not smooth, there "
+            "is no privacy, and the certificate states an infinite cost",
+        )
     return facts.guarantee, NOTHING
 
 

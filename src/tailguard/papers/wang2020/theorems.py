@@ -15,7 +15,6 @@ that counts the noise, which the printed one ignores.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.papers.common.convex import Step, convex_theorem, strongly_convex_theorem
@@ -37,19 +36,11 @@ from tailguard.solvers.batches import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
 
-__all__ = ["SecondMoments", "smoothed_convex", "smoothed_strongly_convex", "stochastic"]
-
 PAPER = "Wang, Xiao, Devadas and Xu 2020"
 ACCURACY = (
     "the risk is convex and smooth, and its gradient vanishes at a minimiser in the set",
     "every coordinate of the gradient has the stated second raw moment at every point of the set",
 )
-TIGHT = "noise at the exact bound of the truncation and of exact composition (E11)"
-UNIFORM = "the paper's rate has here the power of d that holds at all points at once (E9)"
-WHOLE = "the number of steps is whole, and their hidden constants are 1 (E36)"
-SCALES = ("printed", "balanced")
-# A round figure: the paper states no batch size.
-USUAL_BATCH_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -72,12 +63,11 @@ class SecondMoments(Facts):
 
     def least(self, moment_bound: float | None = None) -> float:
         """Return the lower bound: for strongly convex losses where the convexity is stated."""
-        known = {**self.known, "moment_bound": moment_bound or self.moment.bound, "rho": self.rho}
-        if self.strong_convexity is None:
-            return kamath2022.convex_lower_bound(**known, diameter=self.diameter)
-        return kamath2022.strongly_convex_lower_bound(
-            **known, strong_convexity=self.strong_convexity
+        round_risk = self.strong_convexity is not None
+        least = (
+            kamath2022.strongly_convex_lower_bound if round_risk else kamath2022.convex_lower_bound
         )
+        return self.into(least, moment_bound=moment_bound or self.moment.bound)
 
 
 @dataclass(frozen=True)
@@ -90,7 +80,7 @@ class _Facts(SecondMoments):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_facts(failure_probability=self.failure_probability)
-        check_choice("scale", self.scale, SCALES)
+        check_choice("scale", self.scale, ("printed", "balanced"))
         if self.scale != "printed" and self.prints:
             raise InputError("scale must be 'printed' for calibration='paper'.")
 
@@ -111,7 +101,7 @@ def smoothed_strongly_convex(facts: _Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.step_size, theorem.solver.oracle.describe()
     (47, 0.25, 'soft (scale = 232.995, smoothing = 4.60517)')
     """
-    count = parameters.strongly_convex_steps(n_rows=facts.n_rows, **facts.shape)
+    count = facts.into(parameters.strongly_convex_steps)
     n_steps = facts.steps(math.ceil(count), maximum=10_000)
     statement = _statement("Theorem 7", facts)
     step = _step(facts, n_steps)
@@ -135,7 +125,7 @@ def smoothed_convex(facts: _Facts) -> Theorem:
     (5, 'last')
     """
     rho = rho_of_simple(*facts.printed_terms) if facts.prints else facts.rho
-    count = round(parameters.convex_steps(**facts.sizes, rho=rho, diameter=facts.diameter))
+    count = round(facts.into(parameters.convex_steps, rho=rho))
     statement = _statement("Theorem 8", facts)
     return convex_theorem(facts, statement, count, lambda n: _step(facts, n), smooth=True)
 
@@ -166,7 +156,7 @@ def stochastic(
     check_integer("n_passes", n_passes, minimum=1)
     check_positive("step_size", step_size)
     if batch_rows is None:
-        batch_rows = min(USUAL_BATCH_ROWS, n_rows)
+        batch_rows = min(1000, n_rows)  # a round figure: the paper states no batch size
     n_batches = n_rows // check_integer("batch_rows", batch_rows, minimum=1, maximum=n_rows)
     batch_rows, n_steps = n_rows // n_batches, n_passes * n_batches  # batches share the remainder
     if facts.n_steps not in (None, n_steps):
@@ -228,29 +218,24 @@ def _step(
     facts: _Facts, n_steps: int, n_rows: int | None = None, whole_mu: float | None = None
 ) -> Step:
     """Return a step on so many records of a run of so many steps that has the budget."""
-    n_rows, chance = n_rows or facts.n_rows, facts.failure_probability
-    smoothing = parameters.printed_smoothing(failure_probability=chance)
-    known: dict[str, Any] = {"moment_bound": facts.moment.bound, "failure_probability": chance}
+    n_rows = n_rows or facts.n_rows
+    smoothing = facts.into(parameters.printed_smoothing)
     if facts.scale == "printed":
-        scale = parameters.printed_scale(n_rows=n_rows, **known)
+        scale = facts.into(parameters.printed_scale, n_rows=n_rows)
     else:
-        scale = parameters.noise_aware_scale(
-            **{**facts.sizes, "n_rows": n_rows},
-            **known,
-            n_steps=n_steps,
-            mu=facts.mu if whole_mu is None else whole_mu,
-        )
+        budget = facts.mu if whole_mu is None else whole_mu
+        scale = facts.into(parameters.noise_aware_scale, n_rows=n_rows, n_steps=n_steps, mu=budget)
     printed_mu = None
+    bend = {"scale": scale, "smoothing": smoothing}
     if facts.prints:
         epsilon, delta = facts.printed_terms
-        printed = parameters.printed_noise_std(
-            **facts.sizes, **known, n_steps=n_steps, epsilon=epsilon, delta=delta
-        )
-        move = parameters.sensitivity(**facts.sizes, scale=scale, smoothing=smoothing)
+        terms = {"n_steps": n_steps, "epsilon": epsilon, "delta": delta}
+        printed = facts.into(parameters.printed_noise_std, **terms)
+        move = facts.into(parameters.sensitivity, **bend)
         printed_mu = move * math.sqrt(n_steps) / printed
-    error = bounds.smoothed_mean_error(n_rows=n_rows, scale=scale, smoothing=smoothing, **known)
+    error = facts.into(bounds.smoothed_mean_error, n_rows=n_rows, **bend)
     return Step(
-        make_oracle("soft", scale=scale, smoothing=smoothing),
+        make_oracle("soft", **bend),
         bias=error,  # with sampling
         typical_sampling=facts.sampling(n_rows),
         printed_mu=printed_mu,
@@ -260,5 +245,15 @@ def _step(
 
 def _statement(theorem: str, facts: SecondMoments, *deviations: str) -> Statement:
     """Return what a theorem says."""
-    deviations = (*deviations, UNIFORM, WHOLE)
-    return Statement(f"{PAPER}, {theorem}", facts.least(), ACCURACY, deviations, (TIGHT,))
+    deviations = (
+        *deviations,
+        "the paper's rate has here the power of d that holds at all points at once (E9)",
+        "the number of steps is whole, and their hidden constants are 1 (E36)",
+    )
+    return Statement(
+        f"{PAPER}, {theorem}",
+        facts.least(),
+        ACCURACY,
+        deviations,
+        ("noise at the exact bound of the truncation and of exact composition (E11)",),
+    )

@@ -20,16 +20,6 @@ from tailguard.checks import InputError, check_finite, shown
 from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
 from tailguard.papers.xu2025.parameters import localized_phases, localized_sensitivity
 
-__all__ = [
-    "accelerated_bound",
-    "accelerated_tsybakov_bound",
-    "localized_bound",
-    "localized_risk",
-    "tsybakov_bound",
-    "tsybakov_lower_bound",
-    "tsybakov_lower_bound_sampling",
-]
-
 
 def localized_bound(
     *,

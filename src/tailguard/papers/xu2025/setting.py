@@ -26,9 +26,6 @@ from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.localised import Localised
 
-__all__ = ["DoubledNorms", "Norms", "accelerated_theorem", "localised_theorem"]
-
-
 SCHEDULES = ("practical", "paper")
 
 
@@ -77,11 +74,8 @@ class Norms(Facts):
         """Theorems 4 and 5 for a risk that grows; 0, as none is proved, for a growth below 2."""
         if growth < 2.0:
             return 0.0
-        known = {**self.known, "growth": growth}
-        private = bounds.tsybakov_lower_bound(**known, rho=self.rho)
-        return private + bounds.tsybakov_lower_bound_sampling(
-            **{name: known[name] for name in known if name != "n_features"}
-        )
+        private = self.into(bounds.tsybakov_lower_bound, growth=growth)
+        return private + self.into(bounds.tsybakov_lower_bound_sampling, growth=growth)
 
     def clip_norm_of(self, n_rows: int) -> float:
         """Return the clip norm for so many records, ``r (n mu / sqrt(d))^(1/q)``.
@@ -92,39 +86,10 @@ class Norms(Facts):
         if self.prints:
             epsilon, delta = self.printed_terms
             mu = epsilon / math.sqrt(-math.log(delta))
-        return self.clip_norm or parameters.gradient_clip_norm(
-            n_rows=n_rows,
-            n_features=self.n_features,
-            moment_order=self.order,
-            mu=mu,
-            moment_bound=self.moment.scale**self.order,
+        moment = {"moment_order": self.order, "moment_bound": self.moment.scale**self.order}
+        return self.clip_norm or self.into(
+            parameters.gradient_clip_norm, n_rows=n_rows, mu=mu, **moment
         )
-
-    def localised_knobs(
-        self,
-        n_rows: int,
-        row_limit: float,
-        schedule: str | None,
-        exponent: float,
-        lipschitz_bound: float | None,
-    ) -> dict[str, Any]:
-        """Return the parameters of localised solvers, of the printed schedule or of ours.
-
-        None is the printed one with printed noise, and ours else.
-        """
-        paper = check_choice("schedule", schedule or SCHEDULES[self.prints], SCHEDULES) == "paper"
-        known: dict[str, Any] = {"row_limit": row_limit}
-        if not paper:
-            return {**self.knobs(n_rows), **known}
-        return {
-            **self.knobs(n_rows),
-            **known,
-            "clip_norm": self.clip_norm,  # the schedule has one for every phase
-            "schedule": "paper",
-            "exponent": exponent,
-            "lipschitz_bound": lipschitz_bound,
-            "terms": self.terms,
-        }
 
     def knobs(self, n_rows: int) -> dict[str, Any]:
         """Return the parameters that all solvers get, where a run reads so many records."""
@@ -137,14 +102,8 @@ class Norms(Facts):
 
     def eta(self, n_rows: int) -> float:
         """Return the step parameter of the localised method on so many records."""
-        return parameters.localized_step_parameter(
-            n_rows=n_rows,
-            n_features=self.n_features,
-            diameter=self.diameter,
-            clip_norm=self.clip_norm_of(n_rows),
-            gradient_scale=self.moment.scale,
-            mu=self.mu,
-        )
+        known = {"clip_norm": self.clip_norm_of(n_rows), "gradient_scale": self.moment.scale}
+        return self.into(parameters.localized_step_parameter, n_rows=n_rows, **known)
 
     def grown(self, risk: float, growth: float, growth_constant: float) -> float:
         """Turn the risk of a convex problem into that of one that grows.
@@ -191,34 +150,30 @@ class Norms(Facts):
 
         ``distance`` is that of the start from the minimiser; None is the diameter.
         """
-        known = self.knobs(n_rows)
-        return bounds.localized_risk(
-            **{**known, "diameter": distance or self.diameter},
-            n_rows=n_rows,
-            n_features=self.n_features,
-            step_parameter=self.eta(n_rows),
-            mu=self.printed_mu or self.mu,
-        )
+        known = self.knobs(n_rows) | {"diameter": distance or self.diameter}
+        known |= {"step_parameter": self.eta(n_rows), "mu": self.printed_mu or self.mu}
+        return self.into(bounds.localized_risk, n_rows=n_rows, **known)
 
     def batches(self, n_rows: int) -> int:
         """Return how many batches so many records are cut into by the accelerated method."""
-        epsilon, delta = self.terms
-        count = parameters.accelerated_steps(
-            n_rows=n_rows,
-            n_features=self.n_features,
-            moment_order=self.order,
-            epsilon=epsilon,
-            delta=delta,
-            smoothness=self.shape["smoothness"],
-            diameter=self.diameter,
-            moment_bound=self.moment.bound,
-        )
+        count = self.into(parameters.accelerated_steps, n_rows=n_rows)
         return self.steps(count, maximum=min(n_rows, 1000))
 
 
 @dataclass(frozen=True)
 class DoubledNorms(Norms):
-    """The same for theorems that need moments of twice the order that enters their rates.
+    """Facts of localised theorems, whose moments are of twice the order that enters their rates.
+
+    Attributes
+    ----------
+    row_limit
+        On the norm of rows.
+    schedule
+        ``"practical"``, ours; or ``"paper"``, the printed one: phases down to one record, with clip
+        norms, eta and penalties as printed. None is the printed one with printed noise, and ours
+        else.
+    exponent, lipschitz_bound
+        The paper's p and L of the printed schedule; None is the largest that the theorem admits.
 
     Examples
     --------
@@ -227,6 +182,11 @@ class DoubledNorms(Norms):
     >>> DoubledNorms(1000, 3, tg.GDP(0.5), moment, diameter=2.0).order
     2.0
     """
+
+    row_limit: float = math.inf
+    schedule: str | None = None
+    exponent: float = 1.0
+    lipschitz_bound: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -240,6 +200,16 @@ class DoubledNorms(Norms):
     def order(self) -> float:
         """Half of that of the moment."""
         return self.moment.order / 2.0
+
+    def localised_knobs(self, n_rows: int) -> dict[str, Any]:
+        """Return the parameters of localised solvers, of the printed schedule or of ours."""
+        schedule = check_choice("schedule", self.schedule or SCHEDULES[self.prints], SCHEDULES)
+        ours = self.knobs(n_rows) | {"row_limit": self.row_limit}
+        if schedule != "paper":
+            return ours
+        printed = {"exponent": self.exponent, "lipschitz_bound": self.lipschitz_bound}
+        ours |= {"clip_norm": self.clip_norm}  # the schedule has one for every phase
+        return ours | printed | {"schedule": schedule, "terms": self.terms}
 
 
 def localised_theorem(

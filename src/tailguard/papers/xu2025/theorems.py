@@ -32,8 +32,6 @@ from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.localised import Localised
 from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 
-__all__ = ["accelerated", "accelerated_growth", "localised", "tsybakov", "unknown_growth"]
-
 PAPER = "Xu and others 2025"
 ACCURACY = (
     "the loss is convex and smooth, and the set bounded",
@@ -53,7 +51,6 @@ CLIP = (
     "sqrt(log(1/delta))"
 )
 LOWER = "the lower bound has sqrt(d) in the chance of its laws, as its proof does (E53)"
-RELEASED = ("noise at the exact cost of a release, 3.6 times less than printed at (1, 1e-5) (E44)",)
 LOCALISED = (
     "the sensitivity is proved for losses of one score; the paper's proof noises steps that have "
     "no noise (E43)",
@@ -80,15 +77,8 @@ ACCELERATED = (
 )
 
 
-@theorem_on("norm", of=DoubledNorms)
-def localised(
-    facts: DoubledNorms,
-    *,
-    row_limit: float,
-    schedule: str | None = None,
-    exponent: float = 1.0,
-    lipschitz_bound: float | None = None,
-) -> Theorem:
+@theorem_on("norm", "row_limit", of=DoubledNorms)
+def localised(facts: DoubledNorms) -> Theorem:
     """Localised noisy clipped descent, for convex losses.
 
     ``schedule="paper"`` is the printed one: phases down to one record, with clip norms, eta and
@@ -108,25 +98,14 @@ def localised(
     (30.45, 1.0)
     """
     n_rows = facts.n_rows
-    solver = Localised(
-        **facts.localised_knobs(n_rows, row_limit, schedule, exponent, lipschitz_bound)
-    )
+    solver = Localised(**facts.localised_knobs(n_rows))
     if solver.schedule == "practical":
         solver = replace(solver, step_parameter=facts.eta(n_rows))
     return _localised(facts, "Theorem 1", facts.least, solver, facts.risk(n_rows), ACCURACY)
 
 
-@theorem_on("norm", of=DoubledNorms)
-def tsybakov(
-    facts: DoubledNorms,
-    *,
-    row_limit: float,
-    growth: float = 2.0,
-    growth_constant: float = 1.0,
-    schedule: str | None = None,
-    exponent: float = 1.0,
-    lipschitz_bound: float | None = None,
-) -> Theorem:
+@theorem_on("norm", "row_limit", of=DoubledNorms)
+def tsybakov(facts: DoubledNorms, *, growth: float = 2.0, growth_constant: float = 1.0) -> Theorem:
     """Localised descent in shrinking balls, for risks of growth at least 2.
 
     The algorithm does not use ``growth``; the bound does. ``schedule``, ``exponent`` and
@@ -150,23 +129,18 @@ def tsybakov(
             "tg.papers.xu2025.unknown_growth."
         )
     size = facts.n_rows // parameters.shrinking_phases(n_rows=facts.n_rows)
-    knobs = facts.localised_knobs(size, row_limit, schedule, exponent, lipschitz_bound)
-    solver = ShrinkingLocalised(radius=facts.diameter, **knobs)
+    solver = ShrinkingLocalised(radius=facts.diameter, **facts.localised_knobs(size))
     bound = facts.grown(facts.risk(size), growth, growth_constant)
     return _localised(facts, "Theorem 2", facts.least_growing(growth), solver, bound)
 
 
-@theorem_on("norm", of=DoubledNorms)
+@theorem_on("norm", "row_limit", of=DoubledNorms)
 def unknown_growth(
     facts: DoubledNorms,
     *,
-    row_limit: float,
     growth_bound: float = 2.0,
     growth_constant: float = 1.0,
     shrinks: bool | None = None,
-    schedule: str | None = None,
-    exponent: float = 1.0,
-    lipschitz_bound: float | None = None,
 ) -> Theorem:
     """Localised descent in doubling rounds, for risks of any growth above ``growth_bound > 1``.
 
@@ -187,7 +161,7 @@ def unknown_growth(
     """
     shrinks = facts.prints if shrinks is None else check_boolean("shrinks", shrinks)
     sizes = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth_bound)
-    knobs = facts.localised_knobs(sizes[-1], row_limit, schedule, exponent, lipschitz_bound)
+    knobs = facts.localised_knobs(sizes[-1])
     solver = DoublingLocalised(
         growth_bound=growth_bound, radius=facts.diameter, shrinks=shrinks, **knobs
     )
@@ -211,7 +185,10 @@ def _localised(
     """Put a theorem on the localised method together, with what is ours and not the paper's."""
     ours = PRACTICAL if solver.schedule == "practical" else ()
     told = (*LOCALISED, *ours, *deviations)
-    statement = Statement(f"{PAPER}, {name}", lower, accuracy, told, RELEASED, GLM)
+    released = (
+        "noise at the exact cost of a release, 3.6 times less than printed at (1, 1e-5) (E44)"
+    )
+    statement = Statement(f"{PAPER}, {name}", lower, accuracy, told, (released,), GLM)
     return localised_theorem(facts, statement, solver, bound)
 
 

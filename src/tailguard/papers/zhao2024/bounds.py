@@ -18,16 +18,6 @@ import math
 
 from tailguard.papers.common.facts import checked, moment_scale, tail_power
 
-__all__ = [
-    "clipped_mean_bound",
-    "clipped_mean_error",
-    "clipping_bias",
-    "convex_bound",
-    "convex_lower_bound",
-    "iterative_convex_bound",
-    "iterative_radius",
-]
-
 
 @checked
 def clipping_bias(
@@ -76,12 +66,8 @@ def clipped_mean_bound(
     >>> round(clipped_mean_bound(rho=0.5, failure_probability=0.1, **args), 4)
     0.2182
     """
-    bias = clipping_bias(
-        n_features=n_features,
-        moment_order=moment_order,
-        clip_norm=clip_norm,
-        moment_bound=moment_bound,
-    )
+    tails = {"moment_order": moment_order, "moment_bound": moment_bound}
+    bias = clipping_bias(n_features=n_features, clip_norm=clip_norm, **tails)
     nats = math.log(2.0 / failure_probability) + n_features * math.log(6.0)
     body = moment_scale(moment_bound, moment_order) * math.sqrt(12.0 * nats / n_rows)
     noise = 4.0 * clip_norm / n_rows * math.sqrt(nats / rho)
@@ -108,12 +94,8 @@ def clipped_mean_error(
     >>> round(clipped_mean_error(noise_std=0.002, **args), 5)
     0.03683
     """
-    bias = clipping_bias(
-        n_features=n_features,
-        moment_order=moment_order,
-        clip_norm=clip_norm,
-        moment_bound=moment_bound,
-    )
+    tails = {"moment_order": moment_order, "moment_bound": moment_bound}
+    bias = clipping_bias(n_features=n_features, clip_norm=clip_norm, **tails)
     sampling = moment_scale(moment_bound, moment_order) / math.sqrt(n_rows)
     return math.sqrt(n_features) * math.hypot(sampling, noise_std) + bias
 

@@ -27,20 +27,6 @@ from tailguard.queries.means.iterative import check_group_count
 from tailguard.solvers.grouped_descent import GroupedDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 
-__all__ = ["convex", "iterative_convex"]
-
-PAPER = "Zhao and others 2024"
-ACCURACY = (
-    "every single loss is convex and smooth with the stated smoothness (E39), and the gradient "
-    "of their mean vanishes at a minimiser in the set",
-    "the gradient has the stated moment along every direction at every point of the set",
-)
-DEVIATIONS = (
-    "clip norm, steps and step size carry moment, diameter and smoothness (E38)",
-    "the number of steps is whole, at least 1 and at most 1000 (E36)",
-    "the lower bound is that of laws within the moments, without a factor sqrt(d) (E51)",
-)
-
 
 @dataclass(frozen=True)
 class _Facts(Facts):
@@ -72,7 +58,7 @@ def convex(facts: Facts) -> Theorem:
     if facts.prints:  # clip norm and steps follow from the printed budget too
         epsilon, delta = facts.printed_terms
         rho = parameters.printed_rho(epsilon=epsilon, delta=delta)
-    oracle = make_oracle("clipped", clip_norm=parameters.mean_clip_norm(**facts.known, rho=rho))
+    oracle = make_oracle("clipped", clip_norm=facts.into(parameters.mean_clip_norm, rho=rho))
     printed_mu = math.sqrt(2.0 * rho) if facts.prints else None
     statement = _statement(
         "Theorem 4", facts, "exact composition; the printed budget is half of it at (1, 1e-5)"
@@ -114,7 +100,7 @@ def iterative_convex(
     """
     epsilon, delta = facts.printed_terms if facts.prints else facts.terms
     check_group_count(n_groups, facts.n_rows)
-    clip_norm = parameters.iterative_clip_norm(**facts.known, epsilon=epsilon)
+    clip_norm = facts.into(parameters.iterative_clip_norm, epsilon=epsilon)
     statement = _statement(
         "Theorem 7",
         facts,
@@ -163,9 +149,22 @@ def _shuffled(facts: Facts, theorem: Theorem, oracle: Oracle) -> Theorem:
 
 def _statement(theorem: str, facts: Facts, noise: str, *deviations: str) -> Statement:
     """Return what a theorem says, and how its noise differs."""
-    lower = bounds.convex_lower_bound(**facts.known, rho=facts.rho, diameter=facts.diameter)
-    name = f"{PAPER}, {theorem}"
-    return Statement(name, lower, ACCURACY, (*deviations, *DEVIATIONS), (noise,))
+    return Statement(
+        f"Zhao and others 2024, {theorem}",
+        facts.into(bounds.convex_lower_bound),
+        (
+            "every single loss is convex and smooth with the stated smoothness (E39), and the "
+            "gradient of their mean vanishes at a minimiser in the set",
+            "the gradient has the stated moment along every direction at every point of the set",
+        ),
+        (
+            *deviations,
+            "clip norm, steps and step size carry moment, diameter and smoothness (E38)",
+            "the number of steps is whole, at least 1 and at most 1000 (E36)",
+            "the lower bound is that of laws within the moments, without a factor sqrt(d) (E51)",
+        ),
+        (noise,),
+    )
 
 
 def _descent(
@@ -177,15 +176,8 @@ def _descent(
 ) -> Theorem:
     """Both theorems choose steps alike; ``rho`` is what their step count is worked out from."""
     clip_norm = float(oracle.parameters["clip_norm"])
-    count = parameters.steps(
-        **facts.sizes, clip_norm=clip_norm, rho=rho, gradient_bound=facts.gradient_bound
-    )
-    bias = bounds.clipping_bias(
-        n_features=facts.n_features,
-        moment_order=facts.moment.order,
-        clip_norm=clip_norm,
-        moment_bound=facts.moment.bound,
-    )
+    count = facts.into(parameters.steps, clip_norm=clip_norm, rho=rho)
+    bias = facts.into(bounds.clipping_bias, clip_norm=clip_norm)
 
     def step_of(n_steps: int) -> Step:
         return Step(
@@ -193,7 +185,7 @@ def _descent(
             bias / facts.root_size,
             facts.sampling(),
             printed_mu=printed_mu_of(n_steps),
-            size=parameters.step_size(n_steps=n_steps, smoothness=facts.shape["smoothness"]),
+            size=facts.into(parameters.step_size, n_steps=n_steps),
         )
 
     return convex_theorem(facts, statement, count, step_of)

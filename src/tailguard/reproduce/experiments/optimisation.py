@@ -7,19 +7,12 @@ from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.risk_rates.cases import AXES, CASES
 from tailguard.reproduce.risk_rates.measure import has_risk_rate, list_slopes, risk_cells
 
-__all__ = ["experiments"]
-
 SOURCES = {
     "kamath2022": "Kamath, Liu and Zhang 2022, Theorems 5.2, 5.5 and 5.7",
     "tao2022": "Tao and others 2022, Theorems 6, 7 and 10",
     "wang2020": "Wang and others 2020, Theorems 7 and 8",
     "zhao2024": "Zhao and others 2024, Theorems 4 and 7",
     "xu2025": "Xu and others 2025, Theorems 1, 2, 3, 6 and 7",
-}
-WORDS = {
-    "n": "falls with the records",
-    "d": "grows with the columns",
-    "mu": "falls with the budget",
 }
 
 
@@ -28,6 +21,7 @@ def _cells(paper: str, setup: Setup) -> Sequence[Cell]:
 
 
 def _experiment(paper: str) -> Experiment:
+    says = ("falls with the records", "grows with the columns", "falls with the budget")
     return Experiment(
         name=f"optimisation-{paper}",
         source=SOURCES[paper],
@@ -37,13 +31,13 @@ def _experiment(paper: str) -> Experiment:
         claims=tuple(
             Claim(
                 f"{name.partition(' ')[2]}, along {axis}",
-                f"The excess risk {WORDS[axis]} as the theorem says.",
+                f"The excess risk {words} as the theorem says.",
                 has_risk_rate(case, axis),
                 case.reason,
             )
             for name, case in CASES.items()
             if name.startswith(paper)
-            for axis in AXES
+            for axis, words in zip(AXES, says, strict=True)
         ),
     )
 

@@ -17,9 +17,7 @@ from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Point,
 from tailguard.reproduce.judges import NOT_RUN, Decision, Judge, Outcome
 from tailguard.reproduce.report import markdown_table
 from tailguard.reproduce.results import Results
-from tailguard.reproduce.slopes import fit_slope
-
-__all__ = ["experiments"]
+from tailguard.reproduce.slopes import TOLERANCE, fit_slope
 
 DELTA, CHANCE, DIAMETER = 1e-6, 0.01, 2.0  # round figures, the same for all rows
 ORDER = 2.0  # of the moments: the worst that all rows allow
@@ -30,15 +28,13 @@ GRIDS = {
     "along d": [(10**8, 10**power, 0.01) for power in (0, 1, 2, 3)],
     "along epsilon": [(10**8, 10, 10.0**power) for power in (-3.5, -3.0, -2.5, -2.0)],
 }
-PLACES = {"along n": 0, "along d": 1, "along epsilon": 2}
-SAME_RATE = 0.1  # between slopes: logarithms are left aside in both tables
 LOWER, QUOTED = "lower bound", "lower bound, as quoted"
 
 Bound = Callable[[int, int, float], float]
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """One line of a table: its name, the bound as printed, and the bound as built."""
 
     name: str
@@ -99,47 +95,50 @@ def _growing_least(growth: float, n_rows: int, n_features: int, epsilon: float) 
 KAMATH = "Kamath and others 2022, Theorem 5.2"
 CLIPPING, ITERATIVE = "Zhao and others 2024, clipping", "Zhao and others 2024, iterative"
 ZHAO_ROWS = (
-    Row("Wang and others 2020, Theorem 8", "(d^3 / (eps^2 n))^(1/3)", _wang),
-    Row(
+    _Row("Wang and others 2020, Theorem 8", "(d^3 / (eps^2 n))^(1/3)", _wang),
+    _Row(
         KAMATH,
         "d / sqrt(n) + sqrt(d) (d^(3/2) / (eps n))^(1 - 1/p)",
         partial(_of_rho, kamath2022.convex_bound),
     ),
-    Row(
+    _Row(
         "Kamath and others 2022, Theorem 5.5",
         "min over q: d^((3 - q)/2) / sqrt(n) + d^((1 + q)/2) / sqrt(eps n)",
         _soft,
     ),
-    Row(
+    _Row(
         CLIPPING,
         "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p) + d^(3/2 - 1/p) / n^(1 - 1/p)",
         partial(_of_rho, zhao2024.convex_bound),
     ),
-    Row(ITERATIVE, "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)", _iterative),
-    Row(
+    _Row(ITERATIVE, "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)", _iterative),
+    _Row(
         QUOTED,
         "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)",
         partial(_of_rho, kamath2022.convex_lower_bound),
     ),
-    Row(
+    _Row(
         LOWER,
         "not printed: moments in every direction instead of those of coordinates",
         partial(_of_rho, zhao2024.convex_lower_bound),
     ),
 )
 GROWTHS = (2.0, 4.0)  # of strongly convex risks and of fourth powers: those of the figures
-STRONGLY = "Kamath and others 2022, Theorem 5.7"
 XU_PRINTED = "(r (1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)))^(theta/(theta-1))"
 # Theorems 2 and 7, by their numbers.
 XU_ROWS = (
-    Row(
+    _Row(
         KAMATH,
         "d / sqrt(n) + d^2 / (eps n) (eps n / d^(3/2))^(1/k)",
         partial(_of_rho, kamath2022.convex_bound),
     ),
-    Row(STRONGLY, "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)", _strongly),
+    _Row(
+        "Kamath and others 2022, Theorem 5.7",
+        "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)",
+        _strongly,
+    ),
     *(
-        Row(f"Xu and others 2025, Theorem {number}, theta = {growth:g}", XU_PRINTED, found)
+        _Row(f"Xu and others 2025, Theorem {number}, theta = {growth:g}", XU_PRINTED, found)
         for growth in GROWTHS
         for number, found in (
             (2, partial(_growing, xu2025.tsybakov_bound, growth)),
@@ -147,21 +146,21 @@ XU_ROWS = (
         )
     ),
     *(
-        Row(f"{LOWER}, theta = {growth:g}", XU_PRINTED, partial(_growing_least, growth))
+        _Row(f"{LOWER}, theta = {growth:g}", XU_PRINTED, partial(_growing_least, growth))
         for growth in GROWTHS
     ),
 )
 
 
-def _cells(rows: Sequence[Row], _setup: Setup) -> list[Cell]:
+def _cells(rows: Sequence[_Row], _setup: Setup) -> list[Cell]:
     return [_cell(row) for row in rows]
 
 
-def _cell(row: Row) -> Cell:
+def _cell(row: _Row) -> Cell:
     def measure(_seed: int) -> list[Point]:
         return [
-            Point(panel, row.name, "-", float(sizes[PLACES[panel]]), row.bound(*sizes))
-            for panel, grid in GRIDS.items()
+            Point(panel, row.name, "-", float(sizes[axis]), row.bound(*sizes))
+            for axis, (panel, grid) in enumerate(GRIDS.items())
             for sizes in grid
         ]
 
@@ -188,7 +187,7 @@ def _has_rate_of(name: str, other: str) -> Judge:
             f"{own:.2f} and {its:.2f} {panel}"
             for panel, (own, its) in zip(results.panels, pairs, strict=True)
         )
-        same = all(math.isclose(own, its, abs_tol=SAME_RATE) for own, its in pairs)
+        same = all(math.isclose(own, its, abs_tol=TOLERANCE) for own, its in pairs)
         return Decision("holds" if same else "does not hold", f"slopes {shown}")
 
     return judge
@@ -210,7 +209,7 @@ def _grows_slower(name: str, *others: str) -> Judge:
     return judge
 
 
-def _table(rows: Sequence[Row], results: Results) -> str:
+def _table(rows: Sequence[_Row], results: Results) -> str:
     """Return the table: what is printed, the value at the first sizes, and all slopes."""
     first = next(iter(GRIDS))
     n_rows, n_features, epsilon = GRIDS[first][0]
@@ -225,51 +224,14 @@ def _table(rows: Sequence[Row], results: Results) -> str:
     return f"{told}\n\n{markdown_table(head, shown)}\n"
 
 
-ANOTHER_CLASS = (
-    "the quoted lower bound is of moments of coordinates; for moments in every direction, which "
-    "the method needs, what is proved is less by the root of d"
-)
-
-
-# Of the rows above, by their names.
-ZHAO_CLAIMS = (
-    Claim(
-        "clipping improves",
-        "Simple clipping has a better rate in d than the methods before it.",
-        _grows_slower(CLIPPING, *(row.name for row in ZHAO_ROWS[:3])),
-    ),
-    Claim(
-        "iterative updating matches what is quoted",
-        "Iterative updating has the rate of the lower bound of Kamath and others.",
-        _has_rate_of(ITERATIVE, QUOTED),
-    ),
-    *(
-        Claim(
-            f"{words} is optimal",
-            f"{words} has the rate of the lower bound{where}.",
-            _has_rate_of(name, LOWER),
-            ANOTHER_CLASS,
-        )
-        for words, name, where in (
-            ("Simple clipping", CLIPPING, " for epsilon below 1/sqrt(d)"),
-            ("Iterative updating", ITERATIVE, ""),
-        )
-    ),
-)
-# Of Theorems 2 and 7, by their numbers.
-XU_CLAIMS = tuple(
-    Claim(
-        f"Theorem {number} is optimal, theta = {growth:g}",
-        f"Theorem {number} has the rate of the lower bound.",
-        _has_rate_of(
-            f"Xu and others 2025, Theorem {number}, theta = {growth:g}",
-            f"{LOWER}, theta = {growth:g}",
-        ),
-        "the repaired lower bound has sqrt(d) elsewhere (E53)",
+def _optimal(words: str, name: str, where: str = "") -> Claim:
+    return Claim(
+        f"{words} is optimal",
+        f"{words} has the rate of the lower bound{where}.",
+        _has_rate_of(name, LOWER),
+        "the quoted lower bound is of moments of coordinates; for moments in every direction, "
+        "which the method needs, what is proved is less by the root of d",
     )
-    for growth in GROWTHS
-    for number in (2, 7)
-)
 
 
 def experiments() -> tuple[Experiment, ...]:
@@ -288,9 +250,20 @@ def experiments() -> tuple[Experiment, ...]:
             "bounds for convex losses",
             axes,
             partial(_cells, ZHAO_ROWS),
-            ZHAO_CLAIMS,
-            n_seeds=1,
-            n_quick_seeds=1,
+            (
+                Claim(
+                    "clipping improves",
+                    "Simple clipping has a better rate in d than the methods before it.",
+                    _grows_slower(CLIPPING, *(row.name for row in ZHAO_ROWS[:3])),
+                ),
+                Claim(
+                    "iterative updating matches what is quoted",
+                    "Iterative updating has the rate of the lower bound of Kamath and others.",
+                    _has_rate_of(ITERATIVE, QUOTED),
+                ),
+                _optimal("Simple clipping", CLIPPING, " for epsilon below 1/sqrt(d)"),
+                _optimal("Iterative updating", ITERATIVE),
+            ),
             table=partial(_table, ZHAO_ROWS),
         ),
         Experiment(
@@ -299,9 +272,19 @@ def experiments() -> tuple[Experiment, ...]:
             "bounds under the noise condition of Tsybakov",
             axes,
             partial(_cells, XU_ROWS),
-            XU_CLAIMS,
-            n_seeds=1,
-            n_quick_seeds=1,
+            tuple(
+                Claim(
+                    f"Theorem {number} is optimal, theta = {growth:g}",
+                    f"Theorem {number} has the rate of the lower bound.",
+                    _has_rate_of(
+                        f"Xu and others 2025, Theorem {number}, theta = {growth:g}",
+                        f"{LOWER}, theta = {growth:g}",
+                    ),
+                    "the repaired lower bound has sqrt(d) elsewhere (E53)",
+                )
+                for growth in GROWTHS
+                for number in (2, 7)
+            ),
             table=partial(_table, XU_ROWS),
         ),
     )

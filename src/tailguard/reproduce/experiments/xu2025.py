@@ -13,7 +13,7 @@ promise (E47), and is refused where its true epsilon is above what sampled noise
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -35,9 +35,6 @@ from tailguard.reproduce.tasks.public_sets import PublicSet, read_libsvm
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.sets.l2_ball import L2Ball
 
-__all__ = ["experiments"]
-
-PAPER = "Xu and others 2025"
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)  # Section 7.1
 N_ROWS, ROWS_EPSILON, DELTA_POWER = 10_000, 8.0, -1.1  # Section 7.1
 SOME_ROWS = (2_500, N_ROWS)  # of the figures against n, and all that there are
@@ -56,7 +53,7 @@ OPTIMUM = "optimum, no privacy"
 
 
 @dataclass(frozen=True)
-class Setting:
+class _Setting:
     """One of the two losses: its task, its lower label, and public constants of it."""
 
     task: Task
@@ -79,14 +76,14 @@ def _loss(name: str, loss: Loss, ball: L1Ball | L2Ball, **labels: Any) -> Task:
 
 
 # At the start every residual is 1: slopes of 4 and curvatures of 12 for the fourth power.
-L4 = Setting(_loss("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
-RIDGE_LOGISTIC = Setting(
+L4 = _Setting(_loss("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
+RIDGE_LOGISTIC = _Setting(
     _loss("logistic", Logistic(), L2Ball(1.0), classes=(0.0, 1.0)), 0.0, PENALTY, 1.0, 0.25
 )
 
 
 @dataclass(frozen=True)
-class Place:
+class _Place:
     """A panel, a place on the axis, and the number of records and epsilon there."""
 
     panel: str
@@ -101,10 +98,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Study:
+class _Study:
     """A loss on a data set; methods as functions of a place."""
 
-    setting: Setting
+    setting: _Setting
     file: str
 
     @property
@@ -117,7 +114,7 @@ class Study:
         """Norm of a gradient at the start."""
         return self.setting.slope * self.row_limit
 
-    def localised(self, place: Place, width: int, noise: Noise) -> Theorem:
+    def localised(self, place: _Place, width: int, noise: Noise) -> Theorem:
         """Return LNC-GM: the fourth moment of the norm, practical schedule."""
         told = {"moment": Moment(4.0, self.norm**4, kind="norm"), "row_limit": self.row_limit}
         how = {"schedule": "practical", "calibration": "paper" if noise == "printed" else "tight"}
@@ -126,7 +123,7 @@ class Study:
         )
         return theorem
 
-    def accelerated(self, place: Place, width: int, noise: Noise) -> Theorem:
+    def accelerated(self, place: _Place, width: int, noise: Noise) -> Theorem:
         """Return PNCA-SGD; its printed noise is asked for twice."""
         told = {"moment": Moment(2.0, self.norm**2, kind="norm"), "diameter": DIAMETER}
         void = {"calibration": "paper", "unsafe_reproduction": True}
@@ -140,7 +137,7 @@ class Study:
         )
         return theorem
 
-    def descent(self, place: Place, width: int, clip_norm: float) -> Fit:
+    def descent(self, place: _Place, width: int, clip_norm: float) -> Fit:
         """Return DP-SGD with fresh samples, and its last point, which was better than averages."""
         rows = min(BATCH_ROWS, place.n_rows)
         n_passes = max(1, round(DESCENT_STEPS / (place.n_rows // rows)))
@@ -149,7 +146,7 @@ class Study:
         return Fit(self.setting.task, solver, place.n_rows, width, place.guarantee)
 
 
-def _cells(study: Study, places: Callable[[Setup, int], list[Place]], setup: Setup) -> list[Cell]:
+def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: Setup) -> list[Cell]:
     """Return a cell a place and method."""
     assert setup.data is not None
     records = read_libsvm(setup.data, study.file)
@@ -170,11 +167,11 @@ def _cells(study: Study, places: Callable[[Setup, int], list[Place]], setup: Set
 Judged = Callable[[FloatArray], float]
 
 
-def _name(place: Place, *words: str) -> str:
+def _name(place: _Place, *words: str) -> str:
     return ", ".join((f"n = {place.n_rows:,}", f"epsilon = {place.epsilon:g}", *words))
 
 
-def _optimum(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
+def _optimum(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of the best weights for the training records."""
 
     @cache
@@ -189,8 +186,8 @@ def _optimum(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
 
 
 def _private(
-    study: Study,
-    place: Place,
+    study: _Study,
+    place: _Place,
     curve: str,
     noise: Noise,
     make: Callable[[], Theorem],
@@ -206,7 +203,7 @@ def _private(
     return Cell(_name(place, curve, noise), measure)
 
 
-def _descents(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell:
+def _descents(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of DP-SGD at the usual clip norm, and the least of several."""
     clips = (USUAL_CLIP, *(share * study.norm for share in CLIPS))
     fits = cache(lambda: [study.descent(place, part.X.shape[1], clip) for clip in clips])
@@ -222,19 +219,19 @@ def _descents(study: Study, place: Place, part: PublicSet, test: Judged) -> Cell
     return Cell(_name(place, "DP-SGD"), measure)
 
 
-def _along_epsilon(setup: Setup, n_rows: int) -> list[Place]:
+def _along_epsilon(setup: Setup, n_rows: int) -> list[_Place]:
     """List the places of Figures 1a to 6a: 10,000 records, and all of them."""
     if setup.quick:
-        return [Place(f"n = {N_ROWS:,}", eps, N_ROWS, eps) for eps in (EPSILONS[0], EPSILONS[-1])]
+        return [_Place(f"n = {N_ROWS:,}", eps, N_ROWS, eps) for eps in (EPSILONS[0], EPSILONS[-1])]
     counts = (N_ROWS, n_rows)
-    return [Place(f"n = {n:,}", eps, n, eps) for n in counts for eps in EPSILONS]
+    return [_Place(f"n = {n:,}", eps, n, eps) for n in counts for eps in EPSILONS]
 
 
-def _along_rows(setup: Setup, n_rows: int) -> list[Place]:
+def _along_rows(setup: Setup, n_rows: int) -> list[_Place]:
     """List the places of Figures 1b to 6b."""
     counts = SOME_ROWS[:2] if setup.quick else (*SOME_ROWS, n_rows)
     panel = f"epsilon = {ROWS_EPSILON:g}"
-    return [Place(panel, float(count), count, ROWS_EPSILON) for count in counts]
+    return [_Place(panel, float(count), count, ROWS_EPSILON) for count in counts]
 
 
 LIPSCHITZ = (
@@ -256,73 +253,29 @@ def _close(curve: str, words: str) -> Claim:
     return Claim(f"{curve} is close", says, below(curve, TUNED, factor=CLOSE), LIPSCHITZ)
 
 
-DESCENT_IS_BETTER = Claim(
-    "DP-SGD against LNC-GM", "DP-SGD has less test loss than LNC-GM.", above(LNC, TUNED)
-)
-BOTH_BEAT = tuple(
-    _beats(curve, rival, reason)
-    for curve, reason in ((LNC, LIPSCHITZ), (PNCA, FEW_BATCHES))
-    for rival in (TUNED, UNTUNED)
-)
-LNC_BEATS = tuple(_beats(LNC, rival, LIPSCHITZ) for rival in (TUNED, UNTUNED))
-SMALL_EPSILON = tuple(_beats(PNCA, rival, FEW_BATCHES, at="first") for rival in (TUNED, UNTUNED))
-MANY_ROWS = tuple(_beats(PNCA, rival, FEW_BATCHES, at="last") for rival in (TUNED, UNTUNED))
-MATCHED = _close(LNC, "small: they are closely matched")
-ACCEPTABLE = _close(LNC, "acceptable")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure: its loss and set, and the claims of its halves a and b."""
-
-    number: int
-    study: Study
-    on_epsilon: tuple[Claim, ...]
-    on_rows: tuple[Claim, ...]
-
-
-# As numbered in the paper.
-FIGURES = (
-    Figure(1, Study(L4, "a8a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    Figure(2, Study(L4, "a9a"), (*LNC_BEATS, *SMALL_EPSILON), (*LNC_BEATS, *MANY_ROWS)),
-    Figure(3, Study(L4, "w7a"), (MATCHED,), (MATCHED, *MANY_ROWS)),
-    Figure(
-        4,
-        Study(RIDGE_LOGISTIC, "a8a"),
-        (DESCENT_IS_BETTER, ACCEPTABLE),
-        (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
-    ),
-    Figure(
-        5,
-        Study(RIDGE_LOGISTIC, "a9a"),
-        (DESCENT_IS_BETTER, ACCEPTABLE),
-        (DESCENT_IS_BETTER, ACCEPTABLE, *MANY_ROWS),
-    ),
-    Figure(6, Study(RIDGE_LOGISTIC, "w7a"), BOTH_BEAT, BOTH_BEAT),
-)
-
-
-def _halves(figure: Figure) -> tuple[Experiment, Experiment]:
-    study = figure.study
-    title = f"{study.setting.task.name} loss on {study.file}"
+def _halves(
+    number: int, study: _Study, on_epsilon: Sequence[Claim], on_rows: Sequence[Claim]
+) -> tuple[Experiment, Experiment]:
+    """Return both halves of a figure: against epsilon, and against the number of records."""
+    title, data = f"{study.setting.task.name} loss on {study.file}", (study.file,)
     return (
         Experiment(
-            f"xu2025-{figure.number}a",
-            f"{PAPER}, Figure {figure.number}a",
+            f"xu2025-{number}a",
+            f"Xu and others 2025, Figure {number}a",
             f"{title} against epsilon",
             Axes("epsilon", "test loss"),
             partial(_cells, study, _along_epsilon),
-            figure.on_epsilon,
-            data=(study.file,),
+            tuple(on_epsilon),
+            data=data,
         ),
         Experiment(
-            f"xu2025-{figure.number}b",
-            f"{PAPER}, Figure {figure.number}b",
+            f"xu2025-{number}b",
+            f"Xu and others 2025, Figure {number}b",
             f"{title} against the number of records, epsilon = {ROWS_EPSILON:g}",
             Axes("records", "test loss", log_x=True),
             partial(_cells, study, _along_rows),
-            figure.on_rows,
-            data=(study.file,),
+            tuple(on_rows),
+            data=data,
         ),
     )
 
@@ -335,4 +288,22 @@ def experiments() -> tuple[Experiment, ...]:
     >>> [experiment.name for experiment in experiments()][-2:]
     ['xu2025-6a', 'xu2025-6b']
     """
-    return tuple(half for figure in FIGURES for half in _halves(figure))
+    rivals = (TUNED, UNTUNED)
+    lnc_beats = [_beats(LNC, rival, LIPSCHITZ) for rival in rivals]
+    pnca_beats = [_beats(PNCA, rival, FEW_BATCHES) for rival in rivals]
+    small_epsilon = [_beats(PNCA, rival, FEW_BATCHES, at="first") for rival in rivals]
+    many_rows = [_beats(PNCA, rival, FEW_BATCHES, at="last") for rival in rivals]
+    matched = [_close(LNC, "small: they are closely matched")]
+    descent = "DP-SGD has less test loss than LNC-GM."
+    better = [Claim("DP-SGD against LNC-GM", descent, above(LNC, TUNED))]
+    better.append(_close(LNC, "acceptable"))
+    both_beat = [*lnc_beats, *pnca_beats]
+    l4, logistic = partial(_Study, L4), partial(_Study, RIDGE_LOGISTIC)
+    return (
+        *_halves(1, l4("a8a"), [*lnc_beats, *small_epsilon], [*lnc_beats, *many_rows]),
+        *_halves(2, l4("a9a"), [*lnc_beats, *small_epsilon], [*lnc_beats, *many_rows]),
+        *_halves(3, l4("w7a"), matched, [*matched, *many_rows]),
+        *_halves(4, logistic("a8a"), better, [*better, *many_rows]),
+        *_halves(5, logistic("a9a"), better, [*better, *many_rows]),
+        *_halves(6, logistic("w7a"), both_beat, both_beat),
+    )

@@ -20,8 +20,6 @@ from tailguard.papers.rates import MEAN_RATES, MeanRate
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["CASES", "RateCase"]
-
 FAILURE_PROBABILITY = 0.1
 DELTA = 1e-6
 LEAST_UNITS = 2.0  # of the moment: below, a threshold cuts the body of the data

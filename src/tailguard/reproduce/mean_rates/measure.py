@@ -21,36 +21,14 @@ from tailguard.reproduce.mean_rates.cases import CASES
 from tailguard.reproduce.mean_rates.regimes import Axis, Regime, find_regime
 from tailguard.reproduce.results import Results
 from tailguard.reproduce.slopes import slope_of
-
-__all__ = ["FULL", "QUICK", "TOLERANCE", "Effort", "Slope", "has_rate", "list_slopes", "rate_cells"]
+from tailguard.reproduce.tasks.fits import nested_seed
 
 Law = StudentLaw | ParetoLaw
 Sample = tuple[Law, int, int]  # a law, rows, columns
 
-TOLERANCE = 0.1  # as docs/reproduce.md states it
-AXES: tuple[Axis, ...] = ("n", "d")
 # The logarithm of the norm of few noises lies below that of its root mean square, which would make
 # errors grow faster with columns: so few columns are run several times, for as many noises in all.
 COORDINATES = 32
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How many points a slope is fitted through, and at how many orders of the moment.
-
-    Examples
-    --------
-    >>> QUICK.n_points < FULL.n_points
-    True
-    """
-
-    n_points: int
-    n_orders: int
-
-
-# Ten seeds of the one take minutes of one core, three of the other less than one.
-FULL = Effort(n_points=6, n_orders=2)
-QUICK = Effort(n_points=3, n_orders=1)
 
 
 @dataclass(frozen=True)
@@ -59,7 +37,7 @@ class Slope:
 
     Examples
     --------
-    >>> list_slopes(QUICK, ["soft"])[1].panel
+    >>> list_slopes(["soft"], quick=True)[1].panel
     'soft, along d'
     """
 
@@ -82,23 +60,24 @@ class Slope:
         return "printed" if self.regime.case.calibration == "paper" else "tight"
 
 
-def list_slopes(effort: Effort, names: Iterable[str] = CASES) -> list[Slope]:
+def list_slopes(names: Iterable[str] = CASES, *, quick: bool) -> list[Slope]:
     """List what is measured: every row, order, law and axis, in its regime.
+
+    A slope is fitted through 6 points, and ten seeds of all take minutes of one core; for a glance
+    through 3, at the first order of each row.
 
     Examples
     --------
-    >>> [(slope.law.name, slope.regime.axis) for slope in list_slopes(QUICK, ["soft"])]
+    >>> [(slope.law.name, slope.regime.axis) for slope in list_slopes(["soft"], quick=True)]
     [('student-t', 'n'), ('student-t', 'd'), ('pareto', 'n'), ('pareto', 'd')]
     """
+    axes: tuple[Axis, ...] = ("n", "d")
     return [
-        Slope(_regime(name, law, axis, effort), law)
+        Slope(_regime(name, law, axis, n_points=3 if quick else 6), law)
         for name in names
-        for order in CASES[name].orders[: effort.n_orders]
-        for law, axes in (
-            (StudentLaw(order), CASES[name].symmetric_axes),
-            (ParetoLaw(order), AXES),
-        )
-        for axis in axes
+        for order in CASES[name].orders[: 1 if quick else None]
+        for law, seen in ((StudentLaw(order), CASES[name].symmetric_axes), (ParetoLaw(order), axes))
+        for axis in seen
     ]
 
 
@@ -107,7 +86,7 @@ def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
 
     Examples
     --------
-    >>> [cell.name for cell in rate_cells(list_slopes(QUICK, ["soft"])[:1])][0]
+    >>> [cell.name for cell in rate_cells(list_slopes(["soft"], quick=True)[:1])][0]
     'student-t(2), n = 1000, d = 8'
     """
     users: dict[Sample, list[_User]] = defaultdict(list)
@@ -137,10 +116,8 @@ def has_rate(name: str, axis: Axis) -> Judge:
             if (panel, own) != (f"{name}, along {axis}", noise) or len(measured) < 2:
                 continue
             order = float(curve.rpartition(" ")[2])
-            seeds = sorted(set.intersection(*({*each} for each in measured.values())))
-            errors = [[each[seed] for each in measured.values()] for seed in seeds]
-            slope = slope_of(list(measured), errors)
-            agree.append(slope.near(rate(order), tolerance=TOLERANCE))
+            slope = slope_of(measured)
+            agree.append(slope.near(rate(order)))
             shown.append(f"{slope.mean:.2f} of {rate(order):.2f} ({curve})")
         if not shown:
             return NOT_RUN
@@ -165,8 +142,7 @@ def _cell(sample: Sample, users: list[_User]) -> Cell:
     law, n_rows, n_features = sample
 
     def measure(seed: int) -> list[Point]:
-        # Sizes are part of the seed: a larger sample does not begin with a smaller one.
-        sample_seed = (seed << 48) + (n_rows << 16) + n_features
+        sample_seed = nested_seed(seed, n_rows, n_features)
         records = law.sample(n_rows, n_features, seed=sample_seed)
         found = []
         for user in users:
@@ -179,9 +155,9 @@ def _cell(sample: Sample, users: list[_User]) -> Cell:
     return Cell(f"{law.name}({law.order:g}), n = {n_rows}, d = {n_features}", measure)
 
 
-def _regime(name: str, law: Law, axis: Axis, effort: Effort) -> Regime:
+def _regime(name: str, law: Law, axis: Axis, *, n_points: int) -> Regime:
     """Find the regime of a row for a law."""
-    symmetric, n_points = isinstance(law, StudentLaw), effort.n_points
+    symmetric = isinstance(law, StudentLaw)
     return find_regime(CASES[name], law.order, axis, n_points=n_points, symmetric=symmetric)
 
 

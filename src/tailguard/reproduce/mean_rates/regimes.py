@@ -14,8 +14,6 @@ from tailguard.checks import InputError
 from tailguard.means.base import MeanMethod, MeanPlan, Task
 from tailguard.reproduce.mean_rates.cases import RateCase
 
-__all__ = ["MOST_ROWS", "Axis", "Regime", "find_regime"]
-
 Axis = Literal["n", "d"]
 
 DOMINANCE = 3.0  # noise and bias over sampling error

@@ -24,19 +24,8 @@ from tailguard.estimators.mean import mean
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.theorem import Theorem
 from tailguard.reproduce.experiment import Cell, Point
-from tailguard.reproduce.risk_rates.tasks import linear_risk, nested_seed
-
-__all__ = [
-    "CENTRE",
-    "LARGEST",
-    "LEAST",
-    "MOST",
-    "HardCase",
-    "by_columns",
-    "by_linear_loss",
-    "by_mean",
-    "hard_cell",
-]
+from tailguard.reproduce.risk_rates.tasks import linear_risk
+from tailguard.reproduce.tasks.fits import nested_seed
 
 HardLaw = SpikeLaw | SignLaw | GaussianLaw
 Answer = Callable[[int, HardLaw, int], FloatArray]  # from records, a law and a seed

@@ -28,14 +28,20 @@ from tailguard.datasets.tsybakov import TsybakovInstance, hard_tsybakov, hard_ts
 from tailguard.moments import Moment
 from tailguard.papers import fano, kamath2022, tao2022, xu2025
 from tailguard.papers.common.theorem import Theorem
-from tailguard.privacy.guarantees import ZCDP, PureDP
-from tailguard.reproduce.risk_rates.hard import HardCase, by_columns, by_linear_loss, by_mean
-
-__all__ = ["CASES"]
+from tailguard.privacy.guarantees import ZCDP, Guarantee, PureDP
+from tailguard.reproduce.risk_rates.hard import (
+    Answer,
+    HardCase,
+    by_columns,
+    by_linear_loss,
+    by_mean,
+)
 
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
 N_NONZERO = 4  # of sparse means
-RHO, EPSILON, DELTA = 2.0, 2.0, 1e-6  # of the promises
+RHO, EPSILON = 2.0, 2.0  # of the promises
+PROMISE = {"epsilon": EPSILON, "delta": 1e-6}
+SCALAR = {"moment_order": 1.5, "moment_bound": 1.0, **PROMISE}
 ROWS = (2_000, 16_000)  # of hard instances: they are drawn anew for each
 ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"smoothness": 1.0, "growth_constant": 0.5}  # the same as a growth of 2
@@ -120,16 +126,9 @@ def _least_sampling(n_rows: int) -> float:
     """Fano's bound for signs that are hardly biased, which holds without privacy."""
     law: Any = _fair_signs(n_rows)[0].law
     apart = 2.0 * law.bias * law.size * math.sqrt(math.ceil(D / 8))
-    facts: dict[str, Any] = {
-        "log_n_laws": _log_sign_words(),
-        "n_rows": n_rows,
-        "rho": RHO,
-        "power": 2.0,
-    }
-    divergence = law.divergence(D)
-    return 0.5 * fano.fano_bound(
-        separation=apart, total_variation=1.0, divergence=divergence, **facts
-    )
+    told: dict[str, Any] = {"log_n_laws": _log_sign_words(), "divergence": law.divergence(D)}
+    told |= {"separation": apart, "total_variation": 1.0, "power": 2.0}
+    return 0.5 * fano.fano_bound(n_rows=n_rows, rho=RHO, **told)
 
 
 def _on_zcdp(call: Callable[..., Any], moment: Moment, **facts: Any) -> Callable[[int], Theorem]:
@@ -162,6 +161,11 @@ def _distance(law: SpikeLaw, point: FloatArray) -> float:
     return float(np.linalg.norm(point - law.mean))
 
 
+def _clamped_mean(guarantee: Guarantee, *, unit: bool = False) -> Answer:
+    told = {"guarantee": guarantee, "method": "clamped", "moment": Moment(2.0, 1.0)}
+    return by_mean(told, unit=unit)
+
+
 def _descent(
     name: str,
     laws: Callable[[int], Sequence[Any]],
@@ -179,51 +183,35 @@ def _descent(
     return HardCase(name, ROWS, laws, risk, answers, least, partial(_bound, theorem), **more)
 
 
-# A record that shows one of D columns, times the root of D, has D^(k-1) times the moment.
-K52 = _on_zcdp(kamath2022.convex, Moment(2.0, 1.0))
-K57 = _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **ROUND)
-T6 = _on_zcdp(tao2022.convex, Moment(1.5, 1.0, kind="raw"))
-T7 = _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **ROUND)
-T10 = _on_zcdp(
-    tao2022.sparse, Moment(2.0, float(D), kind="raw"), n_nonzero=N_NONZERO, n_kept=8, **ROUND
-)
-PURE_MEAN: dict[str, Any] = {
-    "guarantee": PureDP(EPSILON),
-    "method": "clamped",
-    "moment": Moment(2.0, 1.0),
-}
-PAIR = {"epsilon": EPSILON, "delta": DELTA}
-SCALAR_MEAN: dict[str, Any] = {"method": "truncated", "moment": Moment(1.5, 1.0, kind="raw")}
-SCALAR = {"moment_order": 1.5, "moment_bound": 1.0, **PAIR}
 WORDS, PLACES = fano.log_packing_size(D), fano.least_distance(D)
-SQUARES = partial(_means, 2.0)
-HEAVIER = partial(_means, 1.5)
+SQUARES, HEAVIER = partial(_means, 2.0), partial(_means, 1.5)  # by the order of their moments
 GROWING, SIGNS = partial(_laws_of, _growing), partial(_laws_of, _fair_signs)
-ZCDP_MEAN: dict[str, Any] = {
-    "guarantee": ZCDP(RHO),
-    "method": "clamped",
-    "moment": Moment(2.0, 1.0),
-}
 
-# Lower bounds with the upper bound of their paper: papers-bounds.md has their table.
+# Lower bounds with the upper bound of their paper: papers-bounds.md has their table. A record that
+# shows one of D columns, times the root of D, has D^(k-1) times the moment.
 ROWS_OF_TABLE = (
     _descent(
         "Kamath 6.1",
         SQUARES,
-        K57,
+        _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **ROUND),
         partial(_least, SQUARES, WORDS, PLACES, 1.0),
         curve="Kamath 5.7",
-        also={"Kamath 4.2, the mean": by_mean(ZCDP_MEAN)},
+        also={"Kamath 4.2, the mean": _clamped_mean(ZCDP(RHO))},
     ),
     _descent(
-        "Kamath 6.4", SQUARES, K52, partial(_least_linear, SQUARES), linear=True, curve="Kamath 5.2"
+        "Kamath 6.4",
+        SQUARES,
+        _on_zcdp(kamath2022.convex, Moment(2.0, 1.0)),
+        partial(_least_linear, SQUARES),
+        linear=True,
+        curve="Kamath 5.2",
     ),
     HardCase(
         "Kamath B.7",
         ROWS,
         _means_pure,
         linear_excess,
-        {"Kamath 4.2, the pure mean's direction": by_mean(PURE_MEAN, unit=True)},
+        {"Kamath 4.2, the pure mean's direction": _clamped_mean(PureDP(EPSILON), unit=True)},
         partial(_least_linear, _means_pure, pure=True),
         lambda n_rows: (
             2.0
@@ -237,16 +225,39 @@ ROWS_OF_TABLE = (
         ROWS,
         _scalars,
         _distance,
-        {"Tao 1, the mean": by_mean(PAIR | SCALAR_MEAN)},
+        {
+            "Tao 1, the mean": by_mean(
+                {**PROMISE, "method": "truncated", "moment": Moment(1.5, 1.0, kind="raw")}
+            )
+        },
         lambda n_rows: tao2022.scalar_lower_bound(n_rows=n_rows, **SCALAR),
         lambda n_rows: tao2022.scalar_mean_bound(n_rows=n_rows, failure_probability=0.1, **SCALAR),
     ),
-    _descent("Tao 8", HEAVIER, T7, partial(_least, HEAVIER, WORDS, PLACES, 1.0), curve="Tao 7"),
-    _descent("Tao 9", HEAVIER, T6, partial(_least_linear, HEAVIER), linear=True, curve="Tao 6"),
+    _descent(
+        "Tao 8",
+        HEAVIER,
+        _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **ROUND),
+        partial(_least, HEAVIER, WORDS, PLACES, 1.0),
+        curve="Tao 7",
+    ),
+    _descent(
+        "Tao 9",
+        HEAVIER,
+        _on_zcdp(tao2022.convex, Moment(1.5, 1.0, kind="raw")),
+        partial(_least_linear, HEAVIER),
+        linear=True,
+        curve="Tao 6",
+    ),
     _descent(
         "Tao 11",
         _sparse_means,
-        T10,
+        _on_zcdp(
+            tao2022.sparse,
+            Moment(2.0, float(D), kind="raw"),
+            n_nonzero=N_NONZERO,
+            n_kept=8,
+            **ROUND,
+        ),
         partial(_least, _sparse_means, _log_sparse_words(), N_NONZERO / 2.0, 1.0),
         curve="Tao 10",
     ),

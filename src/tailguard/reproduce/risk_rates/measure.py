@@ -18,11 +18,7 @@ from tailguard.reproduce.results import Results
 from tailguard.reproduce.risk_rates.cases import AXES, CASES, Axis, RiskCase
 from tailguard.reproduce.slopes import FittedSlope, slope_of
 
-__all__ = ["LOWER", "TOLERANCE", "UPPER", "RiskSlope", "has_risk_rate", "list_slopes", "risk_cells"]
-
-TOLERANCE = 0.1  # as docs/reproduce.md states it
 UPPER, LOWER = "slope of the theorem", "slope of the lower bound"
-QUICK_POINTS, FULL_POINTS = 3, 4  # of a grid: a decade is short
 
 
 # Verdict of a slope, the worst first, and what is said before it.
@@ -47,7 +43,7 @@ class RiskSlope:
     case: RiskCase
     axis: Axis
     order: float
-    n_points: int = FULL_POINTS
+    n_points: int = 4  # of a grid: a decade is short
 
     @property
     def panel(self) -> str:
@@ -80,9 +76,8 @@ def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
     >>> len(list_slopes("zhao2024", quick=True))
     6
     """
-    n_points = QUICK_POINTS if quick else FULL_POINTS
     return [
-        RiskSlope(case, axis, order, n_points)
+        RiskSlope(case, axis, order, n_points=3 if quick else 4)
         for case in CASES.values()
         if case.name.startswith(paper) and case.reached
         for axis in AXES
@@ -123,9 +118,7 @@ def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
             measured = results.curve(slope.panel, slope.curve, noise)
             if len(measured) < 2:
                 continue
-            seeds = sorted(set.intersection(*({*each} for each in measured.values())))
-            errors = [[each[seed] for each in measured.values()] for seed in seeds]
-            found, wanted = slope_of(list(measured), errors), slope.predicted(UPPER)
+            found, wanted = slope_of(measured), slope.predicted(UPPER)
             verdicts.add(_verdict(found, wanted))
             shown.append(
                 f"{found.mean:.2f} ± {found.high - found.mean:.2f} of {wanted:.2f}, lower bound "
@@ -144,7 +137,7 @@ def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
 
 def _verdict(found: FittedSlope, wanted: float) -> tuple[Outcome, str]:
     """Compare a slope with that of the theorem; where the interval holds both, nothing is said."""
-    if found.near(wanted, tolerance=TOLERANCE):
+    if found.near(wanted):
         return AGREES
     if found.low <= wanted <= found.high:
         return UNDECIDED

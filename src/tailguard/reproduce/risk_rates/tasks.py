@@ -10,7 +10,6 @@ the squared distance.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from tailguard.datasets.heavy_laws import ParetoLaw, TwoPointLaw
 from tailguard.losses.huber import Huber
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.theorem import Theorem
-
-__all__ = ["DIAMETER", "Law", "LinearTask", "SquaredTask", "Task", "linear_risk", "nested_seed"]
+from tailguard.reproduce.tasks.fits import nested_seed
 
 Law = ParetoLaw
 DIAMETER = 2.0  # of the set: the unit ball, as in the papers' lower bounds
@@ -28,21 +26,6 @@ DIAMETER = 2.0  # of the set: the unit ball, as in the papers' lower bounds
 FAR_TARGET = 1e6
 REPEATS = 2  # of the noise on the same records: the square of few noises varies much
 MINIMISER_NORM = 0.5  # half of the way to the edge of the set
-
-
-class Task(Protocol):
-    """Draws records and measures the excess risk of a theorem's answer.
-
-    Examples
-    --------
-    >>> task: Task = SquaredTask(n_nonzero=2)
-    >>> callable(task.excess)
-    True
-    """
-
-    def excess(self, theorem: Theorem, law: Law, seed: int) -> float:
-        """Return the excess risk of one run."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -127,14 +110,3 @@ def linear_risk(theorem: Theorem, rows: FloatArray, seed: int) -> FloatArray:
     noise = nested_seed(seed, *rows.shape)
     point: FloatArray = theorem.minimize(Huber(1.0), rows, target, random_state=noise).coef
     return point
-
-
-def nested_seed(seed: int, n_rows: int, n_features: int) -> int:
-    """Return a seed of its own for every size: a larger sample does not begin with a smaller one.
-
-    Examples
-    --------
-    >>> nested_seed(1, 100, 2) != nested_seed(1, 200, 2)
-    True
-    """
-    return (seed << 48) + (n_rows << 16) + n_features

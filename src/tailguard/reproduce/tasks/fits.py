@@ -17,8 +17,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for
 
-__all__ = ["Fit", "Task"]
-
 
 @dataclass(frozen=True)
 class Task:
@@ -76,3 +74,14 @@ class Fit:
         told: dict[str, Any] = {"loss": self.task.loss, **self.task.labels}
         gate = Gate.over(X, y, guarantee=self.guarantee, random_state=seed, **told)
         return run(solver, plan, gate).solution
+
+
+def nested_seed(seed: int, n_rows: int, n_features: int) -> int:
+    """Return a seed of its own for every size: a larger sample does not begin with a smaller one.
+
+    Examples
+    --------
+    >>> nested_seed(1, 100, 2) != nested_seed(1, 200, 2)
+    True
+    """
+    return (seed << 48) + (n_rows << 16) + n_features

@@ -14,8 +14,6 @@ from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.sets.base import ConstraintSet
 
-__all__ = ["Objective", "minimise_over"]
-
 MOST_STEPS = 3000  # several times what any of the sets took
 LEAST_MOVE = 1e-9  # relative; a risk is then known to far more digits than are shown
 LEAST_STEP, SLACK = 1e-12, 1e-15  # below which rounding decides the comparison of risks

@@ -15,8 +15,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 
-__all__ = ["ADULT_ROWS", "PublicSet", "read_adult", "read_libsvm"]
-
 # Wang and others 2020 take 30,000 records of Adult, of which 28,000 are for training.
 ADULT_ROWS, ADULT_TRAIN_ROWS = 30_000, 28_000
 # Numeric columns and the public constants by which they are divided: ages, years and hours in a

@@ -28,32 +28,6 @@ from tailguard.reproduce.experiment import Noise
 from tailguard.reproduce.tasks.fits import Fit, Task
 from tailguard.sets.l2_ball import L2Ball
 
-__all__ = [
-    "ALGORITHM_3",
-    "ALGORITHM_4",
-    "AS_PRINTED",
-    "BATCHES",
-    "BATCH_RGD",
-    "EPSILONS",
-    "LOGISTIC",
-    "MOMENT",
-    "N_FEATURES",
-    "RADIUS",
-    "RGD",
-    "RIDGE",
-    "THEOREM_5",
-    "VOID",
-    "Method",
-    "as_stated",
-    "batches",
-    "curves_of",
-    "distance",
-    "draw",
-    "excess",
-    "path_of",
-    "trimmed",
-]
-
 EPSILONS = (0.1, 0.5, 1.0)  # Section 6
 # Appendix C: the bound v on the second moment and the step of Algorithm 4, those of Algorithm 3.
 MOMENT, STEP = Moment(2.0, 5.0, kind="raw"), 0.1
@@ -100,7 +74,7 @@ class Method:
         return cache(lambda: Fit.of_theorem(task, self.call(n_rows, width, promise)))
 
 
-def soft(n_steps: int, n_rows: int, n_features: int, guarantee: Guarantee, **how: Any) -> Theorem:
+def _soft(n_steps: int, n_rows: int, n_features: int, guarantee: Guarantee, **how: Any) -> Theorem:
     told = {"moment": MOMENT, "constraint": L2Ball(RADIUS), "n_steps": n_steps, **how}
     theorem: Theorem = wang2020.smoothed_convex(
         n_rows, n_features, guarantee, smoothness=1.0 / STEP, **told
@@ -181,10 +155,10 @@ def curves_of(n_steps: int, n_rows: int, *, by_theorem: bool) -> tuple[Method, .
     found = [
         Method(ALGORITHM_3, "tight", partial(trimmed, KAPPA, **stated)),
         Method(ALGORITHM_3, "printed", partial(trimmed, KAPPA, **stated, **VOID)),
-        Method(ALGORITHM_4, "tight", partial(soft, n_steps)),
-        Method(ALGORITHM_4, "printed", partial(soft, n_steps, **AS_PRINTED)),
+        Method(ALGORITHM_4, "tight", partial(_soft, n_steps)),
+        Method(ALGORITHM_4, "printed", partial(_soft, n_steps, **AS_PRINTED)),
         Method(BATCHES, "tight", batches, averages=True),
-        Method(RGD, "-", partial(soft, n_steps)),
+        Method(RGD, "-", partial(_soft, n_steps)),
         Method(BATCH_RGD, "-", batches, averages=True),
     ]
     if by_theorem:

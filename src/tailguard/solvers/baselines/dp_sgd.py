@@ -15,7 +15,15 @@ Abadi et al. 2016, Algorithm 1; Song, Chaudhuri and Sarwate 2013; Balle, Barthe 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_count,
+    check_given,
+    check_integer,
+    check_positive,
+    require,
+)
 from tailguard.gate import Gate
 from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
@@ -25,10 +33,6 @@ from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
-
-__all__ = ["DpSgd", "sampled_noise_over_sensitivity"]
-
-SAMPLINGS = ("auto", "fresh", "partition")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +99,9 @@ class DpSgd:
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the descent it checks itself."""
-        if self.clip_norm is not None:
-            check_positive("clip_norm", self.clip_norm)
-        check_integer("batch_rows", self.batch_rows, minimum=1)
-        check_integer("n_passes", self.n_passes, minimum=1)
-        check_choice("sampling", self.sampling, SAMPLINGS)
+        check_given(self, check_positive, "clip_norm")
+        check_given(self, check_count, "batch_rows", "n_passes")
+        check_choice("sampling", self.sampling, ("auto", "fresh", "partition"))
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into batches and set their noise; numbers only."""

@@ -20,8 +20,9 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
+    check_count,
     check_finite,
-    check_integer,
+    check_given,
     check_open_unit,
     check_positive,
     require,
@@ -40,7 +41,6 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
-from tailguard.solvers.constraint_checks import check_constraint, in_user_units, set_of
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.phased.phases import (
     Phase,
@@ -50,15 +50,7 @@ from tailguard.solvers.phased.phases import (
     strengths,
 )
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule, printed_terms
-
-__all__ = ["Localised"]
-
-
-ASSUMPTIONS = (
-    "the loss is convex, with gradients whose norm has a moment of the stated order and scale",
-    "few rows exceed the row limit",
-    "the start is within the diameter of the optimum",
-)
+from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,16 +138,8 @@ class Localised:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        for name in (
-            "row_limit",
-            "clip_norm",
-            "gradient_scale",
-            "diameter",
-            "step_parameter",
-            "lipschitz_bound",
-        ):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+        check_given(self, check_positive, "row_limit", "clip_norm", "gradient_scale", "diameter")
+        check_given(self, check_positive, "step_parameter", "lipschitz_bound")
         for name, least in (("moment_order", 1.0), ("exponent", 1.0), ("penalty", 0.0)):
             value = check_finite(name, getattr(self, name))
             strict = name == "moment_order"
@@ -167,7 +151,7 @@ class Localised:
         check_finite("start", self.start)
         check_choice("schedule", self.schedule, ("practical", "paper"))
         check_choice("calibration", self.calibration, ("tight", "paper"))
-        check_integer("smallest_phase", self.smallest_phase, minimum=1)
+        check_count("smallest_phase", self.smallest_phase)
         if self.terms is not None:
             check_positive("terms", self.terms[0])
             check_open_unit("terms", self.terms[1])
@@ -213,7 +197,12 @@ class Localised:
                 "schedule": self.schedule,
                 "calibration": self.calibration,
             },
-            assumptions=ASSUMPTIONS,
+            assumptions=(
+                "the loss is convex, with gradients whose norm has a moment of the stated order "
+                "and scale",
+                "few rows exceed the row limit",
+                "the start is within the diameter of the optimum",
+            ),
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -234,9 +223,7 @@ class Localised:
             moved = gate.ask(query, center, stage, block=block)
             point = nearby.project(query.center(center, phase.n_rows) + moved)
             points[index] = point
-        coef, intercept = in_user_units(problem, point)
-        unknown = np.full(coef.shape, math.nan)
-        return Solution(coef, intercept, plan, unknown, math.nan, points)
+        return solved_at(plan, point, points)
 
     def rounds(self, problem: Problem) -> tuple[Round, ...]:
         """One round with all the records, anywhere in the set."""

@@ -8,16 +8,6 @@ Xu et al. 2025, Algorithms 3, 4 and 5.
 import math
 from dataclasses import dataclass
 
-__all__ = [
-    "Phase",
-    "Round",
-    "doubling_sizes",
-    "equal_sizes",
-    "halving_sizes",
-    "printed_halving_sizes",
-    "strengths",
-]
-
 
 @dataclass(frozen=True)
 class Round:

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
-__all__ = ["PrintedSchedule", "printed_terms"]
-
 
 def printed_terms(guarantee: Guarantee) -> tuple[float, float]:
     """Return epsilon and delta of a promise: ``2 sqrt(rho)`` and ``1 / e`` where it has none.

@@ -12,15 +12,13 @@ Xu et al. 2025, Algorithms 4 and 5 and Theorems 2 and 3.
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.checks import check_finite, check_positive, require
+from tailguard.checks import check_finite, check_given, check_positive, require
 from tailguard.plans.example import SolverExample
 from tailguard.plans.problem import Problem
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.solvers.phased.localised import Localised
 from tailguard.solvers.phased.phases import Round, doubling_sizes, equal_sizes
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule
-
-__all__ = ["DoublingLocalised", "ShrinkingLocalised"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +64,7 @@ class ShrinkingLocalised(Localised):
     def __post_init__(self) -> None:
         """Check the public numbers."""
         super().__post_init__()
-        if self.radius is not None:
-            check_positive("radius", self.radius)
+        check_given(self, check_positive, "radius")
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
         """Return the gamma of Algorithm 4, by the radius over n^(p/2)."""
@@ -134,8 +131,7 @@ class DoublingLocalised(Localised):
         super().__post_init__()
         bound = check_finite("growth_bound", self.growth_bound)
         require(bound > 1.0, f"growth_bound must be above 1; got {bound!r}.")
-        if self.radius is not None:
-            check_positive("radius", self.radius)
+        check_given(self, check_positive, "radius")
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
         """Return the eta of Algorithm 5, by the radius over n^((p-1)/2)."""

@@ -1,0 +1,107 @@
+"""What descents in the user's units share: the set and its checks, gradients, and the answer.
+
+Reference
+---------
+Nemirovski and Yudin 1983 (methods whose steps follow from the diameter of the set).
+"""
+
+import math
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, require
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.queries.base import Query
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.record_gradient import MeanRecordGradient
+from tailguard.queries.units import Units
+from tailguard.sets.base import ConstraintSet
+from tailguard.sets.whole_space import WholeSpace
+
+
+def set_of(problem: Problem) -> ConstraintSet:
+    """Return the set of allowed weights; all of them where none is stated.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> set_of(Problem(tg.losses.Squared(), n_rows=10, n_features=1))
+    WholeSpace()
+    """
+    return problem.constraint or WholeSpace()
+
+
+def check_constraint(problem: Problem, diameter: float) -> None:
+    """Refuse a set of other vectors, and a search without end; all of it is public.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> check_constraint(Problem(tg.losses.Squared(), n_rows=10, n_features=1), diameter=5.0)
+    """
+    require(
+        math.isfinite(diameter),
+        "constraint must be a set of finite diameter where the solver states no diameter; got "
+        f"{problem.constraint!r}.",
+    )
+    check_vectors(problem)
+
+
+def check_vectors(problem: Problem) -> None:
+    """Refuse a set of other vectors, and an intercept beside a gradient that covers all weights.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> ball = tg.sets.L2Ball(1.0)
+    >>> check_vectors(Problem(tg.losses.Squared(), n_rows=10, n_features=1, constraint=ball))
+    """
+    require(
+        problem.scored is not None or not problem.intercept,
+        "intercept must be False for a loss known one record at a time: its gradient covers all "
+        "weights, a constant column included.",
+    )
+    try:
+        set_of(problem).project(np.zeros(problem.size))
+    except InputError:
+        raise InputError(
+            f"constraint must be a set of vectors of {problem.size} weights; got "
+            f"{problem.constraint!r}."
+        ) from None
+
+
+def clipped_gradients(problem: Problem, clip_norm: float) -> Query:
+    """Return the mean of clipped gradients, of records in the user's units.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> clipped_gradients(Problem(tg.losses.Squared(), n_rows=10, n_features=1), 2.0).norm_limit
+    2.0
+    """
+    if problem.by_record:
+        return MeanRecordGradient(problem.by_record, clip_norm)
+    units = Units.raw(problem.n_features, intercept=problem.intercept)
+    return MeanClippedGradient(problem.scored, units, clip_norm=clip_norm)
+
+
+def solved_at(plan: Plan, weights: FloatArray, points: FloatArray) -> Solution:
+    """Return weights in the user's units as a solution whose noise nothing predicts.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=10, n_features=1, intercept=True)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), ())
+    >>> solved = solved_at(plan, np.array([2.0, 0.5]), np.zeros((1, 2)))
+    >>> solved.coef, solved.intercept
+    (array([2.]), 0.5)
+    """
+    coef, intercept = weights, 0.0
+    if not plan.problem.by_record:
+        units = Units.raw(plan.problem.n_features, intercept=plan.problem.intercept)
+        coef, intercept = units.coefficients(weights)
+    return Solution(coef, intercept, plan, np.full(coef.shape, math.nan), math.nan, points)
