@@ -1,8 +1,9 @@
-"""Private means: one call for all methods."""
+"""Private means: one call for all methods, whose help says what each of them is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode
 from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
+from tailguard.means.registry import described
 from tailguard.moments import Moment
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
@@ -123,11 +125,9 @@ def mean(
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
-        ``"clipped"`` (rows cut at an l2 norm), ``"clamped"`` (median of group means of cut
-        entries), ``"truncated"`` (the same, far entries counting as zero), ``"soft"`` (entries
-        bent towards a limit), ``"trimmed"`` (without the largest and smallest values),
-        ``"iterative"`` (the centre of random groups' means), or ``"auto"``: the one of least
-        predicted error, from public facts only; ``explain()`` says why.
+        ``"auto"``: the one of least predicted error, from public facts only, as ``explain()``
+        says; or one of these.
+        {methods}
     moment
         What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
         column are released first, and nothing need be known of the data; ``"auto"`` does so with a
@@ -211,6 +211,9 @@ def mean(
         names=table.names,
         found=solved.solution.found,
     )
+
+
+mean.__doc__ = str(mean.__doc__).replace("{methods}", indent(described(), 8 * " ").lstrip())
 
 
 def _checked_shape(table: Given) -> tuple[int, int]:

@@ -7,6 +7,7 @@ The methods cite their own papers.
 
 from collections.abc import Iterable
 from dataclasses import fields
+from inspect import cleandoc
 from typing import Any
 
 from tailguard.checks import InputError, class_called
@@ -73,6 +74,19 @@ def own_options(name: str) -> tuple[str, ...]:
     """
     shared = {field.name for field in fields(MeanMethod)}
     return tuple(field.name for field in fields(_class_of(name)) if field.name not in shared)
+
+
+def described() -> str:
+    """Say what every method is, a line each: what its docstring begins with.
+
+    Examples
+    --------
+    >>> described().splitlines()[0]
+    '``"clipped"``: mean of rows cut at an l2 norm'
+    """
+    firsts = {name: cleandoc(_class_of(name).__doc__).partition("\n\n")[0] for name in MEANS}
+    told = {name: " ".join(first.split()).rstrip(".") for name, first in firsts.items()}
+    return "\n".join(f'``"{name}"``: {each[0].lower()}{each[1:]}' for name, each in told.items())
 
 
 def _class_of(name: str) -> Any:
