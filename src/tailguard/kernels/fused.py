@@ -5,8 +5,8 @@ and norms (``tile.py``), bounded rows, slopes, and bounded gradients (``tile_bou
 added up from the tile or counted.
 
 No fast-math flag is set: every test for NaN means what it says. (Even leave to reorder sums would
-turn ``0 * a + 0 * b`` into ``0 * (a + b)``, which may overflow.) A slope is passed by its address,
-so that one compiled pass, kept on disk, serves every loss.
+turn ``0 * a + 0 * b`` into ``0 * (a + b)``, which may overflow.) The loop that finds the slopes of
+a tile is passed by its address, so that one compiled pass, kept on disk, serves every loss.
 """
 
 from collections.abc import Callable
@@ -17,6 +17,8 @@ import numpy as np
 from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.losses.base import SlopeLoop
+from tailguard.losses.compiled import compile_slopes
 from tailguard.machine_code import compiled
 
 from . import tile_bounds, vectors
@@ -27,9 +29,7 @@ from .tile import (
     KNOWN,
     MERGED,
     OPTIONS,
-    SCORES,
     SIZES,
-    TARGETS,
     Space,
     clip,
     load,
@@ -45,9 +45,8 @@ lent: Any = vectors.lent
 bound_rows: Any = tile_bounds.bound_rows
 bound_gradients: Any = tile_bounds.bound_gradients
 
-# What a compiled slope takes and gives: score, target, the loss's shape; the slope.
-SLOPE = types.float64(types.float64, types.float64, types.float64[::1])
-Slope = Callable[[float, float, FloatArray], float]
+# The loop of a loss takes the scratch space of a tile and the loss's shape.
+SLOPES = types.void(types.float64[:, ::1], types.float64[::1])
 
 
 class ClipLimits(NamedTuple):
@@ -68,8 +67,9 @@ def _unit_slope(score: float, target: float, shape: FloatArray) -> float:
     return 1.0
 
 
-unit_slope = compiled(_unit_slope, SLOPE, **OPTIONS)
-"""Slope of a plain mean of rows."""
+def unit_slopes() -> SlopeLoop:
+    """Compile the slopes of a plain mean of rows."""
+    return compile_slopes(_unit_slope)
 
 
 @njit(**OPTIONS)
@@ -94,7 +94,7 @@ def _measure_tile(
     start: int,
     count: int,
     first: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     shrunk: float,
@@ -104,8 +104,7 @@ def _measure_tile(
     work = space.work
     score_tile(features, start, count, space)
     bound_rows(work, space.targets, space.offsets, first, limits.row_limit)
-    for b in range(TILE_ROWS):
-        work[SIZES, b] = slope(work[SCORES, b], work[TARGETS, b], shape)
+    slopes(work, shape)
     bound_gradients(work, limits.slope_limit, limits.clip_norm, shrunk)
 
 
@@ -114,7 +113,7 @@ def _sum_chunk(
     features: Features,
     start: int,
     stop: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     shrunk: float,
@@ -124,7 +123,7 @@ def _sum_chunk(
     features, shape, space = lent(features), lent(shape), lent(space)
     factors = space.work[FACTORS]
     for row in range(start, stop, TILE_ROWS):
-        _measure_tile(features, row, stop - row, row - start, slope, shape, limits, shrunk, space)
+        _measure_tile(features, row, stop - row, row - start, slopes, shape, limits, shrunk, space)
         add_rows(space.tile, factors, space.sums)
 
 
@@ -135,7 +134,7 @@ def _sum_chunks(
     center: FloatArray,
     inverse_scale: FloatArray,
     weights: FloatArray,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     grid: float,
@@ -147,7 +146,7 @@ def _sum_chunks(
     for start in range(0, len(features), CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, len(features))
         load_known(targets, offsets, start, stop, limits, space)
-        _sum_chunk(features, start, stop, slope, shape, limits, shrunk, space)
+        _sum_chunk(features, start, stop, slopes, shape, limits, shrunk, space)
         for j in range(totals.size):
             totals[j] += np.int64(clip(np.rint(space.sums[j] / grid), LARGEST_UNITS))
         space.sums[:] = 0.0
@@ -158,7 +157,7 @@ def _count_chunk(
     features: Features,
     start: int,
     stop: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     threshold: float,
@@ -168,7 +167,7 @@ def _count_chunk(
     features, shape, space = lent(features), lent(shape), lent(space)
     sizes, known, n_small = space.work[SIZES], space.work[KNOWN], 0
     for row in range(start, stop, TILE_ROWS):
-        _measure_tile(features, row, stop - row, row - start, slope, shape, limits, 1.0, space)
+        _measure_tile(features, row, stop - row, row - start, slopes, shape, limits, 1.0, space)
         for b in range(TILE_ROWS):
             # Void records and places past the end have size zero too.
             n_small += (known[b] > 0.0) & (abs(sizes[b]) <= threshold)
@@ -182,7 +181,7 @@ def _count_norms(
     center: FloatArray,
     inverse_scale: FloatArray,
     weights: FloatArray,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     threshold: float,
@@ -193,11 +192,11 @@ def _count_norms(
     for start in range(0, len(features), CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, len(features))
         load_known(targets, offsets, start, stop, limits, space)
-        totals[0] += _count_chunk(features, start, stop, slope, shape, limits, threshold, space)
+        totals[0] += _count_chunk(features, start, stop, slopes, shape, limits, threshold, space)
 
 
 def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    """Return types of features, five vectors, slope, shape and limits, as every pass takes them."""
+    """Return types of features, five vectors, slopes, shape, limits, as every pass takes them."""
     stored = types.float32 if dtype == np.float32 else types.float64
     # Arrays declared as read-only may be either.
     matrix = types.Array(stored, 2, "C", readonly=True)
@@ -205,7 +204,7 @@ def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
     limits = types.NamedUniTuple(  # type: ignore[no-untyped-call]
         types.float64, len(ClipLimits._fields), ClipLimits
     )
-    return matrix, *5 * (vector,), types.FunctionType(SLOPE), types.float64[::1], limits
+    return matrix, *5 * (vector,), types.FunctionType(SLOPES), types.float64[::1], limits
 
 
 @cache

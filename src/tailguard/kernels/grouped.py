@@ -17,22 +17,21 @@ import numpy as np
 from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.losses.base import SlopeLoop
 from tailguard.machine_code import compiled
 
 from . import bounded_rows, tile_bounds, vectors
 from .base import LARGEST_UNITS
 from .chunks import CHUNK_ROWS, TILE_ROWS
-from .fused import ClipLimits, Slope, argument_types, load_known
+from .fused import ClipLimits, argument_types, load_known
 from .tile import (
     FACTORS,
     KNOWN,
     LEAST_SQUARE,
     MERGED,
     OPTIONS,
-    SCORES,
     SIZES,
     SQUARES,
-    TARGETS,
     Space,
     clip,
     make_space,
@@ -58,15 +57,16 @@ CLAMPED, TRUNCATED, SOFT = range(3)
 
 
 @njit(**MERGED)
-def _weigh(first: int, slope: Slope, shape: FloatArray, slope_limit: float, space: Space) -> float:
+def _weigh(
+    first: int, slopes: SlopeLoop, shape: FloatArray, slope_limit: float, space: Space
+) -> float:
     """Turn the scores of a tile into bounded slopes, zero for void records.
 
     Return a number that no entry of a record times its slope exceeds.
     """
     work, largest = space.work, 0.0
     offset_scores(work, space.targets, space.offsets, first)
-    for b in range(TILE_ROWS):
-        work[SIZES, b] = slope(work[SCORES, b], work[TARGETS, b], shape)
+    slopes(work, shape)
     for b in range(TILE_ROWS):
         factor = clip(work[SIZES, b], slope_limit) * work[KNOWN, b]
         size = abs(factor) * math.sqrt(max(work[SQUARES, b], LEAST_SQUARE))
@@ -94,7 +94,7 @@ def _sum_run(
     features: Features,
     start: int,
     stop: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     slope_limit: float,
     kind: int,
@@ -106,7 +106,7 @@ def _sum_run(
     numbers, space = lent(numbers), lent(space)
     for row in range(start, stop, TILE_ROWS):
         score_tile(features, row, stop - row, space)
-        largest = _weigh(row - start, slope, shape, slope_limit, space)
+        largest = _weigh(row - start, slopes, shape, slope_limit, space)
         _add_tile(kind, numbers, largest, space)
 
 
@@ -117,7 +117,7 @@ def _sum_groups(
     center: FloatArray,
     inverse_scale: FloatArray,
     weights: FloatArray,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     kind: int,
@@ -137,7 +137,7 @@ def _sum_groups(
         chunk_end = start // CHUNK_ROWS * CHUNK_ROWS + CHUNK_ROWS
         stop = min(len(features), chunk_end, closing - first)
         load_known(targets, offsets, start, stop, limits, space)
-        _sum_run(features, start, stop, slope, shape, limits.slope_limit, kind, numbers, space)
+        _sum_run(features, start, stop, slopes, shape, limits.slope_limit, kind, numbers, space)
         step = grid * (closing - opening)
         for j in range(weights.size):
             totals[group, j] += np.int64(clip(np.rint(space.sums[j] / step), LARGEST_UNITS))

@@ -30,8 +30,9 @@ LEAST_SQUARE = 1e-290
 # What void records are given in the place of a score and a target, so that slopes take the same
 # time: numbers that are neither odd nor extreme for any loss.
 VOID_SCORE, VOID_TARGET = 0.5, 0.0
-# Rows of ``Space.work``, one number for each record of the tile. ``KNOWN`` is 1, or 0 where void.
-SCORES, SQUARES, KNOWN, TARGETS, INVERSES, RADII, SIZES, FACTORS = range(8)
+# Rows of ``Space.work``, one number for each record of the tile; the loop of a loss reads the first
+# two and writes the third. ``KNOWN`` is 1, or 0 where void.
+SCORES, TARGETS, SIZES, SQUARES, KNOWN, INVERSES, RADII, FACTORS = range(8)
 
 
 class Space(NamedTuple):
