@@ -1,12 +1,12 @@
 """Compiled passes over the records of a linear score model: one read, one bounded vector a record.
 
-Each tile of eight records goes through four steps while it stays in the first-level cache: scores
-and norms (``tile.py``), bounded rows, slopes, and bounded gradients (``tile_bounds.py``), which are
-added up from the tile or counted.
+Each strip of some tiles goes through four steps while it stays in the first-level cache: scores and
+norms (``tile.py``), bounded rows, slopes, and bounded gradients (``tile_bounds.py``), which are
+added up from the tiles or counted.
 
 No fast-math flag is set: every test for NaN means what it says. (Even leave to reorder sums would
 turn ``0 * a + 0 * b`` into ``0 * (a + b)``, which may overflow.) The loop that finds the slopes of
-a tile is passed by its address, so that one compiled pass, kept on disk, serves every loss.
+a strip is passed by its address, so that one compiled pass, kept on disk, serves every loss.
 """
 
 from collections.abc import Callable
@@ -23,29 +23,28 @@ from tailguard.machine_code import compiled
 
 from . import tile_bounds, vectors
 from .base import LARGEST_UNITS
-from .chunks import CHUNK_ROWS, TILE_ROWS, shrink
+from .chunks import CHUNK_ROWS, shrink
 from .tile import (
-    FACTORS,
     KNOWN,
     MERGED,
     OPTIONS,
     SIZES,
     Space,
+    add_strip,
     clip,
     load,
     make_space,
-    score_tile,
+    score_strip,
 )
 
 __all__ = []
 
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
-add_rows: Any = vectors.add_rows
 lent: Any = vectors.lent
 bound_rows: Any = tile_bounds.bound_rows
 bound_gradients: Any = tile_bounds.bound_gradients
 
-# The loop of a loss takes the scratch space of a tile and the loss's shape.
+# The loop of a loss takes the scratch space of a strip and the loss's shape.
 SLOPES = types.void(types.float64[:, ::1], types.float64[::1])
 
 
@@ -89,7 +88,7 @@ def load_known(
 
 
 @njit(**MERGED)
-def _measure_tile(
+def _measure_strip(
     features: Features,
     start: int,
     count: int,
@@ -100,9 +99,9 @@ def _measure_tile(
     shrunk: float,
     space: Space,
 ) -> None:
-    """Bound the gradients of a tile; its targets and offsets are known from ``first`` on."""
+    """Bound the gradients of a strip; its targets and offsets are known from ``first`` on."""
     work = space.work
-    score_tile(features, start, count, space)
+    score_strip(features, start, count, space)
     bound_rows(work, space.targets, space.offsets, first, limits.row_limit)
     slopes(work, shape)
     bound_gradients(work, limits.slope_limit, limits.clip_norm, shrunk)
@@ -121,10 +120,9 @@ def _sum_chunk(
 ) -> None:
     """Add the clipped gradients of one chunk, whose targets and offsets are known, to the sums."""
     features, shape, space = lent(features), lent(shape), lent(space)
-    factors = space.work[FACTORS]
-    for row in range(start, stop, TILE_ROWS):
-        _measure_tile(features, row, stop - row, row - start, slopes, shape, limits, shrunk, space)
-        add_rows(space.tile, factors, space.sums)
+    for row in range(start, stop, space.work.shape[1]):
+        _measure_strip(features, row, stop - row, row - start, slopes, shape, limits, shrunk, space)
+        add_strip(space)
 
 
 def _sum_chunks(
@@ -166,9 +164,9 @@ def _count_chunk(
     """Count the gradients of one chunk, whose targets and offsets are known, by their norm."""
     features, shape, space = lent(features), lent(shape), lent(space)
     sizes, known, n_small = space.work[SIZES], space.work[KNOWN], 0
-    for row in range(start, stop, TILE_ROWS):
-        _measure_tile(features, row, stop - row, row - start, slopes, shape, limits, 1.0, space)
-        for b in range(TILE_ROWS):
+    for row in range(start, stop, known.size):
+        _measure_strip(features, row, stop - row, row - start, slopes, shape, limits, 1.0, space)
+        for b in range(known.size):
             # Void records and places past the end have size zero too.
             n_small += (known[b] > 0.0) & (abs(sizes[b]) <= threshold)
     return n_small

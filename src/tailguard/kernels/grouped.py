@@ -1,9 +1,9 @@
 """Compiled pass over the records that bounds every entry of a gradient and sums by groups.
 
-A tile of eight records is scored (``tile.py``), then its bounded entries are summed while it stays
-in the first-level cache; nothing of the size of the records is ever stored.
+A strip of some tiles is scored (``tile.py``), then its bounded entries are summed while it stays in
+the first-level cache; nothing of the size of the records is ever stored.
 
-Bits depend on the records of one chunk and group alone: a tile never crosses the end of either.
+Bits depend on the records of one chunk and group alone: a strip never crosses the end of either.
 
 No fast-math flag is set: every test for NaN means what it says.
 """
@@ -35,7 +35,7 @@ from .tile import (
     Space,
     clip,
     make_space,
-    score_tile,
+    score_strip,
 )
 
 __all__ = []
@@ -59,34 +59,39 @@ CLAMPED, TRUNCATED, SOFT = range(3)
 @njit(**MERGED)
 def _weigh(
     first: int, slopes: SlopeLoop, shape: FloatArray, slope_limit: float, space: Space
-) -> float:
-    """Turn the scores of a tile into bounded slopes, zero for void records.
-
-    Return a number that no entry of a record times its slope exceeds.
-    """
-    work, largest = space.work, 0.0
+) -> None:
+    """Turn the scores of a strip into bounded slopes, zero for void records."""
+    work = space.work
     offset_scores(work, space.targets, space.offsets, first)
     slopes(work, shape)
-    for b in range(TILE_ROWS):
-        factor = clip(work[SIZES, b], slope_limit) * work[KNOWN, b]
-        size = abs(factor) * math.sqrt(max(work[SQUARES, b], LEAST_SQUARE))
-        work[FACTORS, b] = factor
+    for b in range(work.shape[1]):
+        work[FACTORS, b] = clip(work[SIZES, b], slope_limit) * work[KNOWN, b]
+
+
+@njit(**MERGED)
+def _largest(first: int, space: Space) -> float:
+    """Return a number that no entry of a record of a tile times its slope exceeds."""
+    work, largest = space.work, 0.0
+    for b in range(first, first + TILE_ROWS):
+        size = abs(work[FACTORS, b]) * math.sqrt(max(work[SQUARES, b], LEAST_SQUARE))
         largest = max(largest, size if work[KNOWN, b] > 0.0 else 0.0)
     return largest
 
 
 @njit(**MERGED)
-def _add_tile(kind: int, numbers: FloatArray, largest: float, space: Space) -> None:
-    """Add the bounded entries of a tile, of which none exceeds ``largest`` before."""
-    tile, factors, sums = space.tile, space.work[FACTORS], space.sums
-    if kind == CLAMPED:
-        add_clamped_rows(tile, factors, numbers, sums)
-    elif kind == TRUNCATED:
-        add_truncated_rows(tile, factors, numbers, sums)
-    elif largest * numbers[INVERSE_SCALE] < numbers[REACH] * WELL_WITHIN:
-        add_cubic_rows(tile, factors, numbers, sums)
-    else:
-        add_soft_rows(tile, factors, numbers, sums)
+def _add_strip(kind: int, numbers: FloatArray, space: Space) -> None:
+    """Add the bounded entries of a strip."""
+    for t in range(len(space.tiles)):
+        first = t * TILE_ROWS
+        tile, factors, sums = space.tiles[t], space.work[FACTORS, first:], space.sums
+        if kind == CLAMPED:
+            add_clamped_rows(tile, factors, numbers, sums)
+        elif kind == TRUNCATED:
+            add_truncated_rows(tile, factors, numbers, sums)
+        elif _largest(first, space) * numbers[INVERSE_SCALE] < numbers[REACH] * WELL_WITHIN:
+            add_cubic_rows(tile, factors, numbers, sums)
+        else:
+            add_soft_rows(tile, factors, numbers, sums)
 
 
 @njit(**OPTIONS)
@@ -104,10 +109,10 @@ def _sum_run(
     """Add the bounded gradients of a run of records of one chunk and group to the sums."""
     features, shape = lent(features), lent(shape)
     numbers, space = lent(numbers), lent(space)
-    for row in range(start, stop, TILE_ROWS):
-        score_tile(features, row, stop - row, space)
-        largest = _weigh(row - start, slopes, shape, slope_limit, space)
-        _add_tile(kind, numbers, largest, space)
+    for row in range(start, stop, space.work.shape[1]):
+        score_strip(features, row, stop - row, space)
+        _weigh(row - start, slopes, shape, slope_limit, space)
+        _add_strip(kind, numbers, space)
 
 
 def _sum_groups(
