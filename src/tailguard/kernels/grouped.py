@@ -45,9 +45,11 @@ add_clamped_rows: Any = bounded_rows.add_clamped_rows
 add_truncated_rows: Any = bounded_rows.add_truncated_rows
 add_cubic_rows: Any = bounded_rows.add_cubic_rows
 add_soft_rows: Any = bounded_rows.add_soft_rows
+add_long_soft_rows: Any = bounded_rows.add_long_soft_rows
 lent: Any = vectors.lent
 offset_scores: Any = tile_bounds.offset_scores
 INVERSE_SCALE, REACH = bounded_rows.INVERSE_SCALE, bounded_rows.REACH
+SHORT_NUMBERS = bounded_rows.SHORT_NUMBERS
 # Norms err by far less than this, so that no entry of records on the cubic branch is beyond it. The
 # soft branch then gives the same bits for them, and no record's value depends on its neighbours.
 WELL_WITHIN = 1 - 2.0**-20
@@ -90,8 +92,10 @@ def _add_strip(kind: int, numbers: FloatArray, space: Space) -> None:
             add_truncated_rows(tile, factors, numbers, sums)
         elif _largest(first, space) * numbers[INVERSE_SCALE] < numbers[REACH] * WELL_WITHIN:
             add_cubic_rows(tile, factors, numbers, sums)
-        else:
+        elif numbers.size == SHORT_NUMBERS:
             add_soft_rows(tile, factors, numbers, sums)
+        else:
+            add_long_soft_rows(tile, factors, numbers, sums)
 
 
 @njit(**OPTIONS)

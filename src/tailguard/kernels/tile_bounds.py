@@ -47,10 +47,11 @@ class _Tile(Lanes):
         """Write a row of the scratch space."""
         self.store(value, self._work.data, self._at(row))
 
-    def known(self, bases: list[Any], first: Any) -> list[Any]:
+    def known(self, bases: list[Any], first: Any) -> tuple[Any, Any]:
         """Read targets and offsets, which are known from ``first`` on."""
         place = self.builder.add(first, self._place)
-        return [self.load(base, place) for base in bases]
+        target, offset = (self.load(base, place) for base in bases)
+        return target, offset
 
 
 def _over_tiles(
