@@ -18,6 +18,7 @@ from numba import njit
 from threadpoolctl import threadpool_limits
 
 from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.losses import Logistic, Squared
 from tailguard.rows.arrays import ArrayRows
 
@@ -96,6 +97,26 @@ def compare(n_rows, n_features, loss, n_threads, repeats):
     )
 
 
+def softened(n_rows, n_features, repeats):
+    """What share of the memory's bandwidth the soft truncation of every entry leaves."""
+    X = np.random.default_rng(0).standard_t(3, (n_rows, n_features))
+    rows = ArrayRows(X)
+    kernel = BoundedCoordinateSum(
+        weights=np.zeros(n_features),
+        center=np.zeros(n_features),
+        inverse_scale=np.ones(n_features),
+        intercept=False,
+        loss=None,
+        bound=CoordinateBound("soft", 1.0),
+        n_rows=n_rows,
+        n_groups=1,
+        grid=2.0**-40,
+    )
+    read, soft = milliseconds(repeats, lambda: read_all(X, 1), lambda: rows.reduce(kernel, 1))
+    figures = "  ".join(f"{least:6.1f} {middle:6.1f}" for least, middle in (read, soft))
+    print(f"{n_features:4d} soft truncation, reading and pass  {figures}  {read[1] / soft[1]:5.0%}")
+
+
 def adversarial(n_rows, n_features, repeats):
     """How much longer hostile records take: every one of them on the careful path, or void."""
     rng = np.random.default_rng(0)
@@ -120,6 +141,8 @@ def main():
         for loss in (Squared(), Logistic()):
             for n_threads in (1, 2):
                 compare(n_rows, n_features, loss, n_threads, repeats)
+    for n_features in (100, 10):
+        softened(n_rows, n_features, repeats)
     adversarial(n_rows // 10, 100, repeats)
 
 

@@ -35,7 +35,7 @@ class NeighbourlyLoss(tg.losses.Squared):
         return np.broadcast_to(np.sign(np.ravel(target)[0]), np.shape(score)).copy()
 
     @property
-    def slope_scalar(self):
+    def slope_loop(self):
         return None
 
 

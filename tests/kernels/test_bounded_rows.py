@@ -5,9 +5,11 @@ import pytest
 from numba import njit
 
 from tailguard.kernels.bounded_rows import (
-    N_NUMBERS,
+    LONG_NUMBERS,
+    SHORT_NUMBERS,
     add_clamped_rows,
     add_cubic_rows,
+    add_long_soft_rows,
     add_soft_rows,
     add_truncated_rows,
 )
@@ -33,6 +35,11 @@ def soft(tile, factors, numbers, sums):
 
 
 @njit
+def long_soft(tile, factors, numbers, sums):
+    add_long_soft_rows(tile, factors, numbers, sums)
+
+
+@njit
 def cubic(tile, factors, numbers, sums):
     add_cubic_rows(tile, factors, numbers, sums)
 
@@ -41,6 +48,7 @@ BOUNDS = {
     "clamped": (clamped, CoordinateBound("clamped", 0.75)),
     "truncated": (truncated, CoordinateBound("truncated", 0.75)),
     "soft": (soft, CoordinateBound("soft", 0.75, smoothing=3.0)),
+    "long soft": (long_soft, CoordinateBound("soft", 0.75, smoothing=30.0)),
     "cubic": (cubic, CoordinateBound("soft", 1e3, smoothing=3.0)),
 }
 
@@ -86,6 +94,8 @@ def test_one_entry_never_exceeds_the_limit(name, place, value):
 
 
 def test_numbers_are_as_many_as_the_loops_read():
-    assert all(bound.numbers().size == N_NUMBERS for _, bound in BOUNDS.values())
+    sizes = {name: bound.numbers().size for name, (_, bound) in BOUNDS.items()}
+    assert sizes.pop("long soft") == LONG_NUMBERS
+    assert set(sizes.values()) == {SHORT_NUMBERS}
     reach = BOUNDS["cubic"][1].numbers()[3]
     assert reach == cubic_reach(3.0)

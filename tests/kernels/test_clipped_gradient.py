@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numba import njit
 
 from support.adversary import datasets, neighbours, records, replaced
 from support.score_kernels import LOSS_NAMES, InNumPyOnly, make_block, make_kernel
@@ -14,6 +13,7 @@ from tailguard.kernels import numpy_twin
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import summation_slack
 from tailguard.losses import LpLoss, Squared
+from tailguard.losses.compiled import compile_slopes
 from tailguard.rows.arrays import ArrayRows
 
 OPTIONS = {
@@ -218,9 +218,7 @@ def test_a_plain_mean_of_bounded_rows_needs_no_target():
     np.testing.assert_allclose(total, rows.sum(axis=0), atol=1e-9)
 
 
-@njit("float64(float64, float64, float64[::1])")
-def first_of_shape(score, target, shape):
-    return shape[0]
+first_of_shape = compile_slopes(lambda score, target, shape: shape[0])
 
 
 @dataclass(frozen=True)
@@ -228,7 +226,7 @@ class ConstantSlope:
     """A loss whose slope is whatever the test asks for."""
 
     constant: float
-    slope_scalar: object = None
+    slope_loop: object = None
 
     @property
     def shape(self):

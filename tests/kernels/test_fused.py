@@ -21,7 +21,7 @@ for loss in (Squared(), Logistic()):
     ).sum_block(block)
 counts.BelowCount(thresholds=[1.0], columns=[0], paired=False, multiplier=1).sum_block(block)
 compiled = [fused.sum_chunks(np.dtype("f8")), counts._compiled_counts(np.dtype("f8"))]
-compiled += [Squared().slope_scalar, Logistic().slope_scalar]
+compiled += [Squared().slope_loop, Logistic().slope_loop]
 assert all(isinstance(function, Dispatcher) for function in compiled)
 print(sum(sum(function.stats.cache_misses.values()) for function in compiled))
 """

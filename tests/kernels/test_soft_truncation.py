@@ -65,7 +65,7 @@ SPREADS = [
 ]
 SMOOTHINGS = (0.25, 0.5, 1.0, 2.0, LOG_100, 20.0, 100.0, 400.0)
 HUGE = np.array([1e5, 1e6, 1e8, 1e100, 1e300, np.inf])
-FAST_ERROR = {0.25: 1e-6, 0.5: 1e-6, 400.0: 1e-6}
+FAST_ERROR = {0.25: 1e-8, 400.0: 1e-6}
 
 
 @pytest.mark.parametrize("smoothing", TABLE)
@@ -129,7 +129,7 @@ def test_what_is_no_number_counts_as_zero():
     np.testing.assert_array_equal(soft_truncation([np.nan, -np.nan, 0.0], 1.0), np.zeros(3))
 
 
-@pytest.mark.parametrize("smoothing", [*SMOOTHINGS, 1.7, 50.0])
+@pytest.mark.parametrize("smoothing", [*SMOOTHINGS, 1.7, 12.0, 12.5, 50.0])
 def test_the_fast_form_errs_by_no_more_than_it_says(smoothing):
     grid = np.concatenate([np.linspace(0, 6, 20_001), np.logspace(0.7, 12, 2_000)])
     gap = np.abs(fast_soft_truncation(grid, smoothing) - soft_truncation(grid, smoothing))

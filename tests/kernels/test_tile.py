@@ -1,4 +1,4 @@
-"""A scored tile holds finite rows, whatever the records hold and however many there are."""
+"""A scored strip holds finite rows, whatever the records hold and however many there are."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ from numba import njit
 
 from support.adversary import records
 from tailguard.kernels.chunks import TILE_ROWS
-from tailguard.kernels.tile import SCORES, SQUARES, make_space, score_tile
+from tailguard.kernels.tile import MOST_TILES, SCORES, SQUARES, make_space, score_strip
 from tailguard.kernels.vectors import LARGEST_FEATURE
 
 
 @njit
 def score(features, start, count, center, inverse_scale, weights):
     space = make_space(center, inverse_scale, weights)
-    space.tile[:] = np.nan
-    score_tile(features, start, count, space)
+    space.tiles[:] = np.nan
+    score_strip(features, start, count, space)
     return space
 
 
@@ -22,7 +22,8 @@ def scored(features, count, *, intercept=True, start=0):
     n_features = features.shape[1]
     weights = np.ones(n_features + intercept)
     space = score(features, start, count, np.zeros(n_features), np.ones(n_features), weights)
-    return space.work, space.tile.transpose(1, 0, 2).reshape(TILE_ROWS, -1)
+    n_rows = len(space.tiles) * TILE_ROWS
+    return space.work, space.tiles.transpose(0, 2, 1, 3).reshape(n_rows, -1)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -34,8 +35,9 @@ def test_hostile_records_leave_finite_rows_and_a_mark_where_void(n_features, int
         features = records(rng, 400, n_features).astype(dtype)
     finite = np.isfinite(features).all(axis=1)
     assert 0 < finite.sum() < 400
+    n_rows = MOST_TILES * TILE_ROWS
     for start in range(0, 400, 3):
-        count = min(TILE_ROWS, 400 - start)
+        count = min(n_rows, 400 - start)
         work, rows = scored(features, count, intercept=intercept, start=start)
         assert (np.abs(rows) <= LARGEST_FEATURE).all()
         usable = np.isfinite(work[SQUARES])
@@ -53,14 +55,24 @@ def test_hostile_records_leave_finite_rows_and_a_mark_where_void(n_features, int
 
 def test_no_record_changes_a_bit_of_another():
     rng = np.random.default_rng(3)
-    usual, hostile = rng.standard_normal((8, 9)), records(rng, 200, 9)
-    plain_work, plain_rows = scored(usual, 8)
+    n_rows, n_hostile = MOST_TILES * TILE_ROWS, 200
+    usual, hostile = rng.standard_normal((n_rows, 9)), records(rng, n_hostile, 9)
+    plain_work, plain_rows = scored(usual, n_rows)
     for k, record in enumerate(hostile):
-        features, others = usual.copy(), np.arange(8) != k % 8
-        features[k % 8] = record
-        for count in range(k % 8 + 1, 9):
+        features, others = usual.copy(), np.arange(n_rows) != k % n_rows
+        features[k % n_rows] = record
+        for count in range(k % n_rows + 1, n_rows + 1, 7):
             work, rows = scored(features, count)
-            here = others & (np.arange(8) < count)
+            here = others & (np.arange(n_rows) < count)
             np.testing.assert_array_equal(rows[here], plain_rows[here])
             for row in (SCORES, SQUARES):
                 np.testing.assert_array_equal(work[row, here], plain_work[row, here])
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_tiles"), [(1, 8), (10, 8), (20, 5), (50, 2), (100, 1), (999, 1)]
+)
+def test_a_strip_is_of_several_tiles_where_they_are_narrow(n_features, n_tiles):
+    work, rows = scored(np.ones((3, n_features)), 3)
+    assert len(rows) == work.shape[1] == n_tiles * TILE_ROWS
+    assert np.isfinite(work[SQUARES]).sum() == 3

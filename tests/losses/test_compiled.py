@@ -1,37 +1,44 @@
 import numpy as np
 from numba import float64, njit, types
 
+from support.compiled_slopes import compiled_slopes
 from tailguard.losses import Huber, Multinomial
 
-VECTOR = types.Array(float64, 1, "C")
-SLOPE = types.FunctionType(float64(float64, float64, VECTOR))
+TABLE, VECTOR = float64[:, ::1], float64[::1]
+SLOPES = types.FunctionType(types.void(TABLE, VECTOR))
 
 
-@njit(float64(SLOPE, VECTOR, VECTOR))
-def total_slope(slope, scores, shape):
-    total = 0.0
-    for score in scores:
-        total += slope(score, 0.0, shape)
-    return total
+@njit(float64(SLOPES, TABLE, VECTOR))
+def total_slope(slopes, table, shape):
+    slopes(table, shape)
+    return table[2].sum()
 
 
-def test_a_kernel_takes_a_compiled_slope_as_an_argument():
-    scores = np.array([0.5, 7.0, -9.0, 3.0])
+def test_a_kernel_takes_a_compiled_loop_as_an_argument():
+    table = np.zeros((3, 4))
+    table[0] = [0.5, 7.0, -9.0, 3.0]
     for loss in (Huber(1.0), Huber(2.0)):
-        expected = loss.slope(scores, 0.0).sum()
-        assert total_slope(loss.slope_scalar, scores, loss.shape) == expected
+        expected = loss.slope(table[0], 0.0).sum()
+        assert total_slope(loss.slope_loop, table, loss.shape) == expected
+
+
+def test_a_loop_writes_slopes_and_nothing_else():
+    table = np.arange(40.0).reshape(5, 8)
+    expected = table.copy()
+    expected[2] = compiled_slopes(Huber(), table[0], table[1])
+    Huber().slope_loop(table, Huber().shape)
+    np.testing.assert_array_equal(table, expected)
 
 
 def test_one_compiled_function_serves_all_losses_of_a_kind():
-    assert Huber(1.0).slope_scalar is Huber(2.0).slope_scalar
+    assert Huber(1.0).slope_loop is Huber(2.0).slope_loop
     assert Multinomial(2).record_gradient is Multinomial(3).record_gradient
 
 
 def test_compiled_functions_are_kept_on_disk():
-    assert Huber().slope_scalar.stats.cache_path
+    assert Huber().slope_loop.stats.cache_path
     assert Multinomial(2).record_gradient.stats.cache_path
 
 
 def test_nothing_is_compiled_for_other_types():
-    signatures = list(Huber().slope_scalar.signatures)
-    assert signatures == [(float64, float64, VECTOR)]
+    assert list(Huber().slope_loop.signatures) == [(TABLE, VECTOR)]

@@ -118,17 +118,21 @@ def test_with_identifiers_no_shuffle_changes_a_bit(frame, spark):
         assert fitted(moved, row_id="policy") == held
 
 
-def failing(marks, how):
-    """What gives back what comes, but fails once, after the first batch of every partition."""
+def failing(marks, how, readings=0):
+    """What gives back what comes, but fails once in every partition, after its first batch.
+
+    That is when the partition was read so many times before; each reading leaves a mark.
+    """
 
     def once(batches):  # of no module, so that workers, which have no tests, can be sent it
         from pyspark import TaskContext
 
-        mark = Path(marks) / str(TaskContext.get().partitionId())
+        place = TaskContext.get().partitionId()
+        reading = len(list(Path(marks).glob(f"{place}-*")))
+        (Path(marks) / f"{place}-{reading}").touch()
         for batch in batches:
             yield batch
-            if not mark.exists():
-                mark.touch()
+            if reading == readings:
                 if how == "killed":
                     os.kill(os.getpid(), signal.SIGKILL)
                 raise RuntimeError("once")
@@ -144,8 +148,16 @@ def test_a_task_that_fails_once_counts_once(how, frame, spark, tmp_path):
     table._frame = broken  # what fails is the pass, not the counts before it
     streamed = StreamRows(table, RecordReader(Schema(features=COLUMNS)))
     counts = streamed.reduce(COUNT)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2", "3"]
+    assert all((tmp_path / f"{place}-1").exists() for place in range(4))  # each was read again
     assert counts.tolist() == ArrayRows(frame[COLUMNS].to_numpy()).reduce(COUNT).tolist()
+
+
+def test_workers_killed_half_way_through_shuffled_rows_change_no_bit(frame, spark, tmp_path):
+    moved = cut(spark, frame, 3).repartition(4, "a")
+    broken = moved.mapInArrow(failing(str(tmp_path), "killed", readings=1), moved.schema)
+    assert fitted(broken, row_id="policy") == fitted(frame, row_id="policy")
+    for place in range(4):  # each partition was read, killed while it was read, and read again
+        assert (tmp_path / f"{place}-2").exists()
 
 
 def shortened(mark):

@@ -17,7 +17,7 @@ class InNumPyOnly:
     """A loss without its compiled slope, which sends kernels to the NumPy twin."""
 
     loss: object
-    slope_scalar = None
+    slope_loop = None
 
     def slope(self, score, target):
         return self.loss.slope(score, target)

@@ -21,13 +21,19 @@ from numba.extending import intrinsic
 
 from .chunks import TILE_ROWS
 from .lanes import INDEX, ZEROS, Lanes, over_columns, tile_addresses, vector_addresses
-from .soft_truncation import FAST_DEGREE, LARGEST_ARGUMENT
+from .soft_truncation import FAST_DEGREES, LARGEST_ARGUMENT
 
-__all__ = ["add_clamped_rows", "add_cubic_rows", "add_soft_rows", "add_truncated_rows"]
+__all__ = [
+    "add_clamped_rows",
+    "add_cubic_rows",
+    "add_long_soft_rows",
+    "add_soft_rows",
+    "add_truncated_rows",
+]
 
 # Places in the vector of public numbers.
-LIMIT, SCALE, INVERSE_SCALE, REACH, CUBIC, TOP, FACTOR, SHIFT, POLYNOMIAL = range(9)
-N_NUMBERS = POLYNOMIAL + FAST_DEGREE + 1
+LIMIT, SCALE, INVERSE_SCALE, REACH, CUBIC, TOP, BEND, FACTOR, SHIFT, POLYNOMIAL = range(10)
+SHORT_NUMBERS, LONG_NUMBERS = (POLYNOMIAL + degree + 1 for degree in FAST_DEGREES)
 
 # Numbers in, the same numbers bounded out; the callable gives public numbers by their places.
 Bound = Callable[[Lanes, Any, Callable[[int], Any]], Any]
@@ -64,29 +70,32 @@ def _cubic(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
     return lanes.builder.fmul(found, number(SCALE))
 
 
-def _soft(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
-    """Soft truncation of any value."""
-    builder = lanes.builder
-    a = builder.fmul(value, number(INVERSE_SCALE))
-    a = lanes.cut(a, lanes.constant(LARGEST_ARGUMENT))
-    square = builder.fmul(a, a)
-    root = lanes.square_root(builder.fadd(square, lanes.constant(1.0)))
-    v = builder.fdiv(a, root)
-    place = lanes.multiply_add(builder.fmul(v, v), number(FACTOR), number(SHIFT))
-    curved = builder.fmul(v, _polynomial(lanes, place, number))
-    near = _inside(lanes, a, number(REACH))
-    found = builder.select(near, _cubic_branch(lanes, a, number), curved)
-    return builder.fmul(lanes.cut(found, number(TOP)), number(SCALE))
+def _soft(degree: int) -> Bound:
+    """Return the soft truncation of any value, by a polynomial of that degree."""
+
+    def bound(lanes: Lanes, value: Any, number: Callable[[int], Any]) -> Any:
+        builder = lanes.builder
+        a = builder.fmul(value, number(INVERSE_SCALE))
+        a = lanes.cut(a, lanes.constant(LARGEST_ARGUMENT))
+        size = lanes.size(a)
+        v = builder.fmul(size, lanes.nearly_inverse_root(lanes.multiply_add(a, a, number(BEND))))
+        place = lanes.multiply_add(v, number(FACTOR), number(SHIFT))
+        curved = lanes.sized(_polynomial(lanes, degree, place, number), a)
+        near = builder.fcmp_ordered("<", size, number(REACH))
+        found = builder.select(near, _cubic_branch(lanes, a, number), curved)
+        return builder.fmul(lanes.cut(found, number(TOP)), number(SCALE))
+
+    return bound
 
 
-def _polynomial(lanes: Lanes, place: Any, number: Callable[[int], Any]) -> Any:
+def _polynomial(lanes: Lanes, degree: int, place: Any, number: Callable[[int], Any]) -> Any:
     """Four chains of every fourth power each: one chain alone would wait for itself."""
     square = lanes.builder.fmul(place, place)
     fourth = lanes.builder.fmul(square, square)
-    highest = POLYNOMIAL + FAST_DEGREE
+    highest = POLYNOMIAL + degree
     chains = []
     for power in range(4):
-        places = range(POLYNOMIAL + (FAST_DEGREE - power) % 4, highest - power + 1, 4)
+        places = range(POLYNOMIAL + (degree - power) % 4, highest - power + 1, 4)
         total = number(places[0])
         for k in places[1:]:
             total = lanes.multiply_add(total, fourth, number(k))
@@ -95,8 +104,8 @@ def _polynomial(lanes: Lanes, place: Any, number: Callable[[int], Any]) -> Any:
     return lanes.multiply_add(lanes.multiply_add(chains[3], place, chains[2]), square, low)
 
 
-def _adder(bound: Bound) -> Any:
-    """Write the loop for one bound."""
+def _adder(bound: Bound, n_numbers: int) -> Any:
+    """Write the loop for one bound, which reads so many public numbers."""
 
     @intrinsic
     def add(typing_context: Any, tile: Any, factors: Any, numbers: Any, sums: Any) -> Any:
@@ -107,7 +116,7 @@ def _adder(bound: Bound) -> Any:
             )
             factors, numbers, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
             weights = [builder.load(builder.gep(factors, [INDEX(k)])) for k in range(TILE_ROWS)]
-            loaded = [builder.load(builder.gep(numbers, [INDEX(k)])) for k in range(N_NUMBERS)]
+            loaded = [builder.load(builder.gep(numbers, [INDEX(k)])) for k in range(n_numbers)]
 
             def step(column: Any) -> None:
                 total = lanes.load(sums, column)
@@ -126,14 +135,17 @@ def _adder(bound: Bound) -> Any:
     return add
 
 
-add_clamped_rows = _adder(_clamped)
+add_clamped_rows = _adder(_clamped, SCALE)
 """Add values cut at the limit."""
 
-add_truncated_rows = _adder(_truncated)
+add_truncated_rows = _adder(_truncated, SCALE)
 """Add values up to the limit in magnitude, and zero for those beyond."""
 
-add_cubic_rows = _adder(_cubic)
+add_cubic_rows = _adder(_cubic, BEND)
 """Add soft truncations of values that all lie within reach of the cubic branch."""
 
-add_soft_rows = _adder(_soft)
-"""Add soft truncations."""
+add_soft_rows = _adder(_soft(FAST_DEGREES[0]), SHORT_NUMBERS)
+"""Add soft truncations of a small smoothing, by the shorter polynomial."""
+
+add_long_soft_rows = _adder(_soft(FAST_DEGREES[1]), LONG_NUMBERS)
+"""Add soft truncations of a large smoothing, by the longer polynomial."""

@@ -89,10 +89,10 @@ class ScoreModel:
 
     def arguments(self, block: RecordBlock, clip_norm: float) -> tuple[Any, ...] | None:
         """Return the arguments of a compiled pass; None if the loss is not compiled."""
-        from .fused import ClipLimits, unit_slope  # noqa: PLC0415 (Numba takes a while to load)
+        from .fused import ClipLimits, unit_slopes  # noqa: PLC0415 (Numba takes a while to load)
 
-        slope = unit_slope if self.loss is None else self.loss.slope_scalar
-        if slope is None:
+        slopes = unit_slopes() if self.loss is None else self.loss.slope_loop
+        if slopes is None:
             return None
         # A fresh array: the compiled pass takes its shape as writable.
         shape = np.ones(1) if self.loss is None else np.array(self.loss.shape, dtype=np.float64)
@@ -103,7 +103,7 @@ class ScoreModel:
         return (
             block.features,
             *(np.zeros(0) if v is None else v for v in (block.target, block.offset)),
-            *(self.center, self.inverse_scale, self.weights, slope, shape),
+            *(self.center, self.inverse_scale, self.weights, slopes, shape),
             ClipLimits(*map(float, limits)),
         )
 

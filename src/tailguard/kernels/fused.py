@@ -1,12 +1,12 @@
 """Compiled passes over the records of a linear score model: one read, one bounded vector a record.
 
-Each tile of eight records goes through four steps while it stays in the first-level cache: scores
-and norms (``tile.py``), bounded rows, slopes, and bounded gradients (``tile_bounds.py``), which are
-added up from the tile or counted.
+Each strip of some tiles goes through four steps while it stays in the first-level cache: scores and
+norms (``tile.py``), bounded rows, slopes, and bounded gradients (``tile_bounds.py``), which are
+added up from the tiles or counted.
 
 No fast-math flag is set: every test for NaN means what it says. (Even leave to reorder sums would
-turn ``0 * a + 0 * b`` into ``0 * (a + b)``, which may overflow.) A slope is passed by its address,
-so that one compiled pass, kept on disk, serves every loss.
+turn ``0 * a + 0 * b`` into ``0 * (a + b)``, which may overflow.) The loop that finds the slopes of
+a strip is passed by its address, so that one compiled pass, kept on disk, serves every loss.
 """
 
 from collections.abc import Callable
@@ -17,37 +17,35 @@ import numpy as np
 from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.losses.base import SlopeLoop
+from tailguard.losses.compiled import compile_slopes
 from tailguard.machine_code import compiled
 
 from . import tile_bounds, vectors
 from .base import LARGEST_UNITS
-from .chunks import CHUNK_ROWS, TILE_ROWS, shrink
+from .chunks import CHUNK_ROWS, shrink
 from .tile import (
-    FACTORS,
     KNOWN,
     MERGED,
     OPTIONS,
-    SCORES,
     SIZES,
-    TARGETS,
     Space,
+    add_strip,
     clip,
     load,
     make_space,
-    score_tile,
+    score_strip,
 )
 
 __all__ = []
 
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
-add_rows: Any = vectors.add_rows
 lent: Any = vectors.lent
 bound_rows: Any = tile_bounds.bound_rows
 bound_gradients: Any = tile_bounds.bound_gradients
 
-# What a compiled slope takes and gives: score, target, the loss's shape; the slope.
-SLOPE = types.float64(types.float64, types.float64, types.float64[::1])
-Slope = Callable[[float, float, FloatArray], float]
+# The loop of a loss takes the scratch space of a strip and the loss's shape.
+SLOPES = types.void(types.float64[:, ::1], types.float64[::1])
 
 
 class ClipLimits(NamedTuple):
@@ -68,8 +66,9 @@ def _unit_slope(score: float, target: float, shape: FloatArray) -> float:
     return 1.0
 
 
-unit_slope = compiled(_unit_slope, SLOPE, **OPTIONS)
-"""Slope of a plain mean of rows."""
+def unit_slopes() -> SlopeLoop:
+    """Compile the slopes of a plain mean of rows."""
+    return compile_slopes(_unit_slope)
 
 
 @njit(**OPTIONS)
@@ -89,23 +88,22 @@ def load_known(
 
 
 @njit(**MERGED)
-def _measure_tile(
+def _measure_strip(
     features: Features,
     start: int,
     count: int,
     first: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     shrunk: float,
     space: Space,
 ) -> None:
-    """Bound the gradients of a tile; its targets and offsets are known from ``first`` on."""
+    """Bound the gradients of a strip; its targets and offsets are known from ``first`` on."""
     work = space.work
-    score_tile(features, start, count, space)
+    score_strip(features, start, count, space)
     bound_rows(work, space.targets, space.offsets, first, limits.row_limit)
-    for b in range(TILE_ROWS):
-        work[SIZES, b] = slope(work[SCORES, b], work[TARGETS, b], shape)
+    slopes(work, shape)
     bound_gradients(work, limits.slope_limit, limits.clip_norm, shrunk)
 
 
@@ -114,7 +112,7 @@ def _sum_chunk(
     features: Features,
     start: int,
     stop: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     shrunk: float,
@@ -122,10 +120,9 @@ def _sum_chunk(
 ) -> None:
     """Add the clipped gradients of one chunk, whose targets and offsets are known, to the sums."""
     features, shape, space = lent(features), lent(shape), lent(space)
-    factors = space.work[FACTORS]
-    for row in range(start, stop, TILE_ROWS):
-        _measure_tile(features, row, stop - row, row - start, slope, shape, limits, shrunk, space)
-        add_rows(space.tile, factors, space.sums)
+    for row in range(start, stop, space.work.shape[1]):
+        _measure_strip(features, row, stop - row, row - start, slopes, shape, limits, shrunk, space)
+        add_strip(space)
 
 
 def _sum_chunks(
@@ -135,7 +132,7 @@ def _sum_chunks(
     center: FloatArray,
     inverse_scale: FloatArray,
     weights: FloatArray,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     grid: float,
@@ -147,7 +144,7 @@ def _sum_chunks(
     for start in range(0, len(features), CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, len(features))
         load_known(targets, offsets, start, stop, limits, space)
-        _sum_chunk(features, start, stop, slope, shape, limits, shrunk, space)
+        _sum_chunk(features, start, stop, slopes, shape, limits, shrunk, space)
         for j in range(totals.size):
             totals[j] += np.int64(clip(np.rint(space.sums[j] / grid), LARGEST_UNITS))
         space.sums[:] = 0.0
@@ -158,7 +155,7 @@ def _count_chunk(
     features: Features,
     start: int,
     stop: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     threshold: float,
@@ -167,9 +164,9 @@ def _count_chunk(
     """Count the gradients of one chunk, whose targets and offsets are known, by their norm."""
     features, shape, space = lent(features), lent(shape), lent(space)
     sizes, known, n_small = space.work[SIZES], space.work[KNOWN], 0
-    for row in range(start, stop, TILE_ROWS):
-        _measure_tile(features, row, stop - row, row - start, slope, shape, limits, 1.0, space)
-        for b in range(TILE_ROWS):
+    for row in range(start, stop, known.size):
+        _measure_strip(features, row, stop - row, row - start, slopes, shape, limits, 1.0, space)
+        for b in range(known.size):
             # Void records and places past the end have size zero too.
             n_small += (known[b] > 0.0) & (abs(sizes[b]) <= threshold)
     return n_small
@@ -182,7 +179,7 @@ def _count_norms(
     center: FloatArray,
     inverse_scale: FloatArray,
     weights: FloatArray,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     threshold: float,
@@ -193,11 +190,11 @@ def _count_norms(
     for start in range(0, len(features), CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, len(features))
         load_known(targets, offsets, start, stop, limits, space)
-        totals[0] += _count_chunk(features, start, stop, slope, shape, limits, threshold, space)
+        totals[0] += _count_chunk(features, start, stop, slopes, shape, limits, threshold, space)
 
 
 def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    """Return types of features, five vectors, slope, shape and limits, as every pass takes them."""
+    """Return types of features, five vectors, slopes, shape, limits, as every pass takes them."""
     stored = types.float32 if dtype == np.float32 else types.float64
     # Arrays declared as read-only may be either.
     matrix = types.Array(stored, 2, "C", readonly=True)
@@ -205,7 +202,7 @@ def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
     limits = types.NamedUniTuple(  # type: ignore[no-untyped-call]
         types.float64, len(ClipLimits._fields), ClipLimits
     )
-    return matrix, *5 * (vector,), types.FunctionType(SLOPE), types.float64[::1], limits
+    return matrix, *5 * (vector,), types.FunctionType(SLOPES), types.float64[::1], limits
 
 
 @cache

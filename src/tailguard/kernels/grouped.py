@@ -1,9 +1,9 @@
 """Compiled pass over the records that bounds every entry of a gradient and sums by groups.
 
-A tile of eight records is scored (``tile.py``), then its bounded entries are summed while it stays
-in the first-level cache; nothing of the size of the records is ever stored.
+A strip of some tiles is scored (``tile.py``), then its bounded entries are summed while it stays in
+the first-level cache; nothing of the size of the records is ever stored.
 
-Bits depend on the records of one chunk and group alone: a tile never crosses the end of either.
+Bits depend on the records of one chunk and group alone: a strip never crosses the end of either.
 
 No fast-math flag is set: every test for NaN means what it says.
 """
@@ -17,26 +17,25 @@ import numpy as np
 from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.losses.base import SlopeLoop
 from tailguard.machine_code import compiled
 
 from . import bounded_rows, tile_bounds, vectors
 from .base import LARGEST_UNITS
 from .chunks import CHUNK_ROWS, TILE_ROWS
-from .fused import ClipLimits, Slope, argument_types, load_known
+from .fused import ClipLimits, argument_types, load_known
 from .tile import (
     FACTORS,
     KNOWN,
     LEAST_SQUARE,
     MERGED,
     OPTIONS,
-    SCORES,
     SIZES,
     SQUARES,
-    TARGETS,
     Space,
     clip,
     make_space,
-    score_tile,
+    score_strip,
 )
 
 __all__ = []
@@ -46,9 +45,11 @@ add_clamped_rows: Any = bounded_rows.add_clamped_rows
 add_truncated_rows: Any = bounded_rows.add_truncated_rows
 add_cubic_rows: Any = bounded_rows.add_cubic_rows
 add_soft_rows: Any = bounded_rows.add_soft_rows
+add_long_soft_rows: Any = bounded_rows.add_long_soft_rows
 lent: Any = vectors.lent
 offset_scores: Any = tile_bounds.offset_scores
 INVERSE_SCALE, REACH = bounded_rows.INVERSE_SCALE, bounded_rows.REACH
+SHORT_NUMBERS = bounded_rows.SHORT_NUMBERS
 # Norms err by far less than this, so that no entry of records on the cubic branch is beyond it. The
 # soft branch then gives the same bits for them, and no record's value depends on its neighbours.
 WELL_WITHIN = 1 - 2.0**-20
@@ -58,35 +59,43 @@ CLAMPED, TRUNCATED, SOFT = range(3)
 
 
 @njit(**MERGED)
-def _weigh(first: int, slope: Slope, shape: FloatArray, slope_limit: float, space: Space) -> float:
-    """Turn the scores of a tile into bounded slopes, zero for void records.
-
-    Return a number that no entry of a record times its slope exceeds.
-    """
-    work, largest = space.work, 0.0
+def _weigh(
+    first: int, slopes: SlopeLoop, shape: FloatArray, slope_limit: float, space: Space
+) -> None:
+    """Turn the scores of a strip into bounded slopes, zero for void records."""
+    work = space.work
     offset_scores(work, space.targets, space.offsets, first)
-    for b in range(TILE_ROWS):
-        work[SIZES, b] = slope(work[SCORES, b], work[TARGETS, b], shape)
-    for b in range(TILE_ROWS):
-        factor = clip(work[SIZES, b], slope_limit) * work[KNOWN, b]
-        size = abs(factor) * math.sqrt(max(work[SQUARES, b], LEAST_SQUARE))
-        work[FACTORS, b] = factor
+    slopes(work, shape)
+    for b in range(work.shape[1]):
+        work[FACTORS, b] = clip(work[SIZES, b], slope_limit) * work[KNOWN, b]
+
+
+@njit(**MERGED)
+def _largest(first: int, space: Space) -> float:
+    """Return a number that no entry of a record of a tile times its slope exceeds."""
+    work, largest = space.work, 0.0
+    for b in range(first, first + TILE_ROWS):
+        size = abs(work[FACTORS, b]) * math.sqrt(max(work[SQUARES, b], LEAST_SQUARE))
         largest = max(largest, size if work[KNOWN, b] > 0.0 else 0.0)
     return largest
 
 
 @njit(**MERGED)
-def _add_tile(kind: int, numbers: FloatArray, largest: float, space: Space) -> None:
-    """Add the bounded entries of a tile, of which none exceeds ``largest`` before."""
-    tile, factors, sums = space.tile, space.work[FACTORS], space.sums
-    if kind == CLAMPED:
-        add_clamped_rows(tile, factors, numbers, sums)
-    elif kind == TRUNCATED:
-        add_truncated_rows(tile, factors, numbers, sums)
-    elif largest * numbers[INVERSE_SCALE] < numbers[REACH] * WELL_WITHIN:
-        add_cubic_rows(tile, factors, numbers, sums)
-    else:
-        add_soft_rows(tile, factors, numbers, sums)
+def _add_strip(kind: int, numbers: FloatArray, space: Space) -> None:
+    """Add the bounded entries of a strip."""
+    for t in range(len(space.tiles)):
+        first = t * TILE_ROWS
+        tile, factors, sums = space.tiles[t], space.work[FACTORS, first:], space.sums
+        if kind == CLAMPED:
+            add_clamped_rows(tile, factors, numbers, sums)
+        elif kind == TRUNCATED:
+            add_truncated_rows(tile, factors, numbers, sums)
+        elif _largest(first, space) * numbers[INVERSE_SCALE] < numbers[REACH] * WELL_WITHIN:
+            add_cubic_rows(tile, factors, numbers, sums)
+        elif numbers.size == SHORT_NUMBERS:
+            add_soft_rows(tile, factors, numbers, sums)
+        else:
+            add_long_soft_rows(tile, factors, numbers, sums)
 
 
 @njit(**OPTIONS)
@@ -94,7 +103,7 @@ def _sum_run(
     features: Features,
     start: int,
     stop: int,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     slope_limit: float,
     kind: int,
@@ -104,10 +113,10 @@ def _sum_run(
     """Add the bounded gradients of a run of records of one chunk and group to the sums."""
     features, shape = lent(features), lent(shape)
     numbers, space = lent(numbers), lent(space)
-    for row in range(start, stop, TILE_ROWS):
-        score_tile(features, row, stop - row, space)
-        largest = _weigh(row - start, slope, shape, slope_limit, space)
-        _add_tile(kind, numbers, largest, space)
+    for row in range(start, stop, space.work.shape[1]):
+        score_strip(features, row, stop - row, space)
+        _weigh(row - start, slopes, shape, slope_limit, space)
+        _add_strip(kind, numbers, space)
 
 
 def _sum_groups(
@@ -117,7 +126,7 @@ def _sum_groups(
     center: FloatArray,
     inverse_scale: FloatArray,
     weights: FloatArray,
-    slope: Slope,
+    slopes: SlopeLoop,
     shape: FloatArray,
     limits: ClipLimits,
     kind: int,
@@ -137,7 +146,7 @@ def _sum_groups(
         chunk_end = start // CHUNK_ROWS * CHUNK_ROWS + CHUNK_ROWS
         stop = min(len(features), chunk_end, closing - first)
         load_known(targets, offsets, start, stop, limits, space)
-        _sum_run(features, start, stop, slope, shape, limits.slope_limit, kind, numbers, space)
+        _sum_run(features, start, stop, slopes, shape, limits.slope_limit, kind, numbers, space)
         step = grid * (closing - opening)
         for j in range(weights.size):
             totals[group, j] += np.int64(clip(np.rint(space.sums[j] / step), LARGEST_UNITS))

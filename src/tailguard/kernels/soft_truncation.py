@@ -9,7 +9,8 @@ large arguments: at 1e6 it returns 15.4 where the truth is 0.91. Hence three bra
 - up to 4: the closed form;
 - beyond: a polynomial in ``1 / a``, fitted to an integral without cancellation.
 
-The compiled kernels use one polynomial beyond the cubic branch (:func:`fast_soft_truncation`).
+The compiled kernels use one polynomial beyond the cubic branch (:func:`fast_soft_truncation`). Its
+argument ``|a| / sqrt(bend + a**2)`` runs from nearly 0 to 1.
 
 Reference
 ---------
@@ -29,8 +30,10 @@ from scipy.special import ndtr
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive, shown
 
+from .inverse_root import nearly_inverse_root
+
 __all__ = [
-    "FAST_DEGREE",
+    "FAST_DEGREES",
     "LARGEST_ARGUMENT",
     "cubic_reach",
     "expected_truncation",
@@ -47,8 +50,12 @@ TOP = 2.0 * math.sqrt(2.0) / 3.0
 # Where the closed form ends: its error there is below 3.2e-14 for a smoothing of at least 1/4.
 LARGEST_CLOSED = 4.0
 FAR_DEGREE = 16
-FAST_DEGREE = 32
-"""Degree of the polynomial of :func:`fast_form`."""
+FAST_DEGREES = (20, 32)
+"""Degrees of the polynomials of :func:`fast_form`, for a small and a large smoothing."""
+
+# Up to this smoothing the lower degree errs by less than 3e-9; the bends that go with the degrees
+# are those of 1/16 to 4 that err least, by trial.
+SHORT_SMOOTHING, BENDS = 12.0, (0.25, 1.0)
 
 LARGEST_ARGUMENT = 2.0**27
 """Larger arguments count as this in the fast form; psi is then within 1e-16 of its limit."""
@@ -154,8 +161,8 @@ def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
 def fast_form(smoothing: float) -> FloatArray:
     """Return the numbers that :func:`fast_soft_truncation` is evaluated from, for compiled code.
 
-    ``reach, cubic coefficient, limit, factor, shift``, then ``FAST_DEGREE + 1`` coefficients from
-    the highest power down.
+    ``reach, cubic coefficient, limit, bend, factor, shift``, then the coefficients from the highest
+    power down.
 
     Examples
     --------
@@ -166,9 +173,9 @@ def fast_form(smoothing: float) -> FloatArray:
 
 
 def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
-    """Psi as compiled kernels evaluate it: without branches, exponentials or error functions.
+    """Psi as compiled kernels evaluate it: by products and sums alone, without branches.
 
-    With ``v = a / sqrt(1 + a**2)`` it is ``v P(v**2)`` beyond the cubic branch, clamped.
+    With ``v = |a| / sqrt(bend + a**2)`` it is ``sign(a) P(v)`` beyond the cubic branch, clamped.
 
     Guarantee
     ---------
@@ -177,7 +184,7 @@ def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
 
     Edge cases
     ----------
-    Differs from :func:`soft_truncation` by at most 2e-9 for a smoothing from 1 to 100, and 1e-6
+    Differs from :func:`soft_truncation` by at most 2e-9 for a smoothing from 1/2 to 100, and 1e-6
     from 1/4 to 400. Other smoothings are refused, and so are NaN.
 
     Examples
@@ -185,12 +192,12 @@ def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
     >>> fast_soft_truncation([0.5, -1e300], 1.0).round(8)
     array([ 0.41852967, -0.64364583])
     """
-    reach, coefficient, limit, factor, shift, *polynomial = fast_form(smoothing)
+    reach, coefficient, limit, bend, factor, shift, *polynomial = fast_form(smoothing)
     a = np.clip(np.asarray(values, dtype=np.float64), -LARGEST_ARGUMENT, LARGEST_ARGUMENT)
     if np.isnan(a).any():
         raise InputError("values must be numbers; got nan.")
-    v = a / np.sqrt(1.0 + a * a)
-    curved = v * np.polyval(np.array(polynomial), factor * (v * v) + shift)
+    v = np.abs(a) * nearly_inverse_root(bend + a * a)
+    curved = np.copysign(np.polyval(np.array(polynomial), factor * v + shift), a)
     found = np.where(np.abs(a) < reach, a - a * a * a * coefficient, curved)
     return np.clip(found, -limit, limit)
 
@@ -230,16 +237,17 @@ def _window(size: FloatArray, smoothing: float) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _fast_form(smoothing: float) -> FloatArray:
-    reach = cubic_reach(smoothing)
-    # The polynomial's argument runs over [-1, 1] while v**2 runs over [least, 1].
-    least = reach**2 / (1 + reach**2)
+    long = smoothing > SHORT_SMOOTHING
+    reach, bend = cubic_reach(smoothing), BENDS[long]
+    # The polynomial's argument runs over [-1, 1] while v runs over [least, 1].
+    least = reach / math.sqrt(bend + reach**2)
     factor = 2 / (1 - least)
     shift = -1 - factor * least
 
-    def ratio(place: Any) -> Any:
-        square = (place - shift) / factor
-        return soft_truncation(np.sqrt(square / (1 - square)), smoothing) / np.sqrt(square)
+    def psi(place: Any) -> Any:
+        v = (place - shift) / factor
+        return soft_truncation(v * math.sqrt(bend) / np.sqrt((1 - v) * (1 + v)), smoothing)
 
-    fitted = chebyshev.cheb2poly(chebyshev.chebinterpolate(ratio, FAST_DEGREE))
-    start = (reach, _cubic_coefficient(smoothing), soft_limit(smoothing), factor, shift)
+    fitted = chebyshev.cheb2poly(chebyshev.chebinterpolate(psi, FAST_DEGREES[long]))
+    start = (reach, _cubic_coefficient(smoothing), soft_limit(smoothing), bend, factor, shift)
     return np.array([*start, *fitted[::-1]])

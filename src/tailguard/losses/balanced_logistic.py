@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import SlopeScalar
+from .exponential import exponential
 from .logistic import Logistic
 
 __all__ = ["BalancedLogistic", "ExpectedBalancedSlope"]
@@ -32,11 +33,9 @@ BOUND = 0.5
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
-    # Cut like the exponents of Logistic; a compiled function calls no other of Python's.
-    largest: float = shape[0]
-    least: float = shape[1]
+    largest: float = shape[0]  # cut like the exponents of Logistic
     size = largest if abs(score) > largest else abs(score)
-    less = math.exp(-(least if size < least else size))  # odds of the less likely outcome
+    less = exponential(-size)  # odds of the less likely outcome
     likely = 1.0 / (1.0 + less)
     slope = BOUND * ((likely if score > 0.0 else less * likely) - target) / likely
     slope = BOUND if slope > BOUND else slope  # a quotient may be rounded beyond one
@@ -45,11 +44,9 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 def _expected_slope(score: float, target: float, shape: FloatArray) -> float:
     largest: float = shape[0]
-    least: float = shape[1]
     size = largest if abs(score) > largest else abs(score)
-    size = least if size < least else size
     # Logarithms of numbers near one take another time.
-    integral = math.log(2.0 + 2.0 * math.exp(-size)) - math.log(4.0)
+    integral = math.log(2.0 + 2.0 * exponential(-size)) - math.log(4.0)
     return -math.copysign(BOUND, score) * integral
 
 

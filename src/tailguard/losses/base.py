@@ -14,11 +14,15 @@ from tailguard.array_types import BoolArray, FloatArray
 
 from .link import Link
 
-__all__ = ["Gradient", "Loss", "RecordLoss", "SlopeScalar"]
+__all__ = ["Gradient", "Loss", "RecordLoss", "SlopeLoop", "SlopeScalar"]
 
 
 SlopeScalar: TypeAlias = Callable[[float, float, FloatArray], float]
-"""``(score, target, shape) -> slope``, compiled for the fused kernels."""
+"""``(score, target, shape) -> slope``, of which a loop is compiled for the fused kernels."""
+
+SlopeLoop: TypeAlias = Callable[[FloatArray, FloatArray], None]
+"""``(table, shape)``: writes into the third row of ``table`` the slopes at the scores and targets
+in its first two rows."""
 
 Gradient: TypeAlias = Callable[[FloatArray, FloatArray, float], Any]
 """``(weights, features, target) -> gradient`` of one record."""
@@ -50,12 +54,12 @@ class Loss(Protocol):
 
     @property
     def shape(self) -> FloatArray:
-        """The loss's parameters, as ``slope_scalar`` expects them; never empty."""
+        """The loss's parameters, as ``slope_loop`` expects them; never empty."""
         ...
 
     @property
-    def slope_scalar(self) -> SlopeScalar | None:
-        """The slope of one score, compiled by Numba; None for a loss known in NumPy only."""
+    def slope_loop(self) -> SlopeLoop | None:
+        """The slopes of several scores, compiled by Numba; None for a loss known in NumPy only."""
         ...
 
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -9,9 +9,9 @@ from .compiled import CompiledLoss
 
 __all__ = ["LARGEST_EXPONENT", "CanonicalLoss"]
 
-# exp(500) leaves room to multiply by a row. From an exponent of 512 on exp takes another time, and
-# below 2**-54, where it is 1: either would tell of a record.
-LARGEST_EXPONENT, LEAST_EXPONENT = 500.0, 2.0**-54
+# exp(500) leaves room to multiply by a row. From an exponent of 512 on that of NumPy may take
+# another time, which would tell of a record.
+LARGEST_EXPONENT = 500.0
 
 
 class CanonicalLoss(CompiledLoss):
@@ -30,8 +30,8 @@ class CanonicalLoss(CompiledLoss):
 
     @property
     def shape(self) -> FloatArray:
-        """The largest and least exponent; such a loss has no parameter."""
-        return np.array([LARGEST_EXPONENT, LEAST_EXPONENT])
+        """The largest exponent; such a loss has no parameter."""
+        return np.array([LARGEST_EXPONENT])
 
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the expected target; every loss says how."""

@@ -11,9 +11,10 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.machine_code import compiled
 
-from .base import Gradient, SlopeScalar
+from .base import Gradient, SlopeLoop, SlopeScalar
+from .exponential import exponential
 
-__all__ = ["CompiledLoss", "compile_gradient", "compile_loop", "compile_slope"]
+__all__ = ["CompiledLoss", "compile_gradient", "compile_loop", "compile_slopes"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,9 +27,12 @@ class CompiledLoss:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from tailguard.losses import Squared
-    >>> Squared().slope_scalar(5.0, 3.0, Squared().shape)
-    2.0
+    >>> table = np.array([[5.0, 1.0], [3.0, 3.0], [0.0, 0.0]])
+    >>> Squared().slope_loop(table, Squared().shape)
+    >>> table[2]
+    array([ 2., -2.])
     """
 
     one_slope: ClassVar[SlopeScalar]
@@ -36,27 +40,45 @@ class CompiledLoss:
     n_classes: ClassVar[int | None] = None
 
     @property
-    def slope_scalar(self) -> SlopeScalar:
-        """Compiled slope of one score."""
-        return compile_slope(type(self).one_slope)
+    def slope_loop(self) -> SlopeLoop:
+        """Compiled slopes of several scores."""
+        return compile_slopes(type(self).one_slope)
 
     def narrowed(self, part: float) -> Self:
         """Return the loss itself: it has no window of scores."""
         return self
 
 
-def compile_slope(function: Function) -> Function:
-    """Compile ``(score, target, shape) -> slope``.
+@cache
+def compile_slopes(one_slope: SlopeScalar) -> SlopeLoop:
+    """Compile the loop over scores for ``(score, target, shape) -> slope``.
+
+    It has no jumps where the function has none, so that each instruction serves several scores.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tailguard.losses import Huber
-    >>> loss = Huber(threshold=1.0)
-    >>> loss.slope_scalar(5.0, 3.0, loss.shape)
-    1.0
+    >>> table = np.array([[5.0], [3.0], [0.0]])
+    >>> compile_slopes(lambda score, target, shape: shape[0] * score)(table, np.array([2.0]))
+    >>> table[2]
+    array([10.])
     """
-    return compiled(function, "float64(float64, float64, float64[::1])", **OPTIONS)
+    _known_to_numba(exponential)
+    _known_to_numba(one_slope)
+
+    def loop(table: FloatArray, shape: FloatArray) -> None:
+        for i in range(table.shape[1]):
+            table[2, i] = one_slope(table[0, i], table[1, i], shape)
+
+    return compiled(loop, "void(float64[:, ::1], float64[::1])", **OPTIONS)
+
+
+@cache
+def _known_to_numba(function: Callable[..., Any]) -> None:
+    """Let compiled functions call a function of Python, which is merged into them."""
+    from numba.extending import register_jitable  # noqa: PLC0415 (Numba takes a while to load)
+
+    register_jitable(error_model="numpy")(function)
 
 
 def compile_gradient(function: Function) -> Function:

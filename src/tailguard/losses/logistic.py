@@ -1,6 +1,5 @@
 """Logistic loss."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,20 +10,19 @@ from tailguard.array_types import BoolArray, FloatArray
 
 from .base import SlopeScalar
 from .canonical import LARGEST_EXPONENT, CanonicalLoss
+from .exponential import exponential
 from .link import Link
 
 __all__ = ["Logistic"]
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
-    # As constants they would have their exponentials worked out beforehand.
+    # As a constant it would have its exponential worked out beforehand.
     largest: float = shape[0]
-    least: float = shape[1]
     # Not min() and max(): they may turn a NaN into a number.
     exponent = largest if -score > largest else -score
     exponent = -largest if exponent < -largest else exponent
-    exponent = least if abs(exponent) < least else exponent
-    return 1.0 / (1.0 + math.exp(exponent)) - target
+    return 1.0 / (1.0 + exponential(exponent)) - target
 
 
 @dataclass(frozen=True)
