@@ -156,7 +156,7 @@ def keep_constant_only(fit: Fit) -> Fit:
     fit = fit.noted("row norms could not be told from noise: only a constant is fitted")
     if not fit.geometry.units.intercept:
         return fit
-    alone = fit.through(Whitening(np.eye(height)[:, -1:], 1.0, np.ones(1)))
+    alone = fit.through(Whitening(np.eye(height)[:, -1:], 1.0, np.zeros(1), np.ones(1), np.eye(height)[-1]))
     clipping = replace(fit.clipping, rows=RowNormDistribution.of_ones(math.inf))
     return replace(alone, clipping=clipping)
 
