@@ -45,7 +45,7 @@ __all__ = ["LossScore", "find_score", "score_units_plan"]
 LIMITS = {Link.LOGIT: 0.5, Link.LOG: 2.0}
 SCALES = 2.0
 
-UNSEEN = "no scale of the target could be told from noise: scores are in its raw units"
+UNSEEN = "the budget showed no scale of the target: scores are in its raw units"
 
 
 @dataclass(frozen=True, eq=False)

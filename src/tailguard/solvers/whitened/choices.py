@@ -137,7 +137,7 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     >>> X, y = rng.standard_normal((2000, 5)), rng.standard_normal(2000)  # nothing to fit
     >>> model = tg.LinearRegression(guarantee=tg.GDP(0.2), random_state=8).fit(X, y)
     >>> model.notes_[-2], model.plan_.stage("choice of fit").times
-    ('nothing but the constant was kept', 1)
+    ('no coefficient was kept: by a comparison of losses the constant is better', 1)
     """
     if not session.plans("choice of fit"):
         return fit
@@ -147,14 +147,16 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     level = geometry.along_constant(start)
     half, constant = (geometry.matrix @ weights for weights in ((now + level) / 2.0, level))
     _, limit = LARGEST_DIFFERENCES.get(loss.link) or (0.0, float(loss.value(1.0, 0.0)))
-    query = LossDifferences(loss, (geometry.view,) * 3, limit)
     weights = np.array([fit.weights, half, constant])
+    query = LossDifferences(loss, (geometry.view,) * len(weights), limit)
     differences = session.ask(query, weights, session.stage("choice of fit"))
     if not differences.min() < 0.0:
         return fit
     if differences[0] <= differences[1]:
         halved = replace(fit, weights=half, noise_std=fit.noise_std / 2.0)
-        return halved.noted("half of the fit was kept")
+        return halved.noted(
+            "half of each coefficient was kept: by a comparison of losses that is better"
+        )
     # Of a constant that was chosen no noise is stated.
     alone = replace(fit, weights=constant, noise_std=math.nan)
-    return alone.noted("nothing but the constant was kept")
+    return alone.noted("no coefficient was kept: by a comparison of losses the constant is better")

@@ -50,7 +50,8 @@ class Geometry:
     Examples
     --------
     >>> import tailguard as tg
-    >>> units, exact = Units.raw(1, intercept=True), Whitening(np.eye(2), 2.0, np.zeros(2), np.ones(2), np.ones(2))
+    >>> units, told = Units.raw(1, intercept=True), np.ones(2)
+    >>> exact = Whitening(np.eye(2), 2.0, 0.0 * told, told, told)
     >>> mean_row, far_size = np.array([0.5, 1.0]), np.array([2.0])
     >>> geometry = Geometry(tg.losses.Squared(), units, exact, mean_row, far_size)
     >>> geometry.constant[:, 0], geometry.curvature_released
