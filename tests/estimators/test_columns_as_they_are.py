@@ -1,4 +1,4 @@
-"""Columns as tables have them: codes, clusters, rare values, duplicates, years, rates and exposures.
+"""Columns as tables have them: codes, clusters, rare values, duplicates, years and exposures.
 
 The excess over the best fit without privacy, or over the truth, is a small share of what a constant
 loses.
