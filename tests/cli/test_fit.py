@@ -42,6 +42,8 @@ def test_intervals_are_shown_where_there_are_some(csv_file, columns, tmp_path, c
     for low, high in known:
         assert f"{low:.4g} to {high:.4g}" in answer.out
     assert answer.out.count("unknown") == model.n_features_in_ + 1 - len(known)
+    for z, _ in model.wald_test()[~np.isnan(model.conf_int()[:, 0])]:
+        assert f" {z:.2f} " in answer.out
     assert f"decided on released numbers: {model.notes_[0]}"[:60] in answer.out
     sparse = call("fit", csv_file, "--model", "sparse-linear", *FITS["sparse-linear"], *privacy)
     assert sparse.code == 0
@@ -55,10 +57,11 @@ def test_a_fit_says_that_it_is_but_a_constant(csv_file, tmp_path, call):
     assert answer.code == 0
     assert answer.err.startswith("Warning: only a constant is fitted")
     assert answer.err.count("\n") == 1
-    assert "decided on released numbers: no scale was expected to be seen" in answer.out
+    assert "decided on released numbers: no coefficient was fitted: the budget" in answer.out
+    assert answer.out.count("not estimated") == 2
     assert "95 %" not in answer.out
     assert json.loads(out.read_text())["notes"] == [
-        "no scale was expected to be seen: the budget went to the constant"
+        "no coefficient was fitted: the budget shows no scale, and went to the constant"
     ]
 
 

@@ -10,10 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from tailguard.estimators.summary import (
-    INTERVAL,
     NOISE_NOTE,
+    coefficient_cells,
     coefficient_rows,
-    interval_cells,
     note_line,
     shown_rows,
     summary_notes,
@@ -24,7 +23,7 @@ from tailguard.privacy.certificate.text import WIDTH
 def coefficient_table(
     names: Sequence[str], model: Any, truth: Sequence[float] | None = None
 ) -> Table:
-    """Return coefficients, their privacy noise, and intervals or, for simulated data, the truth.
+    """Return coefficients, their noise, and intervals and tests or, for simulated data, the truth.
 
     Examples
     --------
@@ -38,20 +37,13 @@ def coefficient_table(
     rows = coefficient_rows(model)
     # The columns of a file have their own names; an intercept keeps the one that it has.
     labels = [*names, *(name for name, _, _ in rows[len(names) :])]
+    headers, cells = coefficient_cells(model, 4, truth)
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
-    table.add_column("coefficient", justify="right")
-    table.add_column("privacy noise", justify="right")
-    if truth is not None:
-        table.add_column("truth", justify="right")
-    intervals = interval_cells(model, digits=4) if truth is None else None
-    if intervals is not None:
-        table.add_column(INTERVAL, justify="right")
-    for index in shown_rows(model):
-        _, value, noise = rows[index]
-        known = [] if truth is None else [f"{truth[index]:.4g}"]
-        known += [] if intervals is None else [intervals[index]]
-        table.add_row(escape(labels[index]), f"{value:.4g}", f"{noise:.2g}", *known)
+    for header in headers:
+        table.add_column(header, justify="right")
+    for row in shown_rows(model):
+        table.add_row(escape(labels[row]), *cells[row])
     return table
 
 

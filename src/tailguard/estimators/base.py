@@ -6,18 +6,18 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, check_open_unit, shown
+from tailguard.checks import InputError, check_boolean, check_choice, shown
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import Solved, Solver, Task, run
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
+from tailguard.estimators.wald import intervals, wald_test
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
@@ -87,7 +87,7 @@ class PrivateLinearModel(BaseEstimator):
         The largest score of a prediction: a log link without exposures has one by the default
         solver, all others are infinite.
     coef_noise_std_, intercept_noise_std_
-        Predicted standard deviation of the privacy noise of each.
+        Predicted standard deviation of the privacy noise of each; NaN where none was estimated.
     coef_std_, intercept_std_
         The same through sampling and privacy noise together, as ``conf_int`` uses it.
     notes_
@@ -270,28 +270,22 @@ class PrivateLinearModel(BaseEstimator):
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Return a confidence interval per coefficient, the intercept last: sampling and noise.
 
-        One row of low and high per coefficient, from the normal distribution. The sampling variance
-        comes from one release that the fit was charged for, so asking costs nothing more. Not
-        covered: the choice of clip levels. NaN where the budget is too small for that release, so
-        that ``explain()`` lists no stage "variance", or showed no scale and the fit is a constant;
-        where log-odds have columns so heavy that far rows still move the fit, as a note then says;
-        where noise hides how the loss of counts is curved; for slopes that bounds of features
-        move, or that noise hides, with a note each; and for
-        coefficients that are zero since their column's scale was not seen.
+        One row of low and high per coefficient, from the normal distribution. Standard errors are
+        of numbers that the fit was charged for, so asking costs nothing more. Not covered: the
+        choice of clip levels, and shrinkage. NaN, with the reason in ``notes_``, where the budget
+        is too small for the number of coefficients, or where noise or heavy columns hide how far
+        off a coefficient may be; and for coefficients that were not estimated.
         """
         check_is_fitted(self)
-        check_open_unit("level", level)
-        if self.coef_std_ is None:
-            raise InputError(
-                f"solver must be 'auto' or 'whitened-newton' for confidence intervals; "
-                f"{self.plan_.solver!r} pays for no sampling variance."
-            )
-        centre, std = self.coef_, self.coef_std_
-        if self.fit_intercept:
-            centre = np.append(centre, self.intercept_)
-            std = np.append(std, self.intercept_std_)
-        reach = float(ndtri(0.5 + level / 2.0)) * std
-        return np.column_stack([centre - reach, centre + reach])
+        return intervals(self, level)
+
+    def wald_test(self) -> FloatArray:
+        """Return z and p-value of the test that a coefficient is zero, the intercept last.
+
+        Two-sided, from the standard errors of ``conf_int``, and NaN where that is.
+        """
+        check_is_fitted(self)
+        return wald_test(self)
 
     def explain(self) -> str:
         """Say what the budget was spent on, what error to expect, and what was decided."""
@@ -302,7 +296,7 @@ class PrivateLinearModel(BaseEstimator):
         return "\n".join([self.plan_.explain(), *lines]).rstrip()
 
     def summary(self) -> str:
-        """Return coefficients in the user's units with their privacy noise, as a text table."""
+        """Return coefficients, their noise, intervals and tests in the user's units, as text."""
         check_is_fitted(self)
         return summary_table(self)
 

@@ -1,5 +1,7 @@
-"""The printed form of a fitted model: coefficients, their noise and intervals, the promise."""
+"""The printed form of a fitted model: coefficients, their noise, intervals and tests."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,10 +9,9 @@ import numpy as np
 from tailguard.tables import CLASSES_ASSUMED
 
 __all__ = [
-    "INTERVAL",
     "NOISE_NOTE",
+    "coefficient_cells",
     "coefficient_rows",
-    "interval_cells",
     "note_line",
     "shown_rows",
     "summary_notes",
@@ -22,9 +23,11 @@ NOISE_NOTE = (
     "error and what clipping and shrinking leave come on top (conf_int counts sampling)"
 )
 """What the noise column says, and what it does not."""
-INTERVAL = "95 % interval"
+LEVEL, INTERVAL = 0.95, "95 % interval"
 INTERVAL_NOTE = f"{INTERVAL}: for sampling and privacy noise together, as conf_int() gives it"
-LEVEL = 0.95
+TEST_NOTE = "z, p: Wald test of a coefficient being zero, from the same standard errors"
+NOT_ESTIMATED = "not estimated"
+SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which nobody measured
 
 
 def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
@@ -45,25 +48,57 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     return [(str(name), float(value), float(noise)) for name, value, noise in rows]
 
 
-def interval_cells(model: Any, digits: int) -> list[str] | None:
-    """Return an interval per coefficient, the intercept last; None where the model has none.
+def coefficient_cells(
+    model: Any, digits: int, truth: Sequence[float] | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Return the headers of a table and the cells of each coefficient, the intercept last.
+
+    Beside coefficient and noise stand the truth, if it is given, or intervals and tests, if there
+    are any. A coefficient that is zero since nothing was known of its column says so.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> X = np.random.default_rng(0).standard_normal((1000, 1))
     >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> [cell.count(" to ") for cell in interval_cells(model, digits=4)]
-    [1, 1]
+    >>> headers, rows = coefficient_cells(model, digits=4)
+    >>> headers, rows[0][-1]
+    (['coefficient', 'privacy noise', '95 % interval', 'z', 'p'], '<0.001')
     """
-    if getattr(model, "coef_std_", None) is None:
-        return None
-    intervals = model.conf_int(LEVEL)
-    if np.isnan(intervals).all():
-        return None
+    headers, rows = ["coefficient", "privacy noise"], []
+    tested = truth is None and _has_intervals(model)
+    headers += ["truth"] * (truth is not None) + [INTERVAL, "z", "p"] * tested
+    beside = _test_cells(model) if tested else None
+    for row, (_, value, noise) in enumerate(coefficient_rows(model)):
+        estimated = row == len(model.coef_) or value != 0.0 or not math.isnan(noise)
+        said = "unknown" if math.isnan(noise) else f"{noise:.3g}"
+        cells = [f"{value:.{digits}g}", said] if estimated else [NOT_ESTIMATED, ""]
+        if truth is not None:
+            cells.append(f"{truth[row]:.4g}")
+        if beside is not None:
+            cells += beside[row] if estimated else ["", "", ""]
+        rows.append(cells)
+    return headers, rows
+
+
+def _has_intervals(model: Any) -> bool:
+    """Whether any coefficient has one."""
+    known = getattr(model, "coef_std_", None) is not None
+    return known and not np.isnan(model.conf_int(LEVEL)).all()
+
+
+def _test_cells(model: Any) -> list[list[str]]:
+    """Return interval, z and p of each coefficient, the intercept last."""
+    told = zip(model.conf_int(LEVEL), model.wald_test(), strict=True)
     return [
-        f"{low:.{digits}g} to {high:.{digits}g}" if low <= high else "unknown"
-        for low, high in intervals
+        [
+            f"{low:.4g} to {high:.4g}",
+            f"{z:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",
+            f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}",
+        ]
+        if low < high
+        else ["unknown", "", ""]
+        for (low, high), (z, p) in told
     ]
 
 
@@ -77,7 +112,7 @@ def summary_notes(model: Any) -> list[str]:
     >>> len(summary_notes(model.fit(np.arange(100.0)[:, None], np.arange(100.0))))
     1
     """
-    return [NOISE_NOTE] + [INTERVAL_NOTE] * (interval_cells(model, 1) is not None)
+    return [NOISE_NOTE] + [INTERVAL_NOTE, TEST_NOTE] * _has_intervals(model)
 
 
 def note_line(note: str) -> str:
@@ -121,23 +156,25 @@ def summary_table(model: Any) -> str:
     ...
     """
     certificate = model.certificate_
-    everything = coefficient_rows(model)
-    shown = shown_rows(model)
-    cells = interval_cells(model, digits=6)
-    width = max((len(everything[row][0]) for row in shown), default=0)
-    lines = [
-        f"{type(model).__name__}, n = {certificate.n_rows}, mode: {certificate.mode}",
-        certificate.guarantee.describe(),
-        *_declared_lines(model),
-        "",
-        f"{'':{width}}  {'coefficient':>14}  {'privacy noise':>14}"
-        + (f"  {INTERVAL:>28}" if cells else ""),
+    names = [name for name, _, _ in coefficient_rows(model)]
+    headers, cells = coefficient_cells(model, digits=6)
+    lines = [["", *headers], *([names[row], *cells[row]] for row in shown_rows(model))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    table = [
+        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
+        for line in lines
     ]
-    for row in shown:
-        name, value, noise = everything[row]
-        interval = f"  {cells[row]:>28}" if cells else ""
-        lines.append(f"{name:{width}}  {value:14.6g}  {noise:14.3g}{interval}")
-    return "\n".join([*lines, "", *summary_notes(model)])
+    return "\n".join(
+        [
+            f"{type(model).__name__}, n = {certificate.n_rows}, mode: {certificate.mode}",
+            certificate.guarantee.describe(),
+            *_declared_lines(model),
+            "",
+            *table,
+            "",
+            *summary_notes(model),
+        ]
+    )
 
 
 def _declared_lines(model: Any) -> list[str]:

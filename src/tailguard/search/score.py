@@ -43,7 +43,7 @@ from tailguard.solvers.whitened.outlook import constant_stages
 LIMITS = {Link.LOGIT: 0.5, Link.LOG: 2.0}
 SCALES = 2.0
 
-UNSEEN = "no scale of the target could be told from noise: scores are in its raw units"
+UNSEEN = "the budget showed no scale of the target: scores are in its raw units"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,10 @@ from tailguard.solvers.whitened.allocation import REGIMES, shares_for
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
 FIT_CHOICE = "choice of fit"
-KEPT = ("half of the fit was kept", "nothing but the constant was kept")
+KEPT = tuple(
+    f"{what} was kept: by a comparison of losses {than} is better"
+    for what, than in (("half of each coefficient", "that"), ("no coefficient", "the constant"))
+)
 N_ROWS = 2_000
 GUARANTEE = tg.GDP(0.2)
 

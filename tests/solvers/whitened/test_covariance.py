@@ -10,22 +10,21 @@ import tailguard as tg
 from support.fits import plain_fit
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.choices import NO_INTERVALS
 from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.covariance import (
     BENT,
-    CURVATURE_HIDES,
-    UNRESOLVED_SHARE,
+    UNEVEN,
+    UNTOLD,
+    ScoreVariance,
     hiding,
     sampling_covariance,
+    score_variance,
 )
 from tailguard.solvers.whitened.debiasing import squared_bias
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.session import FitSession
-from tailguard.solvers.whitened.whitening import Whitening, variance_inflation
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
@@ -85,8 +84,7 @@ def test_the_tail_that_noise_hides_adds_to_the_variance():
 def counting_fit(rate):
     """A fit of counts of that mean, of which only histograms were told: rows of mean square 1."""
     problem = Problem(tg.losses.Poisson(), N_ROWS, 3, intercept=True)
-    stages = (Stage("variance", "", 1e-6, 1, 10),)
-    plan = Plan("example", problem, tg.GDP(1e-6), stages)
+    plan = Plan("example", problem, tg.GDP(1e-6), ())
     told = NoisyDistribution.of(np.array([0.0, N_ROWS, 0.0]), Bins("linear", 1.9, 10.0, 3), 1.0)
     rows = RowNormDistribution(told, 4.0, weight=rate)
     slopes = np.random.default_rng(0).poisson(rate, 400_000) - rate
@@ -100,7 +98,9 @@ def counting_fit(rate):
 @pytest.mark.parametrize("rate", [0.05, 1.0, 20.0])
 def test_counts_tell_a_log_rate_as_well_as_their_number_allows(rate):
     """The variance is one over the number of events, in every direction."""
-    variance = N_ROWS * rate * sampling_covariance(*counting_fit(rate))
+    session, fit = counting_fit(rate)
+    told = score_variance(session, fit)
+    variance = N_ROWS * rate * sampling_covariance(session, fit, told)
     np.testing.assert_allclose(variance, np.eye(4), atol=0.2)  # what bins blur
 
 
@@ -140,8 +140,26 @@ def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_
     model.fit(X, y)
     assert np.isfinite(model.conf_int()).all() == given
     assert np.isnan(model.conf_int()).all() != given
-    assert (NO_INTERVALS in model.notes_) != given
+    assert any("so heavy that far rows" in note for note in model.notes_) != given
     assert np.isfinite(model.coef_noise_std_).all()
+
+
+ALIKE = ScoreVariance(np.eye(2), np.zeros((2, 2)), 0.1)
+
+
+def one_column(**changes):
+    """A fit of one column and a constant, with other whitening, slopes or units."""
+    fit = plain_fit(tg.losses.Squared(), 1, bound=4.0)
+    geometry, slopes = fit.geometry, changes.pop("slopes", fit.clipping.slopes)
+    if units := changes.pop("units", {}):
+        changes["units"] = replace(geometry.units, **units)
+    geometry = replace(geometry, **changes)
+    return replace(fit, geometry=geometry, clipping=replace(fit.clipping, slopes=slopes))
+
+
+def hidden_by(fit, variance=ALIKE):
+    """Which weights have no known variance: by bounds, by noise, by uneven residuals."""
+    return [columns.tolist() for columns, _ in hiding(fit, variance, np.ones(2))]
 
 
 @pytest.mark.parametrize(
@@ -149,24 +167,54 @@ def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_
     [(3.9, 0.0, False), (4.1, 0.0, True), (7.1, 3.0, True), (18.1, 5.0, True), (17.9, 5.0, False)],
 )
 def test_a_slope_that_bounds_move_is_told_by_the_sizes_of_its_column(far_size, center, hidden):
-    geometry = plain_fit(tg.losses.Poisson(), 1, bound=4.0).geometry
-    units = replace(geometry.units, center=np.array([center]))
-    geometry = replace(geometry, units=units, far_size=np.array([far_size]))
+    fit = one_column(units={"center": np.array([center])}, far_size=np.array([far_size]))
     for significance in (BENT * 0.99, BENT * 1.01):
-        (beyond, _), _ = hiding(geometry, np.eye(2), np.array([significance]))
-        assert beyond.tolist() == [hidden and significance > BENT, False]
+        beyond, _, _ = hidden_by(replace(fit, weights=np.full(2, significance)))
+        assert beyond == [hidden and significance > BENT, False]
 
 
-def test_a_slope_along_directions_that_noise_hides_is_told_by_its_share_of_them():
-    matrix = np.eye(2)
-    inflation = variance_inflation(np.array([1e6, 1e-6]), level=1.0)
-    geometry = plain_fit(tg.losses.Squared(), 2, intercept=False).geometry
-    geometry = replace(geometry, whitening=Whitening(matrix, 2.0, inflation))
-    known = UNRESOLVED_SHARE / (1.0 - UNRESOLVED_SHARE)  # where both have as much variance
-    ratio = inflation[0] / inflation[1] / known
-    jacobian = np.array([[1.0, np.sqrt(0.99 * ratio)], [1.0, np.sqrt(1.01 * ratio)]])
-    _, (hidden, _) = hiding(geometry, jacobian, np.zeros(2))
-    assert hidden.tolist() == [True, False]
+@pytest.mark.parametrize("share", [0.01, -0.01])
+def test_a_slope_is_unknown_if_the_second_moment_of_its_column_was_added_not_told(share):
+    """Such are rare columns: noise raises them to others, and rounds then hardly move them."""
+    whitening = one_column().geometry.whitening
+    told = replace(whitening, diagonal=np.array([1.0 - UNTOLD - share, 1.0]))
+    _, hidden, _ = hidden_by(one_column(whitening=told))
+    assert hidden == [share > 0.0, False]
+
+
+@pytest.mark.parametrize("share", [0.01, -0.01])
+def test_a_slope_is_unknown_if_it_varies_along_a_direction_that_was_added_not_told(share):
+    """Such are duplicates: each column is seen, the difference of both is not."""
+    whitening = one_column().geometry.whitening
+    along = np.sqrt(UNTOLD + share)
+    rotation = np.array([[np.sqrt(1.0 - along**2), along], [0.0, 1.0]])
+    told = replace(whitening, matrix=rotation, told=np.array([1.0, 0.0]))
+    _, hidden, _ = hidden_by(one_column(whitening=told))
+    assert hidden == [share > 0.0, True]
+
+
+@pytest.mark.parametrize("residuals", [skewed(), symmetric()])
+@pytest.mark.parametrize(("excess", "noise_std"), [(1.01, 0.1), (0.99, 0.1), (2.01, 1.0)])
+def test_skewed_residuals_that_grow_with_a_column_hide_its_slope(residuals, excess, noise_std):
+    """The excess is in shares of UNEVEN, or of the noise where that is larger."""
+    size = excess * UNEVEN if noise_std < UNEVEN / 2.0 else excess * noise_std
+    told = ScoreVariance(np.eye(2), np.diag([size, 0.0]), noise_std)
+    _, _, hidden = hidden_by(one_column(slopes=residuals), told)
+    assert hidden == [residuals.skewed and excess > 1.0, False]
+
+
+def test_what_was_released_moves_the_variance_as_far_as_it_stands_out_of_noise():
+    """With noise that hides all it is what histograms tell, the same in all directions."""
+    found = {}
+    for grows in (False, True):
+        rng = np.random.default_rng(4)
+        X = rng.standard_normal((40_000, 5))
+        size = 1.0 + 2.0 * np.abs(X[:, 0]) if grows else 1.0
+        y = X.sum(axis=1) + size * rng.standard_normal(40_000)
+        model = tg.LinearRegression(epsilon=8.0, delta=1e-5, random_state=0).fit(X, y)
+        found[grows] = model.coef_std_ / model.coef_std_[1:].mean()
+    assert found[True][0] > 1.05
+    assert np.abs(found[False] - 1.0).max() < 0.03
 
 
 def test_intervals_are_not_given_where_bounds_are_seen_to_move_a_slope():
@@ -191,10 +239,11 @@ def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
         for epsilon in (1.0, 8.0)
     )
     assert "variance" in {stage.name for stage in hidden.plan_.stages}
-    assert CURVATURE_HIDES in hidden.notes_
+    reason = "no intervals: noise hides how the loss is curved"
+    assert reason in hidden.notes_
     assert np.isnan(hidden.conf_int()).all()
     assert "variance" not in {release.stage for release in hidden.certificate_.releases}
-    assert CURVATURE_HIDES not in seen.notes_
+    assert reason not in seen.notes_
     assert np.isfinite(seen.conf_int()).any()
 
 
@@ -208,3 +257,54 @@ def test_indicators_that_noise_hides_have_no_intervals_and_others_do():
     given = np.isfinite(model.conf_int()[:, 0])
     assert not given[[40, 41]].any()
     assert given[:40].all()
+
+
+def test_a_column_that_was_not_seen_is_not_estimated_and_a_note_says_so():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((20_000, 2)), np.full(20_000, 7.0)])
+    y = X[:, 0] + rng.standard_normal(20_000)
+    model = tg.LinearRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(X, y)
+    assert model.coef_[2] == 0.0
+    assert np.isnan(model.coef_noise_std_).tolist() == [False, False, True]
+    assert np.isnan(model.conf_int()[:, 0]).tolist() == [False, False, True, False]
+    assert any(note.startswith("not estimated: 1 of 3 columns") for note in model.notes_)
+
+
+def test_few_records_a_coefficient_have_no_intervals_though_the_fit_has_noise_stated():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4_000, 40))
+    y = X.sum(axis=1) + rng.standard_normal(4_000)
+    few, enough = (
+        tg.LinearRegression(guarantee=tg.GDP(30.0 * share * 41 / 4_000), random_state=0).fit(X, y)
+        for share in (0.95, 1.05)
+    )
+    assert np.isnan(few.conf_int()).all()
+    assert any("budget is too small" in note for note in few.notes_)
+    assert np.isfinite(few.coef_noise_std_).all()
+    assert np.isfinite(enough.conf_int()).mean() > 0.8
+
+
+def test_many_columns_whose_directions_noise_hides_have_intervals_that_hold_the_truth():
+    """Each column is seen, and noise has turned all directions; no variance was planned."""
+    rng, held, truth = np.random.default_rng(3), [], np.linspace(-1.0, 1.0, 100)
+    for seed in range(3):
+        X = rng.standard_normal((20_000, 100))
+        y = (rng.random(20_000) < 1.0 / (1.0 + np.exp(-0.3 * (X @ truth)))).astype(int)
+        model = tg.LogisticRegression(epsilon=2.0, delta=1e-5, classes=(0, 1), random_state=seed)
+        low, high = model.fit(X, y).conf_int()[:100].T
+        assert "variance" not in {stage.name for stage in model.plan_.stages}
+        given = np.isfinite(low)
+        assert given.mean() > 0.9
+        held.append(((low <= 0.3 * truth) & (0.3 * truth <= high))[given].mean())
+    assert 0.92 <= np.mean(held) <= 0.99
+
+
+def test_duplicates_have_no_intervals_and_others_do():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 4))
+    X = np.column_stack([X, X[:, 0]])
+    y = X @ [1.0, 1.0, 0.0, 0.0, 0.0] + rng.standard_normal(20_000)
+    model = tg.LinearRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(X, y)
+    given = np.isfinite(model.conf_int()[:, 0])
+    assert given[:5].tolist() == [False, True, True, True, False]
+    assert abs(model.coef_[0] + model.coef_[4] - 1.0) < 0.05

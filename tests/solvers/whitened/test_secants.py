@@ -64,7 +64,7 @@ def test_a_phase_forgets_the_last_score_and_another_whitening_all_of_them():
     assert started.secants.last is None
     np.testing.assert_array_equal(started.secants.matrix, learnt.matrix)
     fit = replace(plain_fit(tg.losses.Squared(), 2), secants=learnt)
-    moved = fit.through(Whitening(2.0 * np.eye(3), 3.0, np.ones(3)))
+    moved = fit.through(Whitening(2.0 * np.eye(3), 3.0, np.zeros(3), np.ones(3), np.ones(3)))
     assert moved.secants.last is None
     np.testing.assert_array_equal(moved.secants.matrix, np.eye(3))
 

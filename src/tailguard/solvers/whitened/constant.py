@@ -103,9 +103,9 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     """
     session, problem = FitSession(plan, gate, Shares()), plan.problem
     units, seen = find_target(session, columns_of(problem))
-    notes = ["no scale was expected to be seen: the budget went to the constant"]
+    notes = ["no coefficient was fitted: the budget shows no scale, and went to the constant"]
     if not seen:
-        hidden = "no scale could be told from noise of the target"
+        hidden = "the budget showed no scale of the target"
         notes.append(f"{hidden}: the constant is no better than a guess")
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
@@ -153,10 +153,12 @@ def keep_constant_only(fit: Fit) -> Fit:
     """
     height = fit.weights.size
     fit = replace(fit, weights=np.zeros(height))
-    fit = fit.noted("row norms could not be told from noise: only a constant is fitted")
+    fit = fit.noted("no coefficient was fitted: noise hid how long records are")
     if not fit.geometry.units.intercept:
         return fit
-    alone = fit.through(Whitening(np.eye(height)[:, -1:], 1.0, np.ones(1)))
+    alone = fit.through(
+        Whitening(np.eye(height)[:, -1:], 1.0, np.zeros(1), np.ones(1), np.eye(height)[-1])
+    )
     clipping = replace(fit.clipping, rows=RowNormDistribution.of_ones(math.inf))
     return replace(alone, clipping=clipping)
 
@@ -173,18 +175,18 @@ def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> fit = fit_constant_only(*example_fit(tg.losses.Squared()))
     >>> fit.weights, fit.notes
-    (array([0., 0., 0.]), ('residuals could not be told from noise: the fit is a constant',))
+    (array([0., 0., 0.]), ('no coefficient was fitted: noise hid the residuals',))
     """
     problem, units = session.problem, fit.geometry.units
     if problem.link.residual:
         fit = replace(fit, weights=np.zeros(fit.weights.size))
-        fit = fit.noted("residuals could not be told from noise: the fit is a constant")
+        fit = fit.noted("no coefficient was fitted: noise hid the residuals")
         return _at_quantile(session, fit) if leans(session.loss) and problem.intercept else fit
     if not problem.intercept:
         return fit
     weights = at_constant(fit.weights, mean_target(session, units), problem.link)
     return replace(fit, weights=weights).noted(
-        "row norms could not be told from noise: the fit is a constant, released once more"
+        "no coefficient was fitted: noise hid how long records are; the constant was released again"
     )
 
 

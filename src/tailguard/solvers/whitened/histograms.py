@@ -231,7 +231,10 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     moments = session.ask(query, fit.weights, stage) * weights.bound
     whitened = whiten(moments, level, curved=True)
     cap = ROW_CAP * limit * float(np.sqrt((whitened.matrix**2).sum() / view.width))
-    return fit.through(replace(whitened, matrix=fit.geometry.matrix @ whitened.matrix), cap)
+    matrix, inverse = fit.geometry.matrix, fit.geometry.inverse
+    diagonal = np.einsum("ij,ik,kj->j", inverse, moments, inverse)
+    whitened = replace(whitened, matrix=matrix @ whitened.matrix, diagonal=diagonal)
+    return fit.through(whitened, cap)
 
 
 def _curvature_view(session: FitSession, fit: Fit) -> View:

@@ -148,7 +148,8 @@ class WhitenedNewton:
             target_hides = columns.residual and not detected[columns.n_features]
             nothing = not (columns.intercept or detected[: columns.n_features].any())
             if target_hides or nothing:
-                note = "no scale could be told from noise: the fit is a constant"
+                whose = "the target" if target_hides else "any column"
+                note = f"no coefficient was fitted: the budget showed no scale of {whose}"
                 return constant_solution(plan, units.target_center, note)
             for fit in fits(session, units, found):  # noqa: B007 (the last one counts)
                 pass

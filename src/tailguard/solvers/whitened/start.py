@@ -60,13 +60,13 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
     used = np.flatnonzero(alive[:size])
     level = noise_level(noise_std, used.size)
     whitening = whiten(moments[np.ix_(used, used)], level, curved=not residual)
-    matrix = np.zeros((size, used.size))
-    matrix[used] = whitening.matrix
+    matrix, diagonal = np.zeros((size, used.size)), np.zeros(size)
+    matrix[used], diagonal[used] = whitening.matrix, whitening.diagonal
     weights = first_fit(matrix, moments[:size, -1], noise_std) if residual else np.zeros(size)
     geometry = Geometry(
         BalancedLogistic() if shares.balanced else session.loss,
         units,
-        replace(whitening, matrix=matrix),
+        replace(whitening, matrix=matrix, diagonal=diagonal),
         mean_row=moments[:size, d],
         far_size=found.far_size[:d],
         bound=shares.bound,

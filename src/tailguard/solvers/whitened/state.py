@@ -50,7 +50,8 @@ class Geometry:
     Examples
     --------
     >>> import tailguard as tg
-    >>> units, exact = Units.raw(1, intercept=True), Whitening(np.eye(2), 2.0, np.ones(2))
+    >>> units, told = Units.raw(1, intercept=True), np.ones(2)
+    >>> exact = Whitening(np.eye(2), 2.0, 0.0 * told, told, told)
     >>> mean_row, far_size = np.array([0.5, 1.0]), np.array([2.0])
     >>> geometry = Geometry(tg.losses.Squared(), units, exact, mean_row, far_size)
     >>> geometry.constant[:, 0], geometry.curvature_released
@@ -103,7 +104,12 @@ class Geometry:
     @property
     def left_out(self) -> BoolArray:
         """Features that the fit does not read, of whose coefficients nothing is known."""
-        return np.asarray(~self.matrix[: self.units.center.size].any(axis=1))
+        return self.left_out_weights[: self.units.center.size]
+
+    @property
+    def left_out_weights(self) -> BoolArray:
+        """The same of weights, the constant among them where there is none."""
+        return np.asarray(~self.matrix.any(axis=1))
 
     @property
     def often_beyond(self) -> BoolArray:
