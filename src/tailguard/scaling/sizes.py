@@ -25,7 +25,6 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import (
-    BIN_SIGNIFICANCE,
     POINTS,
     NoisyDistribution,
     detection_threshold,
@@ -151,11 +150,11 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
 def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
     """Return the size that so many records exceed, within an octave as if tails fell by a power.
 
-    Of the records that are seen beyond an octave so many may be noise as make a bin stand out. One
-    standard deviation of it may hide there all the same, or a quarter of the records asked for.
+    One standard deviation of noise may hide beyond an octave where none are seen, or a quarter of
+    the records asked for.
     """
     masses = distribution.total * distribution.mass.reshape(-1, POINTS).sum(axis=1)
-    beyond = np.cumsum(masses[::-1])[::-1] - BIN_SIGNIFICANCE * noise_std
+    beyond = np.cumsum(masses[::-1])[::-1]
     octave = int(np.flatnonzero(beyond >= min(records, beyond[0]))[-1])
     unseen = min(noise_std, records / 4.0)
     here, above = np.maximum([*beyond, 0.0], unseen)[octave : octave + 2]

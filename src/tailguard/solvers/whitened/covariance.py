@@ -203,7 +203,8 @@ def hiding(fit: Fit, variance: "ScoreVariance", std: FloatArray) -> list[tuple[B
     """Return which standardised weights have no known variance, each time with the reason.
 
     A bound moves the slope of a column by a share of itself, as the values beyond are not followed:
-    that shows in a slope that stands out of its standard error.
+    that shows in a slope that stands out of its standard error. Other weights follow a slope that
+    is moved, as the inverse of the curvature tells.
 
     Examples
     --------
@@ -216,9 +217,11 @@ def hiding(fit: Fit, variance: "ScoreVariance", std: FloatArray) -> list[tuple[B
     """
     geometry = fit.geometry
     whitening, n_features = geometry.whitening, geometry.units.center.size
-    beyond = np.abs(fit.weights) > BENT * std
-    beyond[:n_features] &= geometry.often_beyond
-    beyond[n_features:] = False
+    moved = (np.abs(fit.weights) > BENT * std)[:n_features] & geometry.often_beyond
+    columns = np.flatnonzero(moved)
+    inverse = geometry.matrix @ geometry.matrix[columns].T
+    followed = np.abs(inverse * (fit.weights[columns] / np.diag(inverse[columns])))
+    beyond = (followed > BENT * std[:, None]).any(axis=1)
     parts = geometry.matrix**2 * whitening.variance_inflation
     untold = parts[:, whitening.told < UNTOLD].sum(axis=1) > UNTOLD * parts.sum(axis=1)
     untold |= ~geometry.left_out_weights & (whitening.diagonal_told < 1.0 - UNTOLD)
@@ -227,7 +230,7 @@ def hiding(fit: Fit, variance: "ScoreVariance", std: FloatArray) -> list[tuple[B
     if geometry.loss.link.residual and slopes.seen and slopes.skewed:
         uneven = variance.excess_along(geometry.matrix) > max(UNEVEN, 2.0 * variance.noise_std)
     return [
-        (beyond, "many values of its column lie beyond the bounds"),
+        (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (untold, "noise hides what tells its column from others"),
         (uneven, "residuals are skewed, and larger where its column is"),
     ]
