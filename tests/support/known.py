@@ -1,0 +1,104 @@
+"""Values that a test keeps in a file, and compares with at every later run.
+
+``known(value)`` in a test compares ``value`` with what the test's file in ``tests/data/known/`` holds
+under the test's name: words, whole numbers and structure exactly, floats to ``rel``. A value may be
+anything that plain numbers and words can tell: arrays, mappings, dataclasses, errors. After a change
+that is meant to change values,
+
+    pytest tests/... --keep-known
+
+writes the values of the named tests anew; the difference in the file is then what to review.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+FOLDER = Path(__file__).parents[1] / "data/known"
+CLOSE = 4e-13
+"""Relative: what is rounded to the safe side moves by 1e-12, what special functions differ in by
+some 1e-15."""
+
+
+class Known:
+    """Compares values with those kept under the name of one test."""
+
+    def __init__(self, path, name, *, keep):
+        self.path, self.name, self.keep = path, name, keep
+
+    def __call__(self, value, *, rel=CLOSE):
+        found = plain(value)
+        if self.keep:
+            self._keep(found)
+        kept = json.loads(self.path.read_text())[self.name]
+        differences = [*compared(found, kept, rel, "")]
+        assert differences == []
+
+    def _keep(self, found):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        all_kept = json.loads(self.path.read_text()) if self.path.exists() else {}
+        all_kept[self.name] = found
+        lines = (f"{json.dumps(name)}: {json.dumps(all_kept[name])}" for name in sorted(all_kept))
+        self.path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def known_of(node, *, keep):
+    """What a test compares with."""
+    place = node.path.relative_to(FOLDER.parents[1]).with_suffix(".json")
+    return Known(FOLDER / place, node.name, keep=keep)
+
+
+def outcome(function, *given, **named):
+    """What a call returns, or what it raises, in words."""
+    try:
+        return function(*given, **named)
+    except (ValueError, TypeError, LookupError, OSError) as error:
+        return error
+
+
+def plain(value):
+    """A value in numbers, words, lists and mappings."""
+    if isinstance(value, BaseException):
+        return f"{type(value).__name__}: {value}"
+    if value is None or isinstance(value, str | bool | np.bool_):
+        return bool(value) if isinstance(value, np.bool_) else value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.16g}")
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(value[key]) for key in value}
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    if dataclasses.is_dataclass(value):
+        parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {"": type(value).__name__, **{name: plain(parts[name]) for name in parts}}
+    return str(value)
+
+
+def compared(found, kept, rel, place):
+    """Say in what two plain values differ."""
+    if type(found) is not type(kept) and not {type(found), type(kept)} <= {int, float}:
+        yield f"{place}: {found!r} and not {kept!r}"
+    elif isinstance(found, dict):
+        if list(found) != list(kept):
+            yield f"{place}: {[*found]} and not {[*kept]}"
+        for name in found.keys() & kept.keys():
+            yield from compared(found[name], kept[name], rel, f"{place}.{name}")
+    elif isinstance(found, list):
+        if len(found) != len(kept):
+            yield f"{place}: {len(found)} and not {len(kept)} parts"
+        for number, pair in enumerate(zip(found, kept, strict=False)):
+            yield from compared(*pair, rel, f"{place}[{number}]")
+    elif isinstance(found, float):
+        alike = found == kept or (math.isnan(found) and math.isnan(kept))
+        if not alike and not math.isclose(found, kept, rel_tol=rel):
+            yield f"{place}: {found!r} and not {kept!r}"
+    elif found != kept:
+        yield f"{place}: {found!r} and not {kept!r}"
