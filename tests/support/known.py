@@ -1,13 +1,13 @@
 """Values that a test keeps in a file, and compares with at every later run.
 
-``known(value)`` in a test compares ``value`` with what the test's file in ``tests/data/known/`` holds
-under the test's name: words, whole numbers and structure exactly, floats to ``rel``. A value may be
-anything that plain numbers and words can tell: arrays, mappings, dataclasses, errors. After a change
-that is meant to change values,
+``known(value)`` in a test compares ``value`` with what ``tests/data/known/`` holds under the test's
+name: words, whole numbers and structure exactly, floats to ``rel``. A value may be anything that
+plain numbers and words can tell: arrays, mappings, dataclasses, errors. After a change that is
+meant to change values,
 
     pytest tests/... --keep-known
 
-writes the values of the named tests anew; the difference in the file is then what to review.
+writes those of the named tests anew; the difference in the files is then what to review.
 """
 
 import dataclasses
@@ -62,24 +62,18 @@ def outcome(function, *given, **named):
 
 def plain(value):
     """A value in numbers, words, lists and mappings."""
-    if isinstance(value, BaseException):
-        return f"{type(value).__name__}: {value}"
-    if value is None or isinstance(value, str | bool | np.bool_):
-        return bool(value) if isinstance(value, np.bool_) else value
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(f"{value:.16g}")
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(value[key]) for key in value}
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(value[key]) for key in value}
     if dataclasses.is_dataclass(value):
         parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return {"": type(value).__name__, **{name: plain(parts[name]) for name in parts}}
-    return str(value)
+        return {"": type(value).__name__} | plain(parts)
+    if value is None or isinstance(value, str | int | float):
+        return float(f"{value:.16g}") if isinstance(value, float) else value
+    return f"{type(value).__name__}: {value}"
 
 
 def compared(found, kept, rel, place):
