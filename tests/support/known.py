@@ -1,8 +1,8 @@
 """Values that a test keeps in a file, and compares with at every later run.
 
 ``known(value)`` in a test compares ``value`` with what ``tests/data/known/`` holds under the test's
-name: words, whole numbers and structure exactly, floats to ``rel``. A value may be anything that
-plain numbers and words can tell: arrays, mappings, dataclasses, errors. After a change that is
+name: words, whole numbers and structure exactly, floats to ``rel`` or ``absolute``. A value may be
+anything that plain numbers and words can tell: arrays, mappings, dataclasses, errors. After a change that is
 meant to change values,
 
     pytest tests/... --keep-known
@@ -30,12 +30,12 @@ class Known:
     def __init__(self, path, name, *, keep):
         self.path, self.name, self.keep = path, name, keep
 
-    def __call__(self, value, *, rel=CLOSE):
+    def __call__(self, value, *, rel=CLOSE, absolute=0.0):
         found = plain(value)
         if self.keep:
             self._keep(found)
         kept = json.loads(self.path.read_text())[self.name]
-        differences = [*compared(found, kept, rel, "")]
+        differences = [*compared(found, kept, (rel, absolute), "")]
         assert differences == []
 
     def _keep(self, found):
@@ -76,7 +76,7 @@ def plain(value):
     return f"{type(value).__name__}: {value}"
 
 
-def compared(found, kept, rel, place):
+def compared(found, kept, room, place):
     """Say in what two plain values differ."""
     if type(found) is not type(kept) and not {type(found), type(kept)} <= {int, float}:
         yield f"{place}: {found!r} and not {kept!r}"
@@ -84,15 +84,15 @@ def compared(found, kept, rel, place):
         if list(found) != list(kept):
             yield f"{place}: {[*found]} and not {[*kept]}"
         for name in found.keys() & kept.keys():
-            yield from compared(found[name], kept[name], rel, f"{place}.{name}")
+            yield from compared(found[name], kept[name], room, f"{place}.{name}")
     elif isinstance(found, list):
         if len(found) != len(kept):
             yield f"{place}: {len(found)} and not {len(kept)} parts"
         for number, pair in enumerate(zip(found, kept, strict=False)):
-            yield from compared(*pair, rel, f"{place}[{number}]")
+            yield from compared(*pair, room, f"{place}[{number}]")
     elif isinstance(found, float):
         alike = found == kept or (math.isnan(found) and math.isnan(kept))
-        if not alike and not math.isclose(found, kept, rel_tol=rel):
+        if not alike and not math.isclose(found, kept, rel_tol=room[0], abs_tol=room[1]):
             yield f"{place}: {found!r} and not {kept!r}"
     elif found != kept:
         yield f"{place}: {found!r} and not {kept!r}"
