@@ -68,7 +68,7 @@ def plain(value):
         return [plain(part) for part in value]
     if isinstance(value, Mapping):
         return {str(key): plain(value[key]) for key in value}
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {"": type(value).__name__} | plain(parts)
     if value is None or isinstance(value, str | int | float):

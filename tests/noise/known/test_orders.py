@@ -5,6 +5,7 @@ import pytest
 
 from support.known import outcome
 from support.sources import QuietSource, RepeatedSource, ScriptedSource
+from tailguard.noise import orders
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, order_of_places, sample_of_places
 from tailguard.noise.partition import random_partition, random_permutation, random_sample
@@ -66,6 +67,16 @@ def test_keyed_orders_of_many(known):
            for each in orders])  # fmt: skip
     exact = sample_of_places(2**40, 3, source())
     assert isinstance(exact, np.ndarray)
+
+
+def test_how_many_places_are_kept(known, monkeypatch):
+    known([orders.MOST_KEPT, orders.MOST_SAMPLED, orders.ROUNDS, orders.AT_ONCE])
+    monkeypatch.setattr(orders, "MOST_KEPT", 10)
+    monkeypatch.setattr(orders, "MOST_SAMPLED", 10)
+    kept = [order_of_places(count, source()) for count in (10, 11)]
+    sampled = [sample_of_places(100, size, source()) for size in (10, 11)]
+    kinds = [type(each) for each in (*kept, *sampled)]
+    assert kinds == [np.ndarray, KeyedOrder] * 2
 
 
 IDENTIFIERS = [

@@ -55,10 +55,7 @@ CERTIFICATES = {
     "shuffled": made(Shuffled(0.25, 4), [RELEASES["secret"]]),
     "unprotected": made(Gaussian(1.0), (), Unprotected(PROMISE), mode="reproduction: NOT PRIVATE"),
     "simulation": made(Gaussian(0.25), [MEAN], mode="simulation: NOT PRIVATE"),
-    **{
-        f"of {name}": made(spent_event([RELEASES[name]]), [RELEASES[name]])
-        for name in RELEASES
-    },
+    **{f"of {name}": made(spent_event([RELEASES[name]]), [RELEASES[name]]) for name in RELEASES},
 }
 CERTIFICATES = {name: replace(each, version="1.2") for name, each in CERTIFICATES.items()}
 
