@@ -115,7 +115,11 @@ def test_blocks(known):
         outcome(gate.ask, COUNT, ZERO, pure(0.1), block=secret[0]),
         outcome(gate.ask, MEAN, ZERO, once(1.0), block=opened(half).partition("other", 2)[0]),
     ]
-    sizes = [gate.partition(f"cut {n} {e}", n, equal_sizes=bool(e)).sizes for n in (7, 60) for e in (0, 1)]
+    sizes = [
+        gate.partition(f"cut {n} {e}", n, equal_sizes=bool(e)).sizes
+        for n in (7, 60)
+        for e in (0, 1)
+    ]
     names = [gate.has_partition(name) for name in ("halves", "more", "odd")]
     known([answers, told(gate), refused, sizes, names], rel=1e-9)
 

@@ -2,8 +2,8 @@
 
 ``known(value)`` in a test compares ``value`` with what ``tests/data/known/`` holds under the test's
 name: words, whole numbers and structure exactly, floats to ``rel`` or ``absolute``. A value may be
-anything that plain numbers and words can tell: arrays, mappings, dataclasses, errors. After a change that is
-meant to change values,
+anything that plain numbers and words can tell: arrays, mappings, dataclasses, errors. After a
+change that is meant to change values,
 
     pytest tests/... --keep-known
 

@@ -9,9 +9,8 @@ from support.releases import MEAN, RELEASES
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.books.composed_releases import spent_event
 from tailguard.privacy.books.entries import LedgerEntry
-from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate import Certificate, text
 from tailguard.privacy.certificate import certificate as words
-from tailguard.privacy.certificate import text
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,

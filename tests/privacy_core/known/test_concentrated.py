@@ -42,7 +42,7 @@ def test_renyi(known):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", (*PRICES, *PAIRS, "delta_of_zcdp"))
+@pytest.mark.parametrize("name", [*PRICES, *PAIRS, "delta_of_zcdp"])
 def test_refusals(known, name):
     call = getattr(concentrated, name)
     given = [(bad,) for bad in BAD] if name in PRICES else [(bad, 0.5) for bad in BAD]
