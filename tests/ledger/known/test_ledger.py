@@ -201,7 +201,9 @@ def test_constants(known):
         [
             *(lines.FIELDS, store.APPLICATION, store.VERSION, store.TABLES, store.DURABLE),
             *(store.MOST_KNOWN, storage.PATIENCE, sorted(storage.SHARED), storage.SENTENCES),
-            *(contents.LARGEST_LEDGER, LONGEST_NAME),
+            *(contents.LARGEST_LEDGER, LONGEST_NAME, contents.coordinates_of([])),
+            *(storage.file_system_of("/", "/no/such/table"), Store("/no/such/file").exists()),
+            outcome(lines.check_chain, "claims", []),
         ]
     )
 
