@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from support.known import outcome
-from support.sources import QuietSource, RepeatedSource
+from support.sources import QuietSource, RepeatedSource, ScriptedSource
 from tailguard.noise import gumbel_race
 from tailguard.noise.peeling import select_by_laplace
 from tailguard.noise.sources import SimulationSource, make_source
@@ -60,6 +60,12 @@ def test_noisy_maxima(known):
     magnitudes = np.array([0, 900, 5, 1000, 3, 3])
     known([select_by_laplace(magnitudes, count, k, source(seed))
            for count in (1, 2, 6) for k in (0, 5) for seed in (1, 2)])  # fmt: skip
+
+
+def test_a_number_of_tries_that_hits_a_chance_exactly_is_the_next_one():
+    tries = NumberOfTries(2.0)  # one try with a chance of a half, two with a quarter
+    for first, number in ((2**63 - 1, 1), (2**63, 2), (3 * 2**62 - 1, 2), (3 * 2**62, 3)):
+        assert draw_number_of_tries(tries, ScriptedSource([first, 0, 0, 0, 0, 0])) == number
 
 
 @pytest.mark.parametrize("law", ["geometric", "logarithmic", "poisson"])

@@ -78,7 +78,7 @@ def test_answer(known, name):
 def test_answer_far_from_the_records(known, name):
     """States may be anything that was released, and limits of a query hold there, too."""
     example = EXAMPLES[name]
-    if not isinstance(example.state, np.ndarray) or "minimiser" in name:
+    if not isinstance(example.state, np.ndarray) or "mini" in name or "multi" in name:
         return
     far = replace(example, state=1e25 * (example.state + 0.5))
     found = lattice(far, records(example.width, 40))
