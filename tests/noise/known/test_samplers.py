@@ -167,3 +167,11 @@ def test_normals_by_other_arithmetic():
             angle = 2 * mpmath.pi * (whole[1] - exact_normal.MIDDLE) / mpmath.mpf(2) ** 384
             exact = mpmath.sqrt(-2 * mpmath.log(uniform)) * mpmath.sin(angle)
             assert abs(mpmath.mpf(str(draw)) / exact - 1) < mpmath.mpf(10) ** -113
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(gaussian, "_compiled_draws"), (laplace, "_compiled_differences")]
+)
+def test_machine_code_takes_words_that_cannot_be_written(known, monkeypatch, module, name):
+    monkeypatch.setattr(module, "compiled", lambda function, *given, **named: (given, named))
+    known(getattr(module, name).__wrapped__())
