@@ -144,8 +144,8 @@ def run(skip: int, count: int, *, only: str, again: bool) -> int:
         for path, name, fault in wanted[skip : skip + count]:
             key = f"{name} {fault.key}"
             old = known.get(key)
-            open_ = again and old and old["verdict"] == SURVIVED and key not in harmless
-            if old and not open_:
+            open_ = old and old["verdict"] == SURVIVED and key not in harmless
+            if not open_ if again else old:
                 continue
             verdict = yield path, fault, tests_of(path, fault, data, seconds)
             row = {

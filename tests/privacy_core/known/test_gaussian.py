@@ -33,6 +33,12 @@ def test_slope_of_mills_ratio(known, x):
     known(gaussian._mills_drop(x), rel=1e-9)
 
 
+@pytest.mark.parametrize("x", [math.nextafter(1e4, 2e4), 1.5e4, 3e4, 1e9])
+def test_the_slope_of_mills_ratio_is_its_bound_far_out(x):
+    """Where the other formula has lost half of its digits."""
+    assert gaussian._mills_drop(x) == pytest.approx(1.0 / (1.0 + x * x), rel=1e-15, abs=0.0)
+
+
 def test_refusals(known):
     calls = (gaussian.log_delta, gaussian.delta_of, gaussian.epsilon_of, gaussian.mu_of)
     known([[outcome(call, bad, 0.5), outcome(call, 0.5, bad)] for call in calls for bad in BAD])

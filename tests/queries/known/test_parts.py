@@ -26,6 +26,7 @@ from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.second_moments import symmetric
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_ENTRY, View
+from tailguard.rows.arrays import make_rows
 
 SKEWED = Units(np.array([0.5, -1.0]), np.array([2.0, 0.25]), intercept=True, target_center=3.0,
                target_scale=4.0, offset_center=0.125)  # fmt: skip
@@ -160,6 +161,16 @@ def test_refused_means(known):
               for bad in BAD),
         ]
     )  # fmt: skip
+
+
+def test_differences_need_weights_of_every_candidate():
+    view = View.plain(None, PAIR)
+    query = LossDifferences(tg.losses.Squared(), (view, view), limit=1.0)
+    rows = make_rows(np.ones((4, 2)), np.ones(4))
+    calibration = query.calibrate(4, 2, 1.0)
+    for count in (1, 3):
+        with pytest.raises(ValueError, match="zip"):
+            query.answer(rows, (np.zeros(2),) * count, calibration)
 
 
 def test_peeled_steps(known):
