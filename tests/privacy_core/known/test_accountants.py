@@ -74,6 +74,15 @@ def test_epsilon_and_delta(known, name, event):
     )
 
 
+def test_of_very_many_selections_nothing_is_promised(known):
+    """Means multiply, up to a logarithm of 600: 86 times ln 1000 is below, and 87 times above."""
+    empty = make_accountant("selection")
+    accountants = [empty.compose(Repeated(Selected(1e-3, 1e3), times)) for times in (86, 87)]
+    known([[each.epsilon(0.1), each.delta(0.5), each.log_mean, each.shift] for each in accountants],
+          rel=1e-9)  # fmt: skip
+    assert (accountants[1].epsilon(0.1), accountants[1].delta(0.5)) == (math.inf, 1.0)
+
+
 @pytest.mark.parametrize("name", ACCOUNTANTS)
 def test_refusals(known, name):
     accountant = make_accountant(name)

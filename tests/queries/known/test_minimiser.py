@@ -156,6 +156,13 @@ def test_public_numbers(known, name):
     )  # fmt: skip
 
 
+def test_a_step_never_goes_the_whole_way():
+    """Else no error could be told in units of what a step shortens."""
+    assert minimiser(strength=1e18).facts.shortening == 1.0 - 2.0**-50
+    nearly = minimiser(strength=1e18, step_size=1e-18 * (1.0 - 2.0**-40))
+    assert nearly.facts.shortening == pytest.approx(1.0 - 2.0**-40, abs=2.0**-52)
+
+
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("most_steps", [3, 10**6])
 def test_answers(known, name, most_steps):
