@@ -24,6 +24,8 @@ MODULES = sorted(
     if path.stem != "__init__"
 )
 NUMBERS = (int, float, str, bytes, Decimal, Fraction, np.ndarray, np.generic, range)
+REMEMBERED = {"KNOWN"}
+"""What a process remembers, which it does not declare."""
 HOLDERS = (tuple, list, dict, set, frozenset)
 
 
@@ -31,7 +33,7 @@ def declared(module):
     """Everything of a module that is no code."""
     found = {"constants": {}, "defaults": {}, "records": {}, "caches": {}}
     for name, value in sorted(vars(module).items()):
-        if name.isupper() and isinstance(value, NUMBERS + HOLDERS):
+        if name.isupper() and name not in REMEMBERED and isinstance(value, NUMBERS + HOLDERS):
             found["constants"][name] = told(value)
         elif getattr(value, "__module__", None) == module.__name__:
             describe(name, value, found)
