@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import settings
 
+from support.known import known_of
 from support.repeatable_noise import RepeatableNoise
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
@@ -13,6 +14,7 @@ NOISE = RepeatableNoise()
 
 def pytest_addoption(parser):
     parser.addoption("--fresh-noise", action="store_true", help="draw noise that no run repeats")
+    parser.addoption("--keep-known", action="store_true", help="write known values anew")
 
 
 def pytest_configure(config):
@@ -39,3 +41,9 @@ def pytest_fixture_setup(fixturedef, request):
 def secret_noise():
     """Noise that no name repeats, for as long as it is entered."""
     return NOISE.named(None)
+
+
+@pytest.fixture
+def known(request):
+    """Compares a value with the one that is kept under the test's name."""
+    return known_of(request.node, keep=request.config.getoption("--keep-known"))

@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--reach", nargs="*", metavar="TEST", help="of these tests, or of all")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--skip", type=int, default=0, help="so many at the beginning of the order")
     parser.add_argument("--only", default="", help="sources that begin so, such as privacy/")
     parser.add_argument(
         "--again", action="store_true", help="try survivors once more, but harmless ones"
@@ -44,7 +45,7 @@ def main() -> int:
         print(table(results(), n_faults, reasons()))
         print(survivors(results(), reasons()))
         return 0
-    return run(asked.count, only=asked.only, again=asked.again)
+    return run(asked.skip, asked.count, only=asked.only, again=asked.again)
 
 
 def reach(tests) -> int:
@@ -127,8 +128,8 @@ def named(lines, wanted, seconds: dict[str, float]) -> set[str]:
     return {name for line in wanted for name in lines.get(line, ()) if name in seconds}
 
 
-def run(count: int, *, only: str, again: bool) -> int:
-    """Try faults until so many are known."""
+def run(skip: int, count: int, *, only: str, again: bool) -> int:
+    """Try faults until so many of those that are not skipped are known."""
     from coverage import CoverageData  # noqa: PLC0415 (nothing else needs it)
 
     from mutation.trials import SURVIVED, Trials  # noqa: PLC0415 (needs pytest's insides)
@@ -140,11 +141,11 @@ def run(count: int, *, only: str, again: bool) -> int:
     def trials():
         known, harmless = results(), reasons()
         wanted = [each for each in in_order() if each[1].startswith(only)]
-        for path, name, fault in wanted[:count]:
+        for path, name, fault in wanted[skip : skip + count]:
             key = f"{name} {fault.key}"
             old = known.get(key)
-            open_ = again and old and old["verdict"] == SURVIVED and key not in harmless
-            if old and not open_:
+            open_ = old and old["verdict"] == SURVIVED and key not in harmless
+            if not open_ if again else old:
                 continue
             verdict = yield path, fault, tests_of(path, fault, data, seconds)
             row = {

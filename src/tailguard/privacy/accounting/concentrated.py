@@ -115,6 +115,8 @@ def delta_of_renyi(divergence: Callable[[float], float], epsilon: float) -> floa
     1e-06
     """
     epsilon = check_cost("epsilon", epsilon)
+    if math.isinf(epsilon):
+        return 0.0
 
     def log_bound(log_excess: float) -> float:
         """Return the bound of the order 1 + exp(log_excess)."""
