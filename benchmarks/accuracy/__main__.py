@@ -7,6 +7,7 @@ Makefile does, when several processes run.
 """
 
 import argparse
+import math
 import tempfile
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def arguments(words=None):
     add("--epsilon", type=float, action="append", help="default: 0.1, 0.5, 1 and 4")
     add("--method", action="append", default=[], help="a name such as tailguard; default: all")
     add("--task", action="append", default=[], help="a name such as T1; default: all of the suite")
+    add("--cells", type=float, default=math.inf, help="leave out tasks of more cells than this")
     add("--training-tasks", type=int, default=32, help="how many tasks of the training family")
     add("--jobs", type=int, default=1, help="processes")
     add("--redo", action="append", default=[], help="forget this method's lines first")
@@ -62,6 +64,7 @@ def run_suite(name, options):
         tasks=tuple(options.task),
         folder=options.data,
         n_training=options.training_tasks,
+        most_cells=options.cells,
         neighbours=options.neighbours,
     )
     run(suite, path, asked, n_seeds=options.seeds or suite.n_seeds, jobs=options.jobs)

@@ -8,6 +8,7 @@ run in full on the first seeds of a task, and later seeds, once those are writte
 alone (``finalists.py``); the fits of a later seed depend on which these are.
 """
 
+import math
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -34,7 +35,13 @@ class Options:
     tasks: tuple[str, ...] = ()
     folder: str | None = None
     n_training: int = 32
+    most_cells: float = math.inf
     neighbours: str = "replace-one"
+
+    def takes(self, task):
+        """Whether a task is to be run at all."""
+        named = not self.tasks or task.name in self.tasks
+        return named and task.n_rows * task.n_features <= self.most_cells
 
     def wants(self, method, task):
         """Whether a method is to be run on a task."""
@@ -164,7 +171,7 @@ def _run_wave(suite, path, options, seeds, jobs, finalists=None):
         Unit(suite.name, place, seed, options, done, _of_task(finalists, task))
         for place, task in enumerate(suite.tasks)
         for seed in seeds
-        if not options.tasks or task.name in options.tasks
+        if options.takes(task)
     ]
     with path.open("a") as out:
         for number, (unit, lines) in enumerate(zip(units, _each(units, jobs), strict=True), 1):

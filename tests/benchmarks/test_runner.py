@@ -1,6 +1,7 @@
 """The runner: what is done is not done again, and order changes nothing."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -45,6 +46,12 @@ def run(suite, path, **more):
 def without_times(lines):
     kept = [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
     return sorted(json.dumps(line, sort_keys=True) for line in kept)
+
+
+def test_tasks_of_more_cells_than_asked_are_left_out(suite, tmp_path):
+    suite.tasks[1] = replace(suite.tasks[1], n_features=3)
+    lines = run(suite, tmp_path / "some.jsonl", methods=("AdaSSP",), most_cells=2 * 300)
+    assert {line["task"] for line in lines} == {"A"}
 
 
 def test_a_run_is_resumed_and_repeats_itself(suite, tmp_path):
