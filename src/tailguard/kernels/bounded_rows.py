@@ -16,12 +16,22 @@ Kamath, Liu and Zhang 2022, Algorithm 3 (clamp) and Algorithm 4 (soft); Tao, Wu,
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
 from .chunks import TILE_ROWS
-from .lanes import INDEX, ZEROS, Lanes, over_columns, tile_addresses, vector_addresses
-from .soft_truncation import FAST_DEGREES, LARGEST_ARGUMENT
+from .lanes import (
+    INDEX,
+    LANES,
+    VECTOR,
+    ZEROS,
+    Lanes,
+    over_columns,
+    tile_addresses,
+    vector_addresses,
+)
+from .soft_truncation import FAST_DEGREES, FIRST_GUESS, LARGEST_ARGUMENT, STEPS
 
 __all__ = [
     "add_clamped_rows",
@@ -78,7 +88,7 @@ def _soft(degree: int) -> Bound:
         a = builder.fmul(value, number(INVERSE_SCALE))
         a = lanes.cut(a, lanes.constant(LARGEST_ARGUMENT))
         size = lanes.size(a)
-        v = builder.fmul(size, lanes.nearly_inverse_root(lanes.multiply_add(a, a, number(BEND))))
+        v = builder.fmul(size, _nearly_inverse_root(lanes, lanes.multiply_add(a, a, number(BEND))))
         place = lanes.multiply_add(v, number(FACTOR), number(SHIFT))
         curved = lanes.sized(_polynomial(lanes, degree, place, number), a)
         near = builder.fcmp_ordered("<", size, number(REACH))
@@ -86,6 +96,17 @@ def _soft(degree: int) -> Bound:
         return builder.fmul(lanes.cut(found, number(TOP)), number(SCALE))
 
     return bound
+
+
+def _nearly_inverse_root(lanes: Lanes, value: Any) -> Any:
+    builder, integers = lanes.builder, ir.VectorType(INDEX, LANES)
+    half_bits = builder.lshr(builder.bitcast(value, integers), ir.Constant(integers, [1] * LANES))
+    guess = builder.sub(ir.Constant(integers, [FIRST_GUESS] * LANES), half_bits)
+    root, half = builder.bitcast(guess, VECTOR), builder.fmul(value, lanes.constant(-0.5))
+    for _ in range(STEPS):
+        square = builder.fmul(root, root)
+        root = builder.fmul(root, lanes.multiply_add(half, square, lanes.constant(1.5)))
+    return root
 
 
 def _polynomial(lanes: Lanes, degree: int, place: Any, number: Callable[[int], Any]) -> Any:

@@ -10,8 +10,6 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-from .inverse_root import FIRST_GUESS, STEPS
-
 __all__ = []
 
 LANES = 8
@@ -86,19 +84,6 @@ class Lanes:
     def square_root(self, value: Any) -> Any:
         """Return the correctly rounded square root."""
         return self._call("llvm.sqrt.", [value])
-
-    def nearly_inverse_root(self, value: Any) -> Any:
-        """Return one over the square root of normal numbers above zero, to 4e-11 of itself."""
-        builder, integers = self.builder, ir.VectorType(INDEX, LANES)
-        half_bits = builder.lshr(
-            builder.bitcast(value, integers), ir.Constant(integers, [1] * LANES)
-        )
-        start = builder.sub(ir.Constant(integers, [FIRST_GUESS] * LANES), half_bits)
-        root, half = builder.bitcast(start, VECTOR), builder.fmul(value, self.constant(-0.5))
-        for _ in range(STEPS):
-            square = builder.fmul(root, root)
-            root = builder.fmul(root, self.multiply_add(half, square, self.constant(1.5)))
-        return root
 
     def sized(self, size: Any, signed: Any) -> Any:
         """Return sizes with the signs of other numbers."""

@@ -30,15 +30,16 @@ from scipy.special import ndtr
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive, shown
 
-from .inverse_root import nearly_inverse_root
-
 __all__ = [
     "FAST_DEGREES",
+    "FIRST_GUESS",
     "LARGEST_ARGUMENT",
+    "STEPS",
     "cubic_reach",
     "expected_truncation",
     "fast_form",
     "fast_soft_truncation",
+    "nearly_inverse_root",
     "soft_limit",
     "soft_truncation",
 ]
@@ -56,6 +57,12 @@ FAST_DEGREES = (20, 32)
 # Up to this smoothing the lower degree errs by less than 3e-9; the bends that go with the degrees
 # are those of 1/16 to 4 that err least, by trial.
 SHORT_SMOOTHING, BENDS = 12.0, (0.25, 1.0)
+
+FIRST_GUESS = 0x5FE6EB50C7B537A9
+"""Bits that, less half of those of a float, are those of its inverse root to 3.5 %."""
+
+STEPS = 3
+"""Newton's steps, each of which leaves 1.5 times the square of the error: 4e-11 in the end."""
 
 LARGEST_ARGUMENT = 2.0**27
 """Larger arguments count as this in the fast form; psi is then within 1e-16 of its limit."""
@@ -200,6 +207,26 @@ def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
     curved = np.copysign(np.polyval(np.array(polynomial), factor * v + shift), a)
     found = np.where(np.abs(a) < reach, a - a * a * a * coefficient, curved)
     return np.clip(found, -limit, limit)
+
+
+def nearly_inverse_root(value: FloatArray) -> FloatArray:
+    """Return one over the square roots of normal numbers above zero, to 4e-11 of themselves.
+
+    A root and a quotient take far longer. Compiled kernels do the same.
+
+    Reference
+    ---------
+    Lomont 2003, "Fast inverse square root" (the first guess); Newton's method for the rest.
+
+    Examples
+    --------
+    >>> nearly_inverse_root(np.array([4.0, 0.25])).round(9)
+    array([0.5, 2. ])
+    """
+    root: FloatArray = (FIRST_GUESS - (value.view(np.int64) >> 1)).view(np.float64)
+    for _ in range(STEPS):
+        root = root * (1.5 - 0.5 * value * (root * root))
+    return root
 
 
 def _cubic_coefficient(smoothing: float) -> float:
