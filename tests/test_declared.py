@@ -46,8 +46,8 @@ def describe(name, value, found):
         found["caches"][name] = value.cache_parameters()
     if inspect.isclass(value):
         if is_dataclass(value):
-            own = value.__dataclass_params__
-            found["records"][name] = [str(own), *(str(each.repr) for each in fields(value))]
+            own, shown = value.__dataclass_params__, [each.repr for each in fields(value)]
+            found["records"][name] = [own.frozen, own.eq, own.order, *shown]
         for part, inner in sorted(vars(value).items()):
             if isinstance(inner, NUMBERS) and not part.startswith("__"):
                 found["constants"][f"{name}.{part}"] = told(inner)
