@@ -174,4 +174,5 @@ def test_normals_by_other_arithmetic():
 )
 def test_machine_code_takes_words_that_cannot_be_written(known, monkeypatch, module, name):
     monkeypatch.setattr(module, "compiled", lambda function, *given, **named: (given, named))
-    known(getattr(module, name).__wrapped__())
+    (signature,), named = getattr(module, name).__wrapped__()
+    known([[(str(each.dtype), each.mutable) for each in signature.args], named])
