@@ -40,8 +40,10 @@ def test_intervals_cover_about_as_often_as_they_say():
         y = X @ truth[:3] + truth[3] + rng.standard_normal(5_000)
         model = tg.LinearRegression(epsilon=2.0, delta=1e-6, random_state=seed).fit(X, y)
         low, high = model.conf_int(0.95).T
-        covered.append((low <= truth) & (truth <= high))
-        assert (model.coef_std_ > model.coef_noise_std_).all()
+        known = ~np.isnan(low)
+        covered += [*((low <= truth) & (truth <= high))[known]]
+        assert (model.coef_std_ > model.coef_noise_std_)[known[:3]].all()
+    assert len(covered) >= 0.98 * 30 * truth.size
     assert 0.85 <= np.mean(covered) <= 1.0
 
 

@@ -14,7 +14,7 @@ from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.plans.problem import Problem
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers import permuted_accelerated
+from tailguard.solvers import user_units
 from tailguard.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased import localised
@@ -106,7 +106,7 @@ def test_a_minimiser_of_half_the_sensitivity_is_caught(name, monkeypatch):
 
 @pytest.mark.parametrize("name", first_of(ONE_BATCH))
 def test_batches_of_half_the_sensitivity_are_caught(name, monkeypatch):
-    monkeypatch.setattr(permuted_accelerated, "MeanClippedGradient", MUTANTS.gradient)
+    monkeypatch.setattr(user_units, "MeanClippedGradient", MUTANTS.gradient)
     assert not audit(ONE_BATCH[name], FEW).accepted
 
 

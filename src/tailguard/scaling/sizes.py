@@ -150,11 +150,12 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
 def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
     """Return the size that so many records exceed, within an octave as if tails fell by a power.
 
-    One standard deviation of noise may hide beyond an octave where none are seen, or a quarter of
-    the records asked for.
+    Of the records that are seen beyond an octave one standard deviation of noise may be none. More
+    would leave out sizes that records have, which matters more here. As many may hide there all the
+    same, or a quarter of the records asked for.
     """
     masses = distribution.total * distribution.mass.reshape(-1, POINTS).sum(axis=1)
-    beyond = np.cumsum(masses[::-1])[::-1]
+    beyond = np.cumsum(masses[::-1])[::-1] - noise_std
     octave = int(np.flatnonzero(beyond >= min(records, beyond[0]))[-1])
     unseen = min(noise_std, records / 4.0)
     here, above = np.maximum([*beyond, 0.0], unseen)[octave : octave + 2]

@@ -105,7 +105,7 @@ def _difference(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.maximum(first - second, 0.0) + CANCELLATION * first
 
 
-@lru_cache
+@lru_cache(typed=True)  # True is no 1.0
 def smooth_gaussian_constants(
     epsilon: float, delta: float, size: int, calibration: str = "tight"
 ) -> tuple[float, float]:
@@ -181,7 +181,7 @@ def smooth_gaussian_event(parameters: Mapping[str, Any]) -> Event:
     return Approximate(_smallest_epsilon(bound, smoothness, shift, size, delta), delta)
 
 
-@lru_cache
+@lru_cache(typed=True)  # True is no 1.0
 def _smallest_epsilon(
     bound: Callable[[float, float, int, float], float],
     smoothness: float,
