@@ -13,34 +13,6 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-__all__ = [
-    "BudgetError",
-    "BudgetWarning",
-    "InputError",
-    "QueryError",
-    "ReleaseError",
-    "RoomError",
-    "TailguardError",
-    "check_between",
-    "check_boolean",
-    "check_choice",
-    "check_count",
-    "check_finite",
-    "check_given",
-    "check_integer",
-    "check_methods",
-    "check_open_unit",
-    "check_positive",
-    "check_version",
-    "class_called",
-    "four_digits",
-    "is_registered",
-    "require",
-    "shown",
-    "warn_before_spending",
-]
-
-
 T = TypeVar("T")
 
 # A message has room for so many characters of a text, and so many parts of a tuple.

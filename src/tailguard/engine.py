@@ -25,8 +25,6 @@ from tailguard.privacy.guarantees import Guarantee, weak_promise
 from tailguard.progress import tell_planned
 from tailguard.sources.given import Given
 
-__all__ = ["Solved", "Solver", "Task", "run"]
-
 AnyGate = TypeVar("AnyGate", bound=Gate)
 
 

@@ -18,8 +18,6 @@ from typing import Any, TypeVar
 
 from tailguard.version import __version__
 
-__all__ = ["compiled", "state_of_sources"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent

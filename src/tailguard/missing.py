@@ -14,8 +14,6 @@ import numpy as np
 from tailguard.array_types import Features
 from tailguard.checks import InputError, check_finite, shown
 
-__all__ = ["Fill"]
-
 
 @dataclass(frozen=True)
 class Fill:

@@ -10,8 +10,6 @@ from typing import Literal, TypeAlias
 
 from tailguard.checks import InputError, check_choice, check_finite, check_positive, shown
 
-__all__ = ["Moment", "MomentKind"]
-
 MomentKind: TypeAlias = Literal["central", "raw", "directional", "norm"]
 
 KINDS: tuple[MomentKind, ...] = ("central", "raw", "directional", "norm")

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-__all__ = ["Listener", "listening", "tell_answered", "tell_planned", "tell_read"]
-
 
 class Listener(Protocol):
     """Who is told.

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SharedSetting", "quietly"]
-
 
 class SharedSetting:
     """A setting of the whole process, held by any number of threads at once.

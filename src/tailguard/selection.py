@@ -40,8 +40,6 @@ from tailguard.progress import listening
 from tailguard.queries.base import Query
 from tailguard.quiet import quietly
 
-__all__ = ["BestTry", "Candidate", "Score", "SelectionGate", "selection_coordinates"]
-
 
 @dataclass(frozen=True, eq=False)
 class Candidate:

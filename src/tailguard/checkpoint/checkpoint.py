@@ -42,8 +42,6 @@ from tailguard.noise.sources import CryptographicSource, Source
 from tailguard.privacy.books import Books
 from tailguard.version import __version__
 
-__all__ = ["Checkpoint"]
-
 RUN, ANSWER, OPENED, RESUMED, FINISHED = "run", "answer", "key", "resumed", "finished"
 """What lines are: what the run is; an answer under its key; the key; another start; the end."""
 

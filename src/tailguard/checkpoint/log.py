@@ -15,8 +15,6 @@ from typing import Any, BinaryIO
 from tailguard.checks import InputError
 from tailguard.ledger.lines import canonical
 
-__all__ = ["Log"]
-
 # How every line begins: whatever else a file holds is not overwritten.
 BEGINNING = b'{"content":{'
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 
-__all__ = ["sealed", "unsealed"]
-
 # Whole numbers of 64 bits, the lowest byte first, on every machine: a text of digits would be as
 # long as its numbers are large, which is for anybody to see.
 STORED = "<i8"

@@ -8,16 +8,6 @@ import numpy as np
 
 from tailguard.tables import CLASSES_ASSUMED
 
-__all__ = [
-    "NOISE_NOTE",
-    "coefficient_cells",
-    "coefficient_rows",
-    "note_line",
-    "shown_rows",
-    "summary_notes",
-    "summary_table",
-]
-
 NOISE_NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling\n"
     "error and what clipping and shrinking leave come on top (conf_int counts sampling)"

@@ -13,8 +13,6 @@ from scipy.special import ndtr, ndtri
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_open_unit
 
-__all__ = ["intervals", "wald_test"]
-
 
 def intervals(model: Any, level: float) -> FloatArray:
     """Return low and high of each coefficient, the intercept last; NaN where the error is unknown.

@@ -46,8 +46,6 @@ from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.schema.schema import Schema
 
-__all__ = ["Gate"]
-
 
 class Gate:
     """Holds the records and the books; answers queries with noise.

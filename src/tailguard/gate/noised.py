@@ -12,8 +12,6 @@ from tailguard.quiet import quietly
 from tailguard.rows.base import Rows
 from tailguard.rows.watched import WatchedRows
 
-__all__ = ["noised_answer"]
-
 
 def noised_answer(
     query: Any, state: Any, calibration: Any, read: Callable[[], Rows], source: Source

@@ -17,8 +17,6 @@ from tailguard.privacy.books.namespaces import namespaced_event, namespaced_rele
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
-__all__ = ["RunBooks"]
-
 
 class RunBooks:
     """Reserves and records for one gate: first for good, then in memory.

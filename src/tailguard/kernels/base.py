@@ -9,8 +9,6 @@ from tailguard.array_types import FloatArray, IntArray
 from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 
-__all__ = ["Kernel", "round_to_lattice"]
-
 # Far above what a calibrated lattice needs, far below where int64 or float64 would lose a unit.
 LARGEST_UNITS = 2.0**51
 

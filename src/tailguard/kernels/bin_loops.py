@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.machine_code import compiled
 
-__all__ = ["count_below", "place", "size"]
-
 
 def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
     """Return how many of the rising ``edges`` lie below each value; none below NaN.

@@ -17,8 +17,6 @@ from tailguard.checks import (
 
 from .bin_loops import place, size
 
-__all__ = ["Bins"]
-
 TRANSFORMS = ("octaves", "signed", "linear")
 LARGEST_POWER = 1000.0  # two to this, and its inverse, are normal numbers
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import Features, FloatArray, IntArray
 
-__all__ = ["RecordBlock"]
-
 
 @dataclass(frozen=True, eq=False)
 class RecordBlock:

@@ -33,14 +33,6 @@ from .lanes import (
 )
 from .soft_truncation import FAST_DEGREES, FIRST_GUESS, LARGEST_ARGUMENT, STEPS
 
-__all__ = [
-    "add_clamped_rows",
-    "add_cubic_rows",
-    "add_long_soft_rows",
-    "add_soft_rows",
-    "add_truncated_rows",
-]
-
 # Places in the vector of public numbers.
 LIMIT, SCALE, INVERSE_SCALE, REACH, CUBIC, TOP, BEND, FACTOR, SHIFT, POLYNOMIAL = range(10)
 SHORT_NUMBERS, LONG_NUMBERS = (POLYNOMIAL + degree + 1 for degree in FAST_DEGREES)

@@ -12,8 +12,6 @@ any order errs by at most (m - 1) u / (1 - (m - 1) u) times the sum of their mag
 Casacuberta, Shoemate, Vadhan and Wagaman 2022 show why the error must be charged.
 """
 
-__all__ = ["CHUNK_ROWS", "ROUNDOFF", "TILE_ROWS", "shrink", "summation_slack"]
-
 CHUNK_ROWS = 1024
 """Records per chunk; record ``i`` belongs to chunk ``i // CHUNK_ROWS``."""
 

@@ -14,8 +14,6 @@ from . import numpy_twin
 from .block import RecordBlock
 from .steady import steady
 
-__all__ = ["ClippedGradientSum", "ScoreModel"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreModel:

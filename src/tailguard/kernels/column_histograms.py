@@ -14,8 +14,6 @@ from .bins import Bins
 from .block import RecordBlock
 from .steady import steady
 
-__all__ = ["ColumnHistogramCount"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ColumnHistogramCount:

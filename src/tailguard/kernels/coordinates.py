@@ -16,8 +16,6 @@ from .clipped_gradient import ScoreModel
 from .soft_truncation import fast_form, soft_limit
 from .steady import steady
 
-__all__ = ["BoundedCoordinateSum", "CoordinateBound"]
-
 BOUND_KINDS = ("clamped", "truncated", "soft")
 # Beyond these a scale or its inverse leaves the range of normal numbers.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-250, 1e250

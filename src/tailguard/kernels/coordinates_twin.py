@@ -15,8 +15,6 @@ from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 from .soft_truncation import soft_truncation
 
-__all__ = ["bounded_coordinate_sum", "score_gradients"]
-
 # The compiled pass has the same bounds: larger features and slopes count as these, so that their
 # product is finite.
 LARGEST_FEATURE = LARGEST_SLOPE = 1e150

@@ -16,8 +16,6 @@ from tailguard.machine_code import compiled
 from .block import RecordBlock
 from .steady import steady
 
-__all__ = ["BelowCount"]
-
 LARGEST_FLOAT = sys.float_info.max
 
 

@@ -37,8 +37,6 @@ from .tile import (
     score_strip,
 )
 
-__all__ = []
-
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
 lent: Any = vectors.lent
 bound_rows: Any = tile_bounds.bound_rows

@@ -17,8 +17,6 @@ from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .steady import steady
 
-__all__ = ["GatheredGradients", "GatheredRecords", "gathers"]
-
 
 def _placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
     """Return the bits of a block's rows among zeros for all others."""

@@ -38,8 +38,6 @@ from .tile import (
     score_strip,
 )
 
-__all__ = []
-
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
 add_clamped_rows: Any = bounded_rows.add_clamped_rows
 add_truncated_rows: Any = bounded_rows.add_truncated_rows

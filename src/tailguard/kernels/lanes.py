@@ -10,8 +10,6 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-__all__ = []
-
 LANES = 8
 # Twelve float64 rows of a hundred features, found by trial: far enough to hide the way to memory,
 # near enough that the first-level cache still holds it when its turn comes.

@@ -13,8 +13,6 @@ from .block import RecordBlock
 from .steady import steady
 from .whitened import WhitenedChunk, WhitenedRows
 
-__all__ = ["LossDifferenceSum"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LossDifferenceSum:

@@ -18,8 +18,6 @@ from .chunks import shrink
 from .numpy_twin import LARGEST_FEATURE, directions
 from .steady import steady
 
-__all__ = ["MagnitudeCount", "ShellSum"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowModel:

@@ -13,8 +13,6 @@ from .base import chunks_of, round_to_lattice
 from .block import RecordBlock
 from .chunks import shrink
 
-__all__ = ["clipped_gradient_sum", "gradient_norm_count"]
-
 # The same bounds as the fused kernel's: larger standardised features count as this, shorter rows as
 # zero.
 LARGEST_FEATURE, SMALLEST_NORM = 1e150, 1e-145

@@ -7,8 +7,6 @@ from threading import RLock
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_blas_thread"]
-
 _LOCK = RLock()  # the limit is the process's: it is set and taken back by one fit at a time
 
 

@@ -19,8 +19,6 @@ from .record_loops import gradients
 from .safe_clip import clip_rows
 from .steady import steady
 
-__all__ = ["GradientNormCount", "RecordGradientSum"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RecordGradientSum:

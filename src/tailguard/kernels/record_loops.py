@@ -18,9 +18,6 @@ from tailguard.quiet import quietly
 
 from .block import RecordBlock
 
-__all__ = ["gradients"]
-
-
 # A function of Python need not bear two threads at once.
 ONE_AT_A_TIME = threading.Lock()
 

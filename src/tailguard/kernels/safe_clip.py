@@ -10,8 +10,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.machine_code import compiled
 
-__all__ = ["clip_rows", "safe_clip"]
-
 LARGEST_FLOAT, SMALLEST_FLOAT = sys.float_info.max, sys.float_info.min
 
 

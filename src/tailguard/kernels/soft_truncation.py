@@ -30,20 +30,6 @@ from scipy.special import ndtr
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive, shown
 
-__all__ = [
-    "FAST_DEGREES",
-    "FIRST_GUESS",
-    "LARGEST_ARGUMENT",
-    "STEPS",
-    "cubic_reach",
-    "expected_truncation",
-    "fast_form",
-    "fast_soft_truncation",
-    "nearly_inverse_root",
-    "soft_limit",
-    "soft_truncation",
-]
-
 KINK = math.sqrt(2.0)
 # phi(KINK); the 2 sqrt(2) / 2 in the text of Wang et al. is a misprint.
 TOP = 2.0 * math.sqrt(2.0) / 3.0

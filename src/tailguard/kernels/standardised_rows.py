@@ -21,8 +21,6 @@ from tailguard.machine_code import compiled
 from .tile import MERGED, OPTIONS, VOID_SCORE, VOID_TARGET, load
 from .vectors import LARGEST_FEATURE
 
-__all__ = []
-
 # The bits of magnitudes, read as integers, have the order of the magnitudes; those of infinities
 # and NaN come last. The exponent is in the bits above those of the fraction.
 MAGNITUDE, FRACTION_BITS, BIAS = 2**63 - 1, 52, 1023

@@ -23,8 +23,6 @@ from tailguard.array_types import IntArray
 
 from .block import RecordBlock
 
-__all__ = ["steady"]
-
 SumBlock = TypeVar("SumBlock", bound=Callable[[Any, RecordBlock], IntArray])
 
 

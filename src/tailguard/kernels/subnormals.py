@@ -16,8 +16,6 @@ from tailguard.machine_code import compiled
 
 from .lanes import INDEX, cgutils
 
-__all__ = []
-
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(
     platform.machine().lower(), platform.machine().lower()
 )

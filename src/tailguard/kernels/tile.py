@@ -19,8 +19,6 @@ from . import vectors
 from .chunks import CHUNK_ROWS, TILE_ROWS
 from .lanes import LANES
 
-__all__ = []
-
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Merged before compilation: calls that pass arrays would cost more than what they do for a tile.
 MERGED: dict[str, Any] = {**OPTIONS, "inline": "always"}

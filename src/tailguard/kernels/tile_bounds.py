@@ -25,8 +25,6 @@ from .tile import (
     VOID_TARGET,
 )
 
-__all__ = []
-
 
 class _Tile(Lanes):
     """The numbers of one tile in the scratch space of a strip."""

@@ -42,8 +42,6 @@ from .lanes import (
     vector_addresses,
 )
 
-__all__ = ["add_rows", "lent", "score_four_rows"]
-
 # Standardised features beyond this count as this: the squares of a hundred million of them add up
 # to a finite number.
 LARGEST_FEATURE = 1e150

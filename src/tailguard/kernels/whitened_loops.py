@@ -16,8 +16,6 @@ from tailguard.machine_code import compiled
 
 from .tile import OPTIONS, clip
 
-__all__ = []
-
 # A shorter scaled row has no direction in floats: its square is not a normal number.
 SMALLEST_LENGTH = 1e-140
 # A factor that is not a normal number may exceed what it stands for; smaller ones count as zero.

@@ -14,8 +14,6 @@ from .chunks import shrink
 from .steady import steady
 from .whitened import WhitenedChunk, WhitenedRows
 
-__all__ = ["ClippedScoreSum", "SecondMomentSum", "Weighting", "WhitenedHistogramCount"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Weighting:

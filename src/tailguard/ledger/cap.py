@@ -43,8 +43,6 @@ from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["Cap", "Charge", "Filter", "exact_sum", "filters_of", "fitting", "price"]
-
 # The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
 # = 1e-6 it is enough for 90 runs that are priced by a cover.
 FAILURE_SHARE = 1e-2

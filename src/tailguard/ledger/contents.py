@@ -13,8 +13,6 @@ from tailguard.privacy.guarantees import guarantee_from_dict
 from tailguard.privacy.ranges import check_failure
 from tailguard.version import __version__
 
-__all__ = ["cap_of", "cap_told", "charge_told", "charges_of", "coordinates_of", "events_of"]
-
 T = TypeVar("T")
 
 LARGEST_LEDGER = 2**16

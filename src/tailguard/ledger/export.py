@@ -7,8 +7,6 @@ from typing import Any
 from tailguard.checks import BudgetError, InputError, check_integer, check_version
 from tailguard.ledger.lines import Line, check_chain
 
-__all__ = ["KEY", "VERSION", "check_continues", "exported", "head_of"]
-
 KEY = "tailguard_ledger"
 """The key that says what the record is; its value is the version of the format."""
 VERSION = 1

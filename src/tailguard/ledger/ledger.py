@@ -34,8 +34,6 @@ from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
 
-__all__ = ["Ledger"]
-
 # A name is for people to read and to type.
 LONGEST_NAME = 200
 

@@ -16,19 +16,6 @@ from typing import Any
 from tailguard.checks import BudgetError
 from tailguard.privacy.books.entries import LedgerEntry
 
-__all__ = [
-    "CREATED",
-    "FIELDS",
-    "RESERVED",
-    "RESUMED",
-    "SETTLED",
-    "Draft",
-    "Line",
-    "canonical",
-    "changed_line",
-    "check_chain",
-]
-
 CREATED, RESERVED, RESUMED, SETTLED = "created", "reserved", "resumed", "settled"
 """What lines are: the cap, which comes first; a charge; that a run goes on from its checkpoint;
 what was released against a charge."""

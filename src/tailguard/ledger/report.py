@@ -8,8 +8,6 @@ from tailguard.ledger.lines import RESERVED, SETTLED, Line
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.events import Composed
 
-__all__ = ["history_text", "summary_text"]
-
 TITLE = "Ledger {!r}"
 HEAD = "  line  written                    cost by itself                    key"
 

@@ -8,8 +8,6 @@ from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Event
 
-__all__ = ["LedgerRun"]
-
 
 class LedgerRun(MemoryBooks):
     """The books of one run, whose reservation is on the disk before the run begins.

@@ -18,8 +18,6 @@ from pathlib import Path
 
 from tailguard.checks import BudgetError
 
-__all__ = ["PATIENCE", "check_local", "file_system_of", "one_sentence"]
-
 PATIENCE = 60.0
 """Seconds that a charge waits for others. One takes some milliseconds, so hundreds may queue."""
 

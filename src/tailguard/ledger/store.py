@@ -25,8 +25,6 @@ from tailguard.checks import BudgetError
 from tailguard.ledger.lines import FIELDS, Draft, Line
 from tailguard.ledger.storage import PATIENCE, check_local, one_sentence
 
-__all__ = ["VERSION", "Decision", "Store"]
-
 APPLICATION = 0x7467_6C64
 """SQLite's mark of whose file it is: the letters tgld."""
 VERSION = 1

@@ -25,9 +25,6 @@ from .base import SlopeScalar
 from .exponential import exponential
 from .logistic import Logistic
 
-__all__ = ["BalancedLogistic", "ExpectedBalancedSlope"]
-
-
 # The largest slope that the weight 0.5 / max(p, 1 - p) leaves.
 BOUND = 0.5
 

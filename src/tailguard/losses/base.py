@@ -14,9 +14,6 @@ from tailguard.array_types import BoolArray, FloatArray
 
 from .link import Link
 
-__all__ = ["Gradient", "Loss", "RecordLoss", "SlopeLoop", "SlopeScalar"]
-
-
 SlopeScalar: TypeAlias = Callable[[float, float, FloatArray], float]
 """``(score, target, shape) -> slope``, of which a loop is compiled for the fused kernels."""
 

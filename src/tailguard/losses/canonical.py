@@ -7,8 +7,6 @@ from tailguard.array_types import FloatArray
 
 from .compiled import CompiledLoss
 
-__all__ = ["LARGEST_EXPONENT", "CanonicalLoss"]
-
 # exp(500) leaves room to multiply by a row. From an exponent of 512 on that of NumPy may take
 # another time, which would tell of a record.
 LARGEST_EXPONENT = 500.0

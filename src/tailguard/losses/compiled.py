@@ -14,8 +14,6 @@ from tailguard.machine_code import compiled
 from .base import Gradient, SlopeLoop, SlopeScalar
 from .exponential import exponential
 
-__all__ = ["CompiledLoss", "compile_gradient", "compile_loop", "compile_slopes"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The "numpy" error model gives infinities where Python raises: a slope never raises.

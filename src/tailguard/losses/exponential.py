@@ -6,8 +6,6 @@ slope, and looks at its number to choose its steps.
 
 import numpy as np
 
-__all__ = ["exponential"]
-
 # Adding and taking it away rounds to a whole number, which its last bits then hold.
 ROUNDING = 1.5 * 2.0**52
 INVERSE_LOG_2 = 1.4426950408889634

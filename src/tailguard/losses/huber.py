@@ -11,8 +11,6 @@ from tailguard.array_types import FloatArray
 from .base import SlopeScalar
 from .residual import ThresholdLoss
 
-__all__ = ["Huber"]
-
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
     residual = score - target

@@ -8,8 +8,6 @@ into a shift of the score).
 
 from enum import Enum
 
-__all__ = ["Link"]
-
 
 class Link(Enum):
     """The function of the expected target that a score is.

@@ -13,8 +13,6 @@ from tailguard.checks import check_between
 from .base import SlopeScalar
 from .residual import ResidualLoss
 
-__all__ = ["LpLoss"]
-
 # Slopes of a higher power leave the floats where residuals are 2**30 of their private scales.
 SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
 # A slope beyond this counts as infinite: powers from 1e222 on take another time, which would tell

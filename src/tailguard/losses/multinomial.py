@@ -13,8 +13,6 @@ from tailguard.checks import check_integer
 from .base import Gradient
 from .compiled import compile_gradient
 
-__all__ = ["Multinomial"]
-
 
 @dataclass(frozen=True)
 class Multinomial:

@@ -14,8 +14,6 @@ from .canonical import LARGEST_EXPONENT, CanonicalLoss
 from .exponential import exponential
 from .link import Link
 
-__all__ = ["Poisson"]
-
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
     # As a constant it would have its exponential worked out beforehand.

@@ -12,8 +12,6 @@ from tailguard.array_types import FloatArray
 from .base import SlopeScalar
 from .residual import ThresholdLoss
 
-__all__ = ["PseudoHuber"]
-
 # The slope at a residual of this many thresholds is the threshold, in floats. More count as this
 # many, so that no square overflows.
 MOST_THRESHOLDS = 2.0**30

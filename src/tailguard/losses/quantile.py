@@ -12,8 +12,6 @@ from tailguard.checks import check_open_unit
 from .base import SlopeScalar
 from .residual import SMALLEST_WIDTH, ResidualLoss, check_width
 
-__all__ = ["Quantile"]
-
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
     residual = score - target

@@ -14,8 +14,6 @@ from tailguard.checks import InputError, check_integer, shown
 from .base import Gradient
 from .compiled import compile_loop
 
-__all__ = ["RecordGradient"]
-
 
 @dataclass(frozen=True, init=False)
 class RecordGradient:

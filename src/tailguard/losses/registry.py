@@ -8,8 +8,6 @@ from tailguard.checks import InputError, class_called, is_registered, shown
 
 from .base import Loss, RecordLoss
 
-__all__ = ["EXPECTED_SLOPES", "LOSSES", "RECORD_LOSSES", "check_known", "is_known", "make_loss"]
-
 LOSSES = {
     "balanced_logistic": "tailguard.losses.balanced_logistic:BalancedLogistic",
     "huber": "tailguard.losses.huber:Huber",

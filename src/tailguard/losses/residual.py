@@ -12,8 +12,6 @@ from tailguard.checks import check_between
 from .compiled import CompiledLoss
 from .link import Link
 
-__all__ = ["ResidualLoss", "ThresholdLoss", "check_width"]
-
 # Squares and ratios of numbers in this range stay well within the floats.
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
 

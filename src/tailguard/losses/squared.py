@@ -11,8 +11,6 @@ from tailguard.array_types import FloatArray
 from .base import SlopeScalar
 from .residual import ResidualLoss
 
-__all__ = ["Squared"]
-
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
     return score - target

@@ -18,8 +18,6 @@ from pkgutil import get_data
 from threading import RLock
 from typing import Any
 
-__all__ = ["found_when_asked", "places_of_stub"]
-
 # Threads that import different modules at once get some of them half loaded, NumPy's among them.
 ONE_AT_A_TIME = RLock()
 

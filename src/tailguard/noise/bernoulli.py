@@ -11,8 +11,6 @@ from math import floor
 
 from tailguard.noise.sources import Source
 
-__all__ = ["WORD_BITS", "binary_digits", "settle_tie"]
-
 # How many random bits a word of a source has.
 WORD_BITS = 64
 

@@ -38,9 +38,6 @@ from tailguard.noise.gaussian_table import (
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.accounting.distance import Distance
 
-__all__ = ["CELL_VARIATION", "WIDENING", "coordinate_distance", "discrete_gaussian", "lattice_std"]
-
-
 WIDENING = 32
 # Total variation of one table draw: what lies beyond LARGEST (3.5e-28), the 128-digit thresholds
 # (5e-36) and the convolution (2e-34) together, with a margin of ten.

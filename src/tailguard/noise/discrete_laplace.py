@@ -25,9 +25,6 @@ from tailguard.machine_code import compiled
 from tailguard.noise.bernoulli import WORD_BITS, binary_digits, settle_tie
 from tailguard.noise.sources import Source, Words
 
-__all__ = ["NOISE_LIMIT", "discrete_laplace"]
-
-
 # Noise saturates here. The mechanism clips its output at half of this, so nothing can tell.
 NOISE_LIMIT = 2**62
 # Digits reach this many doublings above the scale; what is beyond has probability exp(-32).

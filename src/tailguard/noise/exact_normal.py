@@ -26,8 +26,6 @@ from functools import cache
 
 from tailguard.noise.sources import Source, Words
 
-__all__ = ["NORMAL_VARIATION", "exact_normals", "precisely"]
-
 NORMAL_VARIATION = 2.0**-119
 """How far a scaled, shifted and rounded number is from the ideal, in total variation."""
 

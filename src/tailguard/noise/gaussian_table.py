@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from tailguard.noise.sources import Words
 
-__all__ = ["BASE_STD", "BUCKET_BITS", "LARGEST", "GaussianTable", "gaussian_table"]
-
 BASE_STD = 64
 LARGEST = 704
 # 4096 buckets are small enough for the first-level cache and leave about one step per look-up.

@@ -26,9 +26,6 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.noise.sources import Source, Words
 
-__all__ = ["PAIR_VARIATION", "gumbel_top"]
-
-
 PAIR_VARIATION = 2.0**-300
 """Probability that two keys agree to the last digit drawn."""
 

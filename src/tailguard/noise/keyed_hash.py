@@ -18,8 +18,6 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.noise.sources import Source, Words
 
-__all__ = ["Identifiers", "KeyedHash"]
-
 Identifiers: TypeAlias = IntArray | Sequence[int | str | None]
 """An array of whole numbers; or whole numbers and text, None where there is none."""
 

@@ -33,13 +33,6 @@ from tailguard.checks import InputError, check_positive
 from tailguard.noise.discrete_gaussian import lattice_std
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
-__all__ = [
-    "LARGEST_PARTIAL",
-    "LARGEST_TOTAL",
-    "gaussian_calibration",
-    "laplace_calibration",
-]
-
 LARGEST_PARTIAL = 2.0**44
 LARGEST_TOTAL = 2.0**61
 _ROUNDING = 1 + 2.0**-8

@@ -21,9 +21,6 @@ from tailguard.privacy import events
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
-__all__ = ["GaussianMechanism", "LaplaceMechanism", "Mechanism"]
-
-
 # Statistics lie within (lattice.LARGEST_TOTAL), so clipping answers here changes nothing that is
 # promised; it keeps additions exact even for a kernel that broke its promise.
 ANSWER_LIMIT = NOISE_LIMIT // 2

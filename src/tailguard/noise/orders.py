@@ -25,15 +25,6 @@ from tailguard.array_types import IntArray
 from tailguard.noise.partition import random_permutation, random_sample
 from tailguard.noise.sources import Source, Words
 
-__all__ = [
-    "MOST_KEPT",
-    "MOST_SAMPLED",
-    "KeyedOrder",
-    "Order",
-    "order_of_places",
-    "sample_of_places",
-]
-
 MOST_KEPT = 2**24
 """Up to so many places an order is drawn exactly and kept: 128 MB."""
 

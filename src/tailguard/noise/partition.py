@@ -21,9 +21,6 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.noise.sources import Source
 
-__all__ = ["random_partition", "random_permutation", "random_sample"]
-
-
 # A tie that is left after so many rounds keeps the order of places. Two of 2**40 places tie in all
 # rounds with a chance below 2**-170; only a source that repeats itself, as in tests, comes there.
 ROUNDS = 4

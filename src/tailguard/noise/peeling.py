@@ -30,8 +30,6 @@ from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.events import Event, peeling
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 
-__all__ = ["PeeledGaussian", "PeeledLaplace", "PeelingCalibration", "select_by_laplace"]
-
 
 @dataclass(frozen=True)
 class PeelingCalibration(Calibration):

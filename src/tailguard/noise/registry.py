@@ -8,8 +8,6 @@ The mechanisms cite their own.
 from tailguard.checks import class_called
 from tailguard.noise.mechanisms import Mechanism
 
-__all__ = ["MECHANISMS", "PEELING_MECHANISMS", "SMOOTH_MECHANISMS", "make_mechanism"]
-
 MECHANISMS = {
     "gaussian": "tailguard.noise.mechanisms:GaussianMechanism",
     "laplace": "tailguard.noise.mechanisms:LaplaceMechanism",

@@ -25,9 +25,6 @@ from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.events import Event
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 
-__all__ = ["ArsinhNormal", "SmoothAnswer", "SmoothGaussian"]
-
-
 # Beyond this many lattice steps releases are clipped, whatever the records are.
 RELEASE_LIMIT = Decimal(2**61)
 

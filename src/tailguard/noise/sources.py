@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_integer, shown
 
-__all__ = ["CryptographicSource", "SimulationSource", "Source", "Words", "make_source"]
-
 Words = NDArray[np.uint64]
 
 

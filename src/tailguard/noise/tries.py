@@ -16,8 +16,6 @@ from tailguard.noise.partition import random_sample
 from tailguard.noise.sources import Source
 from tailguard.privacy.selection.tries import NumberOfTries
 
-__all__ = ["draw_number_of_tries", "draw_place"]
-
 WORDS = 6  # 384 binary digits
 
 

@@ -13,18 +13,6 @@ from tailguard.checks import InputError, check_choice, check_open_unit, check_po
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.roots import down
 
-__all__ = [
-    "GDP",
-    "ZCDP",
-    "ApproxDP",
-    "Guarantee",
-    "PureDP",
-    "Unprotected",
-    "guarantee_from_dict",
-    "resolve_guarantee",
-    "weak_promise",
-]
-
 # Promises beyond either end say nothing that anyone could want, and their noise leaves the floats.
 WEAKEST, STRONGEST = 1e15, 1e-15
 

@@ -4,8 +4,6 @@ from numbers import Real
 
 from tailguard.checks import InputError, shown
 
-__all__ = ["check_cost", "check_failure"]
-
 
 def check_cost(name: str, value: object) -> float:
     """Return ``value`` as a float of at least 0; infinity means no privacy at all.

@@ -10,8 +10,6 @@ from functools import cache
 
 from scipy.optimize import brentq
 
-__all__ = ["ROUNDING", "crossing", "down", "step_until", "up"]
-
 # Relative amount given away on the safe side. The closed forms agree with 80-digit arithmetic to
 # 6e-13 (tests/privacy_core/accounting/test_gaussian.py); the rest is room for sums of
 # rounded shares.

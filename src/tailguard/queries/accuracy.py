@@ -33,8 +33,6 @@ from tailguard.queries.float_error import is_cut_by_ball, point_roundoff
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.points import length
 
-__all__ = ["Accuracy", "accuracy_of"]
-
 TOLERANCE_SHARE = 1e-3  # of what one record moves: it costs as much noise
 CAPPED_STEPS = 20_000  # where plain descent could not finish, it does so many
 

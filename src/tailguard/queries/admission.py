@@ -27,8 +27,6 @@ from tailguard.losses.registry import is_known
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 
-__all__ = ["check_admitted", "check_question", "check_state"]
-
 ALL_QUERIES = QUERIES | SMOOTH_QUERIES
 PARTS = {
     "bins": "tailguard.kernels.bins:Bins",

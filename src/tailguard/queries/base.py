@@ -29,8 +29,6 @@ from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.rows.base import Rows
 
-__all__ = ["AnyQuery", "GaussianQuery", "Query", "SmoothQuery", "calibration_for"]
-
 
 class Query(Protocol):
     """Records to a vector with a stated sensitivity.

@@ -16,9 +16,6 @@ from tailguard.array_types import FloatArray
 from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.losses.base import Loss
 
-__all__ = ["BlockEstimator", "BlockMinimiser", "no_estimate"]
-
-
 MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
 BlockEstimator = Callable[[FloatArray, FloatArray], ArrayLike]
 

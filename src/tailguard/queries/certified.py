@@ -21,8 +21,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 
-__all__ = ["StepFacts", "certified_point", "descended"]
-
 Step = Callable[[FloatArray], FloatArray]
 
 MIXED_STEPS = 300

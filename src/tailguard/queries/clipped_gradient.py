@@ -23,8 +23,6 @@ from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
-__all__ = ["MeanClippedGradient", "clipped_sum_sensitivity"]
-
 
 def clipped_sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensitivity:
     """State the sensitivity of a chunk-wise sum of vectors of norm at most ``norm_limit``.

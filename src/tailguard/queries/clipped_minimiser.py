@@ -52,8 +52,6 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.sets.points import length
 from tailguard.sets.whole_space import WholeSpace
 
-__all__ = ["ClippedMinimiser"]
-
 # Steps of the sum of one chunk: far finer than its roundings, and a total of 2**26 rows fits.
 FINE_STEPS = 2.0**36
 EVERYWHERE = WholeSpace()

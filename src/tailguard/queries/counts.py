@@ -23,8 +23,6 @@ from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.rows.base import Rows
 
-__all__ = ["CountBelow"]
-
 
 @dataclass(frozen=True)
 class CountBelow(GaussianQuery):

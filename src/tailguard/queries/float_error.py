@@ -21,8 +21,6 @@ from tailguard.sets.l2_ball import L2Ball
 from tailguard.sets.simplex import Simplex
 from tailguard.sets.whole_space import WholeSpace
 
-__all__ = ["gradient_error", "is_cut_by_ball", "point_roundoff"]
-
 # Sets whose projection is a closed form; others may be as far off as their authors like.
 CLOSED_FORMS = {Box, L1Ball, L2Ball, Simplex, WholeSpace}
 

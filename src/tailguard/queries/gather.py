@@ -12,8 +12,6 @@ from tailguard.checks import InputError
 from tailguard.kernels.gather import GatheredGradients, GatheredRecords
 from tailguard.rows.base import Rows
 
-__all__ = ["MOST_NUMBERS", "check_gathered", "gather"]
-
 MOST_NUMBERS = 2**30  # eight gibibytes of floats, of which sorting takes a few copies
 
 

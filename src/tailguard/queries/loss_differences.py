@@ -25,8 +25,6 @@ from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.view import View
 from tailguard.rows.base import Rows
 
-__all__ = ["LossDifferences"]
-
 
 @dataclass(frozen=True, eq=False)
 class LossDifferences(GaussianQuery):

@@ -25,8 +25,6 @@ from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
-__all__ = ["CountMagnitudes"]
-
 
 @dataclass(frozen=True)
 class CountMagnitudes(GaussianQuery):

@@ -18,8 +18,6 @@ from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.rows.base import Rows
 
-__all__ = ["CountNormsBelow"]
-
 
 @dataclass(frozen=True, eq=False)
 class CountNormsBelow(GaussianQuery):

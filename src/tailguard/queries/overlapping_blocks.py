@@ -16,8 +16,6 @@ from tailguard.array_types import IntArray
 from tailguard.noise.partition import random_sample
 from tailguard.noise.sources import SimulationSource, Source
 
-__all__ = ["largest_overlap", "overlapping_blocks"]
-
 MOST_DRAWS = 50
 # Where all of them succeed with less than this chance none is made.
 HOPELESS = 1e-6

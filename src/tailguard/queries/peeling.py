@@ -28,8 +28,6 @@ from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
-__all__ = ["PeeledStep"]
-
 LARGEST_STATE = 2.0**60  # lattice steps; weights beyond are cut there
 
 

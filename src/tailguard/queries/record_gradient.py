@@ -19,8 +19,6 @@ from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.rows.base import Rows
 
-__all__ = ["MeanRecordGradient"]
-
 
 @dataclass(frozen=True)
 class MeanRecordGradient(GaussianQuery):

@@ -5,8 +5,6 @@ Reference
 The queries cite their own; the contract is Dwork, McSherry, Nissim and Smith 2006, Definition 3.
 """
 
-__all__ = ["QUERIES", "SMOOTH_QUERIES"]
-
 QUERIES = {
     "mean-clipped-gradient": "tailguard.queries.clipped_gradient:MeanClippedGradient",
     "mean-record-gradient": "tailguard.queries.record_gradient:MeanRecordGradient",

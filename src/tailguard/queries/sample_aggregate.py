@@ -62,15 +62,6 @@ from tailguard.quiet import quietly
 from tailguard.rows.base import Rows
 from tailguard.sets.points import as_vector
 
-__all__ = [
-    "SampleAggregate",
-    "ball_radii",
-    "central_point",
-    "central_scale",
-    "least_scale",
-    "printed_smooth_scale",
-]
-
 # All pairs of points are compared.
 FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000
 LAYOUTS = ("disjoint", "overlapping")

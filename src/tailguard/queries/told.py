@@ -6,8 +6,6 @@ from tailguard.privacy.events.calibration import Calibration
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.queries.base import AnyQuery
 
-__all__ = ["release_of"]
-
 
 def release_of(
     query: AnyQuery,

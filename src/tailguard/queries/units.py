@@ -16,8 +16,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.losses.link import Link
 
-__all__ = ["ReadingUnits", "Units"]
-
 
 class ReadingUnits(TypedDict):
     """The units as kernels of a score take them.

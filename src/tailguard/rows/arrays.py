@@ -22,8 +22,6 @@ from .base import resolve_threads
 from .sparse_records import SparseRecords
 from .summing import added
 
-__all__ = ["ArrayRows", "make_rows"]
-
 ValidTarget = Callable[[FloatArray], NDArray[np.bool_]]
 
 # Below this many numbers a thread costs more than it saves (some 0.1 ms against 4 MB of reading).

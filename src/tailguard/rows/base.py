@@ -8,8 +8,6 @@ from tailguard.checks import InputError, check_integer
 from tailguard.kernels.base import Kernel
 from tailguard.noise.orders import Order
 
-__all__ = ["Rows", "resolve_threads"]
-
 
 class Rows(Protocol):
     """Records, of which only sums by a kernel can be asked.

@@ -35,8 +35,6 @@ from .reader import joined
 from .spilled import SpilledRows, check_room
 from .streams import NUMBERS_GATHERED, StreamRows
 
-__all__ = ["KeyedRows", "in_keyed_order"]
-
 
 class _Settled(Protocol):
     """Records that have their places."""

@@ -20,8 +20,6 @@ from tailguard.privacy.books.blocks import Block, Blocks
 
 from .base import Rows
 
-__all__ = ["Partitions"]
-
 
 @dataclass(eq=False, repr=False)
 class _Cut:

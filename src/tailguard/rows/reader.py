@@ -26,8 +26,6 @@ from tailguard.tables.identifiers import identifiers_of
 
 from .arrays import make_rows
 
-__all__ = ["RecordReader", "joined"]
-
 
 @dataclass(frozen=True, eq=False)
 class RecordReader:

@@ -20,8 +20,6 @@ from tailguard.checks import InputError, RoomError
 from tailguard.kernels.block import RecordBlock
 from tailguard.noise.sources import Words
 
-__all__ = ["RecordFile", "Width", "free_room", "record_type"]
-
 # What a system says of a disk or of a user's share of it that is full.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # Records of a part that are copied to be written: a part of 2^25 numbers has some 150 MB.

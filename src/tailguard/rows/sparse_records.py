@@ -6,8 +6,6 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.block import RecordBlock
 from tailguard.tables import SparseFeatures
 
-__all__ = ["SparseRecords"]
-
 
 @dataclass(frozen=True, eq=False)
 class SparseRecords:

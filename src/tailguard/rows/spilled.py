@@ -24,8 +24,6 @@ from .record_file import RecordFile, free_room, record_type
 from .streams import NUMBERS_AT_ONCE, GatheredRows, StreamRows, whole_chunks
 from .summing import added, in_turn
 
-__all__ = ["SpilledRows", "check_room"]
-
 # Binary digits by which records are shared out: 256 parts, of which a billion records of twenty
 # features have some 400 MB each.
 DIGITS = 8

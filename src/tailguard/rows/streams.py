@@ -31,8 +31,6 @@ from .reader import RecordReader, joined
 from .record_file import RecordFile, Width, free_room, record_type
 from .summing import added, in_turn
 
-__all__ = ["GatheredRows", "OrderedRows", "StreamRows", "whole_chunks"]
-
 Result = TypeVar("Result")
 Found = Callable[[int, int], tuple[IntArray, IntArray]]
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 
-__all__ = ["added", "in_turn"]
-
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 

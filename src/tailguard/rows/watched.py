@@ -10,8 +10,6 @@ from tailguard.noise.orders import Order
 
 from .base import Rows
 
-__all__ = ["WatchedRows"]
-
 
 class WatchedRows:
     """The same rows, and whether they were read.

@@ -18,8 +18,6 @@ import csv
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-__all__ = ["csv_records"]
-
 QUOTE = '"'
 # Stands for a line break that is part of a cell; half of a surrogate pair is in no decoded file.
 HIDDEN = "\ud80d"

@@ -15,8 +15,6 @@ from tailguard.design.runs import Work
 from .lazy import check_typed, silenced
 from .part_sums import Edge, check_same, summed_edges, summed_part
 
-__all__ = ["DaskTable", "summed_by_workers"]
-
 # Partial sums that one task adds up.
 BRANCHES = 8
 # Partitions that are here at the same time where records are gathered.

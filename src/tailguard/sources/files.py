@@ -31,16 +31,6 @@ from .parquet import (
     parquet_rows,
 )
 
-__all__ = [
-    "FileColumns",
-    "checked_names",
-    "file_column_names",
-    "is_parquet",
-    "read_cells",
-    "read_columns",
-]
-
-
 # Text takes some ten times the memory of the numbers that are read from it.
 ROWS_AT_ONCE = 10_000
 

@@ -15,8 +15,6 @@ from tailguard.tables.identifiers import identifiers_of
 
 from .opening import has_columns, opened
 
-__all__ = ["Given", "given"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Given:

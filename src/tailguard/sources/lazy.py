@@ -17,15 +17,6 @@ TEXT_READ = re.compile(
     r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf)", re.IGNORECASE
 )
 
-__all__ = [
-    "LazyTable",
-    "of_arrow_dataset",
-    "of_arrow_readers",
-    "of_duckdb",
-    "of_polars",
-    "silenced",
-]
-
 Read = Callable[[Sequence[str], int], Iterable[Any]]
 """From names and a number of rows to batches."""
 

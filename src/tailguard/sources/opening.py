@@ -18,8 +18,6 @@ from .lazy import of_arrow_dataset, of_arrow_readers, of_duckdb, of_polars
 from .parquet_files import DaskFiles, ParquetFiles, SparkFiles
 from .spark_table import SparkTable
 
-__all__ = ["ENGINES", "TableFiles", "has_columns", "opened", "opened_path", "opened_table"]
-
 TableFiles: TypeAlias = FileColumns | ParquetFiles
 """What commands read: a CSV file whole, Parquet files in batches."""
 

@@ -18,16 +18,6 @@ from tailguard.design.columns import TableColumns
 from tailguard.tables import to_matrix
 from tailguard.tables.columns import numbers_of
 
-__all__ = [
-    "check_number_types",
-    "opened_parquet",
-    "parquet_cells",
-    "parquet_column",
-    "parquet_names",
-    "parquet_numbers",
-    "parquet_rows",
-]
-
 
 def parquet_names(path: Path) -> list[str]:
     """Return the names of the columns.

@@ -23,8 +23,6 @@ from .files import checked_names, is_parquet
 from .parquet import check_number_types, opened_parquet
 from .spark_table import ANSWERS, PartSums, spark_session
 
-__all__ = ["DaskFiles", "ParquetFiles", "RowGroups", "SparkFiles"]
-
 # Bytes read at a time of each column: without a limit, whole row groups are.
 BUFFER = 2**16
 

@@ -14,8 +14,6 @@ from tailguard.checks import InputError
 from tailguard.design.runs import Work, runs_of
 from tailguard.tables.kinds import rows_of
 
-__all__ = ["Edge", "check_same", "summed_edges", "summed_part", "whole_chunks_of"]
-
 Edge: TypeAlias = tuple[Any, int]
 """Rows of a part outside its whole chunks, and the number of the first."""
 

@@ -24,8 +24,6 @@ from tailguard.design.runs import Work
 from .lazy import check_typed, silenced
 from .part_sums import check_same, summed_edges, summed_part, whole_chunks_of
 
-__all__ = ["ANSWERS", "PartSums", "SparkTable", "rows_of_answer", "spark_session"]
-
 ANSWERS = "part long, first long, sums array<long>, rows binary"
 """What workers send: sums of a part, without rows; or rows and the number of the first."""
 

@@ -12,9 +12,9 @@ from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.newton import (
     CURVATURE_RANGE,
     LARGEST_PART,
+    _relative_curvature,
+    _scaled_along_fit,
     averaged,
-    relative_curvature,
-    scaled_along_fit,
     step,
 )
 from tailguard.solvers.whitened.schedule import AFTER_ROUNDS, Shares, stages_for
@@ -28,33 +28,33 @@ ACROSS = np.array([0.4, 0.9, 0.0, 0.0])
 
 def test_a_logistic_loss_bends_less_along_a_fit_the_further_it_spreads():
     loss = tg.losses.Logistic()
-    bends = [relative_curvature(loss, spread) for spread in (0.01, 0.5, 1.0, 2.0, 4.0)]
+    bends = [_relative_curvature(loss, spread) for spread in (0.01, 0.5, 1.0, 2.0, 4.0)]
     assert bends[0] == pytest.approx(1.0, abs=1e-3)
     assert (np.diff(bends) < 0.0).all()
-    assert relative_curvature(loss, 100.0) == CURVATURE_RANGE[0]
+    assert _relative_curvature(loss, 100.0) == CURVATURE_RANGE[0]
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.5, 1.0, 1.5])
 def test_a_log_link_bends_more_by_the_squared_spread(spread):
     """E[exp(s z) z**2] = (1 + s**2) exp(s**2 / 2) for normal z."""
     loss = tg.losses.Poisson()
-    assert relative_curvature(loss, spread) == pytest.approx(1.0 + spread**2, rel=1e-4)
-    assert relative_curvature(loss, 5.0) == CURVATURE_RANGE[1]
+    assert _relative_curvature(loss, spread) == pytest.approx(1.0 + spread**2, rel=1e-4)
+    assert _relative_curvature(loss, 5.0) == CURVATURE_RANGE[1]
 
 
 @pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])
 def test_only_the_part_of_a_step_along_the_fit_changes(loss):
     fit = plain_fit(loss, 3, weights=WEIGHTS)
-    curvature = relative_curvature(loss, np.linalg.norm(WEIGHTS[:3]))
-    np.testing.assert_allclose(scaled_along_fit(loss, fit, 0.3 * ALONG), 0.3 * ALONG / curvature)
+    curvature = _relative_curvature(loss, np.linalg.norm(WEIGHTS[:3]))
+    np.testing.assert_allclose(_scaled_along_fit(loss, fit, 0.3 * ALONG), 0.3 * ALONG / curvature)
     for other in (ACROSS, np.array([0.0, 0.0, 0.0, 1.0])):
-        np.testing.assert_allclose(scaled_along_fit(loss, fit, other), other, atol=1e-12)
+        np.testing.assert_allclose(_scaled_along_fit(loss, fit, other), other, atol=1e-12)
     way = np.array([0.1, 0.2, 0.3, 0.4])
     np.testing.assert_allclose(
-        scaled_along_fit(loss, fit, way), way + ALONG * (ALONG @ way) * (1.0 / curvature - 1.0)
+        _scaled_along_fit(loss, fit, way), way + ALONG * (ALONG @ way) * (1.0 / curvature - 1.0)
     )
     at_constant = plain_fit(loss, 3, weights=np.array([0.0, 0.0, 0.0, 0.7]))
-    assert (scaled_along_fit(loss, at_constant, way) == way).all()
+    assert (_scaled_along_fit(loss, at_constant, way) == way).all()
 
 
 def newton_step_of(loss, *, released=False):

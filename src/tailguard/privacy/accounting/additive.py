@@ -20,8 +20,6 @@ from tailguard.privacy.accounting.base import FlatAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.ranges import check_cost, check_failure
 
-__all__ = ["AdditiveAccountant", "Prices", "ceiling"]
-
 Prices = Mapping[type[Event], Callable[[Any], Fraction]]
 
 

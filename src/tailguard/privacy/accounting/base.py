@@ -7,8 +7,6 @@ from tailguard.checks import InputError, check_integer
 from tailguard.privacy.events import Event
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
-__all__ = ["Accountant", "FlatAccountant"]
-
 
 class Accountant(Protocol):
     """Adds events up; every answer is an upper bound on the truth.

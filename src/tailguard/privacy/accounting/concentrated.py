@@ -20,20 +20,6 @@ from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.ranges import check_cost
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
-__all__ = [
-    "delta_of_renyi",
-    "delta_of_zcdp",
-    "epsilon_of_renyi",
-    "epsilon_of_zcdp",
-    "mu_of_bounded_range",
-    "mu_of_pure",
-    "rho_of",
-    "rho_of_bounded_range",
-    "rho_of_laplace",
-    "rho_of_pure",
-    "rho_of_simple",
-]
-
 # Where log(order - 1) is searched: orders from 1 + 4e-18 to 1e26. Every order gives a valid bound,
 # so a missed minimum costs tightness and never privacy.
 LOG_ORDERS = (-40.0, 60.0)

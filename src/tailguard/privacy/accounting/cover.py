@@ -35,8 +35,6 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.roots import step_until
 
-__all__ = ["COVER_FAILURE", "covering_mu"]
-
 COVER_FAILURE = 1.1 * SMALLEST_DELTA
 """What a cover may miss: loss distributions are not trusted below; a tenth is for rounding."""
 

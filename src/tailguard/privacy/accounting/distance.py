@@ -23,8 +23,6 @@ from dataclasses import dataclass
 
 from tailguard.privacy.ranges import check_failure
 
-__all__ = ["COORDINATE_DISTANCE", "EXACT", "Distance"]
-
 
 @dataclass(frozen=True)
 class Distance:

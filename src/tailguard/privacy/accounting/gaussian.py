@@ -21,8 +21,6 @@ from tailguard.checks import check_open_unit
 from tailguard.privacy.ranges import check_cost
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
-__all__ = ["delta_of", "epsilon_of", "log_delta", "mu_of"]
-
 # Of the normal density, exp(-x**2 / 2) / sqrt(2 pi).
 SQRT_2 = math.sqrt(2.0)
 SQRT_HALF_PI = math.sqrt(math.pi / 2.0)

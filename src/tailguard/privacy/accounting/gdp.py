@@ -17,8 +17,6 @@ from tailguard.privacy.accounting.concentrated import mu_of_bounded_range, mu_of
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
 from tailguard.privacy.events import Approximate, BoundedRange, Gaussian, Laplace, Pure
 
-__all__ = ["GdpAccountant"]
-
 
 class GdpAccountant(AdditiveAccountant):
     """Adds up squares of mu; zCDP events are refused, because zCDP does not imply GDP.

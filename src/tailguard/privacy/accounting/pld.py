@@ -36,8 +36,6 @@ from tailguard.privacy.roots import up
 if TYPE_CHECKING:  # it takes a while to load
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-__all__ = ["PldAccountant"]
-
 # What rounding may do to a composed delta: see the head of this file.
 SMALLEST_DELTA = 1e-10
 SLACK, SLACK_PER_STEP = 1e-15, 1e-16

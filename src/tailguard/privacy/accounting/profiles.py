@@ -36,16 +36,6 @@ from tailguard.privacy.events import (
 if TYPE_CHECKING:  # it takes a while to load
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-__all__ = [
-    "Profile",
-    "convexified",
-    "loss_distribution",
-    "mirrored_hull",
-    "profile_of",
-    "told_apart",
-]
-
-
 # What a profile may leave beyond its end; it is charged as an infinite loss.
 TAIL = 1e-20
 LARGEST_SPAN = 700.0  # of losses: exp(-745) is zero in floats

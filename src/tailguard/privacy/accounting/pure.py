@@ -16,8 +16,6 @@ from tailguard.privacy.accounting.additive import AdditiveAccountant, Prices, ce
 from tailguard.privacy.events import Approximate, BoundedRange, Laplace, Pure
 from tailguard.privacy.roots import ROUNDING
 
-__all__ = ["PureAccountant"]
-
 
 class PureAccountant(AdditiveAccountant):
     """Adds up pure epsilons; Gaussian and zCDP events have none and are refused.

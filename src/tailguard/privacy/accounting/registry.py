@@ -3,8 +3,6 @@
 from tailguard.checks import class_called
 from tailguard.privacy.accounting.base import Accountant
 
-__all__ = ["ACCOUNTANTS", "make_accountant"]
-
 # Cheap ones first: of equal answers the first is reported.
 ACCOUNTANTS = {
     "gdp": "tailguard.privacy.accounting.gdp:GdpAccountant",

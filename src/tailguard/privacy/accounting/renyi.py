@@ -19,8 +19,6 @@ from tailguard.privacy.events import Event, Selected
 from tailguard.privacy.roots import up
 from tailguard.privacy.selection.costs import excess_divergence
 
-__all__ = ["RenyiAccountant"]
-
 
 class RenyiAccountant(AdditiveAccountant):
     """Adds up divergences: rho times the order, and for selections what their theorem adds.

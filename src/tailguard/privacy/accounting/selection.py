@@ -21,8 +21,6 @@ from tailguard.privacy.events import Event, Selected
 from tailguard.privacy.roots import up
 from tailguard.privacy.selection.costs import density_log_ratio, tries_of
 
-__all__ = ["SelectionAccountant"]
-
 # Means multiply; beyond this logarithm no delta is left that floats hold.
 LARGEST_LOG_MEAN = 600.0
 

@@ -12,8 +12,6 @@ from tailguard.privacy.events.events import check_event
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.ranges import check_failure
 
-__all__ = ["EpsilonBound", "smallest_epsilon", "total_mu"]
-
 
 @dataclass(frozen=True)
 class EpsilonBound:

@@ -15,8 +15,6 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until
 
-__all__ = ["calibrate", "satisfies", "spent_share"]
-
 # Relative accuracy of a calibrated parameter; what is lost goes to the safe side.
 ACCURACY = 1e-10
 

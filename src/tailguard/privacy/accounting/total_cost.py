@@ -11,8 +11,6 @@ from tailguard.privacy.events import Event, Unbounded
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.roots import up
 
-__all__ = ["TotalCost", "epsilon_at_distance", "total_cost"]
-
 
 @dataclass(frozen=True)
 class TotalCost:

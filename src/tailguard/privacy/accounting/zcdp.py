@@ -30,8 +30,6 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
 )
 
-__all__ = ["ZcdpAccountant"]
-
 
 class ZcdpAccountant(AdditiveAccountant):
     """Adds up rhos.

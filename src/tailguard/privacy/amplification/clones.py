@@ -32,8 +32,6 @@ from tailguard.checks import check_integer, check_open_unit, check_positive
 from tailguard.privacy.ranges import check_cost, check_failure
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up
 
-__all__ = ["Clones", "clones_delta", "clones_epsilon", "failure_variation"]
-
 # Counts of clones within so many standard deviations and so many clones of their mean are summed;
 # what lies below is added to delta (below 1e-25), what lies above is counted with the last ones.
 SPREAD, MARGIN = 12.0, 30.0

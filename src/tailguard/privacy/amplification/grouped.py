@@ -35,8 +35,6 @@ from tailguard.privacy.events import Event, Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import step_until
 
-__all__ = ["GroupedShuffle", "grouped_shuffle"]
-
 # Relative accuracy of mu where it is found with an accountant, which takes a second.
 ACCURACY = 1e-4
 

@@ -14,8 +14,6 @@ from tailguard.privacy.amplification.shuffled import shuffled_profile, shuffled_
 from tailguard.privacy.events import Event, Sampled, Selected, Shuffled, ShuffledPure
 from tailguard.privacy.selection.costs import selected_profile
 
-__all__ = ["KNOWN_BY_PROFILE"]
-
 KNOWN_BY_PROFILE: frozenset[type[Event]] = frozenset({Sampled, Selected, Shuffled, ShuffledPure})
 
 SCHEMES = {"fixed-size": fixed_size_profile, "poisson": poisson_profile}

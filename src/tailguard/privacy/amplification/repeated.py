@@ -17,8 +17,6 @@ from tailguard.privacy.amplification.clones import failure_variation
 from tailguard.privacy.events import Approximate, Pure, Repeated, ShuffledPure
 from tailguard.privacy.ranges import check_failure
 
-__all__ = ["repeated_clones_epsilon"]
-
 
 def repeated_clones_epsilon(
     delta: float, *, times: int, n_units: int, unit_epsilon: float, unit_delta: float = 0.0

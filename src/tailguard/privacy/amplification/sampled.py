@@ -20,8 +20,6 @@ from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.profiles import TAIL, Profile, convexified, profile_of
 from tailguard.privacy.events import Gaussian, Sampled
 
-__all__ = ["fixed_size_profile", "poisson_pair_profile", "poisson_profile"]
-
 # Beyond this epsilon a profile stays as it is, so that nothing overflows.
 LARGEST = 300.0
 

@@ -23,14 +23,6 @@ from tailguard.privacy.amplification.clones import Clones, failure_variation
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.roots import crossing, step_until
 
-__all__ = [
-    "shuffled_epsilon",
-    "shuffled_mu",
-    "shuffled_profile",
-    "shuffled_pure_profile",
-    "through_nodes",
-]
-
 # Where units may fail, half of delta pays for the failures and half for the clones.
 LARGEST_FACTOR = 1.5  # of 1 + exp(-epsilon0) / 2
 

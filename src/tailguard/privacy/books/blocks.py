@@ -10,8 +10,6 @@ from typing import overload
 
 from tailguard.checks import InputError, check_integer
 
-__all__ = ["Block", "Blocks", "block_sizes"]
-
 # How a map's order was drawn, and so what its answers cost together.
 DISJOINT, SHUFFLED = "disjoint", "shuffled"
 

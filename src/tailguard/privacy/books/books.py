@@ -40,8 +40,6 @@ from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, check_event, event_from_dict
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
-__all__ = ["AnyLedger", "Books", "MemoryBooks", "ReadOnlyBooks", "own_copy"]
-
 
 class Books(Protocol):
     """Where a gate writes before it draws.

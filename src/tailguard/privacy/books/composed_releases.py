@@ -26,8 +26,6 @@ from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, Shuffled
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
-__all__ = ["ComposedReleases", "ShuffledPass", "covers", "spent_event"]
-
 
 @dataclass(frozen=True)
 class ShuffledPass:

@@ -5,8 +5,6 @@ from typing import Any
 
 from tailguard.checks import InputError, check_integer, shown
 
-__all__ = ["LedgerEntry"]
-
 
 @dataclass(frozen=True)
 class LedgerEntry:

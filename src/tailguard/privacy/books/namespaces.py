@@ -10,8 +10,6 @@ from functools import singledispatch
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, Parallel, Repeated
 
-__all__ = ["namespaced_event", "namespaced_release"]
-
 
 @singledispatch
 def namespaced_event(event: Event, namespace: str) -> Event:

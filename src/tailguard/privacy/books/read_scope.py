@@ -8,8 +8,6 @@ from tailguard.checks import InputError, check_choice, check_integer
 from tailguard.privacy.books.blocks import DISJOINT, SHUFFLED
 from tailguard.privacy.events import Composed, Event, Parallel
 
-__all__ = ["ReadScope", "read_scope"]
-
 
 @dataclass(frozen=True)
 class ReadScope:

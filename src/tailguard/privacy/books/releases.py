@@ -13,8 +13,6 @@ from tailguard.privacy.events.arsinh import ARSINH_BASIS, arsinh_event
 from tailguard.privacy.events.peeling import peeling_event
 from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_event
 
-__all__ = ["Release"]
-
 # How the cost follows from sensitivity and noise. A Laplace variable of scale b has the standard
 # deviation b sqrt(2).
 EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {

@@ -36,8 +36,6 @@ from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, Guarantee, Unprotected, guarantee_from_dict
 from tailguard.version import __version__
 
-__all__ = ["Certificate", "Mode"]
-
 Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
 PRIVATE: Mode = "private"
 SIMULATION: Mode = "simulation: NOT PRIVATE"

@@ -13,8 +13,6 @@ from tailguard.privacy.certificate.text import (
     printed_releases,
 )
 
-__all__ = ["certificate_html"]
-
 STYLE = """\
 body { font: 1rem/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; }

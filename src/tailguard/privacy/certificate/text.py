@@ -9,19 +9,6 @@ from typing import Any
 
 from tailguard.privacy.books.entries import LedgerEntry
 
-__all__ = [
-    "ASSUMED",
-    "COMPOSITION",
-    "RELEASED",
-    "REMARKS",
-    "TITLE",
-    "WIDTH",
-    "PrintedRelease",
-    "certificate_facts",
-    "certificate_text",
-    "printed_releases",
-]
-
 COMPOSITION = {
     "gdp": "Gaussian differential privacy: the squares of mu add up, exactly (Dong, Roth and Su "
     "2022, Corollary 3.3), converted by Balle and Wang 2018, Theorem 8",

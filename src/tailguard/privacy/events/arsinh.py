@@ -50,8 +50,6 @@ from tailguard.checks import (
 from tailguard.privacy.events import Event, Unbounded, ZeroConcentrated
 from tailguard.privacy.roots import down, up
 
-__all__ = ["ARSINH_BASIS", "arsinh_event", "arsinh_rho", "arsinh_shift", "arsinh_smoothness"]
-
 ARSINH_BASIS: Mapping[str, str] = {
     "tight": "proved in real arithmetic",
     "published": "proved in real arithmetic",

@@ -7,8 +7,6 @@ worked out from public numbers; no record is ever read.
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["LARGEST_RECORDS_SHARE", "LARGEST_SHARE", "SMALLEST_SHARE", "Calibration", "Sensitivity"]
-
 SMALLEST_SHARE = 2.0**-24
 """Gaussian mu of a release, over the root of its size, that every lattice calibration grants.
 

@@ -21,26 +21,6 @@ from tailguard.checks import (
     shown,
 )
 
-__all__ = [
-    "Approximate",
-    "BoundedRange",
-    "Composed",
-    "Event",
-    "Gaussian",
-    "Laplace",
-    "Nothing",
-    "Parallel",
-    "Plain",
-    "Pure",
-    "Repeated",
-    "Sampled",
-    "Shuffled",
-    "ShuffledPure",
-    "Unbounded",
-    "ZeroConcentrated",
-    "event_from_dict",
-]
-
 Plain: TypeAlias = "float | int | str | dict[str, Plain] | list[Plain]"
 
 

@@ -22,8 +22,6 @@ from tailguard.privacy.events import (
 )
 from tailguard.privacy.roots import ROUNDING
 
-__all__ = ["FlatEvents", "flatten"]
-
 
 @dataclass(frozen=True)
 class FlatEvents:

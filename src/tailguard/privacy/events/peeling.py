@@ -32,8 +32,6 @@ from tailguard.privacy.events import (
     Repeated,
 )
 
-__all__ = ["PEELINGS", "peeling_event", "share_factor"]
-
 PEELINGS = ("peeled-gaussian", "peeled-laplace")
 """The two forms."""
 

@@ -11,8 +11,6 @@ from typing import ClassVar
 from tailguard.checks import check_between, check_choice, check_positive
 from tailguard.privacy.events.events import KINDS, Event
 
-__all__ = ["LARGEST_MEAN", "LAWS", "Selected"]
-
 LAWS = ("geometric", "logarithmic", "poisson")
 """How the number of tries may be drawn; each law is that of a number of at least 1."""
 

@@ -14,8 +14,6 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.events.arsinh import arsinh_event
 from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_event
 
-__all__ = ["FLOAT_MARGIN", "SCALE_FLOOR", "SmoothCalibration"]
-
 SCALE_FLOOR = 2.0**-31
 """The smallest scale, in units of the largest answer: data that are all equal get noise too."""
 

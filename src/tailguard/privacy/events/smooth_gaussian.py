@@ -49,9 +49,6 @@ from tailguard.privacy.events.smooth_gaussian_exact import (
 )
 from tailguard.privacy.roots import crossing, down, step_until, up
 
-__all__ = ["delta_of_smooth_gaussian", "smooth_gaussian_constants", "smooth_gaussian_event"]
-
-
 # Where on the way the third law may lie, in parts of epsilon. Every point gives a valid bound.
 STOPS = np.linspace(0.0, 1.0, 401)
 # Relative room for the cancellation of two closed forms, which agree with 50 digits to 1e-13.

@@ -25,9 +25,6 @@ from scipy.stats import ncx2
 
 from tailguard.array_types import FloatArray
 
-__all__ = ["exact_delta_of_smooth_gaussian"]
-
-
 # Changes of the scale that are evaluated, in parts of the largest; in both directions, and none.
 PARTS = np.linspace(0.125, 1.0, 8)
 # Relative error that is granted to the chi-square laws, and their largest noncentrality. Against

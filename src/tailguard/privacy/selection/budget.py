@@ -14,8 +14,6 @@ from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import crossing, down, step_until
 from tailguard.privacy.selection.tries import NumberOfTries
 
-__all__ = ["mu_of_a_try"]
-
 # Relative accuracy; what is lost goes to the safe side.
 ACCURACY = 1e-10
 

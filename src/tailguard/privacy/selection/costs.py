@@ -57,9 +57,6 @@ from tailguard.privacy.selection.tries import NumberOfTries
 RANGE, N_LEVELS = 1.05, 1_000
 
 
-__all__ = ["density_log_ratio", "excess_divergence", "selected_profile", "tries_of"]
-
-
 def tries_of(event: Selected) -> NumberOfTries:
     """Return the law of the number of tries.
 

@@ -15,8 +15,6 @@ from tailguard.checks import check_between, check_choice
 from tailguard.privacy.events.selected import LARGEST_MEAN, LAWS
 from tailguard.privacy.roots import crossing, up
 
-__all__ = ["NumberOfTries"]
-
 # Papernot and Steinke 2022, Section 3: shapes of negative binomial laws, and their limit.
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 

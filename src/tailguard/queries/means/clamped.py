@@ -12,11 +12,9 @@ for an even number of groups, twice for an odd one.
 
 from dataclasses import dataclass
 
-from tailguard.checks import check_positive
+from tailguard.checks import check_integer, check_positive
 from tailguard.kernels.coordinates import CoordinateBound
-from tailguard.queries.means.coordinate_mean import CoordinateMean, check_groups
-
-__all__ = ["ClampedMean"]
+from tailguard.queries.means.coordinate_mean import CoordinateMean
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class ClampedMean(CoordinateMean):
 
     def __post_init__(self) -> None:
         check_positive("threshold", self.threshold)
-        check_groups(self.n_groups)
+        check_integer("n_groups", self.n_groups, minimum=1)
 
     @property
     def bound(self) -> CoordinateBound:

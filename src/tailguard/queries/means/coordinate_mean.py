@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_integer
+from tailguard.checks import InputError
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.losses.base import Loss
@@ -40,8 +40,6 @@ from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
-
-__all__ = ["CoordinateMean", "median_of_groups"]
 
 
 def median_of_groups(means: IntArray) -> IntArray:
@@ -154,8 +152,3 @@ class CoordinateMean(GaussianQuery):
             "n_groups": self.group_count,
             "coordinates": self.units.size,
         }
-
-
-def check_groups(n_groups: int) -> int:
-    """Return a number of groups, refusing what is none."""
-    return check_integer("n_groups", n_groups, minimum=1)

@@ -22,9 +22,6 @@ from scipy.optimize import nnls
 
 from tailguard.array_types import FloatArray
 
-__all__ = ["furthest_direction", "reach"]
-
-
 MOST_FOR_ALL_TIES = 50  # points in the plane whose ties are all tried: some 2500 directions
 TURNS = 10  # of alternation; it usually rests after three or four
 ASCENT_STEPS = 60

@@ -41,17 +41,6 @@ from tailguard.queries.means.directions import furthest_direction
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
-__all__ = [
-    "ALL",
-    "CENTRES",
-    "STARTS",
-    "IterativeMean",
-    "centre_of",
-    "check_group_count",
-    "group_edges",
-    "updated_centre",
-]
-
 PART = 0.25  # of the way that a step goes
 LEVEL = 0.9  # part of the points that must lie ahead
 MOST_STEPS = 40

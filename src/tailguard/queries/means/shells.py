@@ -28,8 +28,6 @@ from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
-__all__ = ["ClippedShells"]
-
 
 @dataclass(frozen=True)
 class ClippedShells(GaussianQuery):

@@ -20,8 +20,6 @@ from tailguard.losses.base import Loss
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
 
-__all__ = ["SoftMean"]
-
 
 @dataclass(frozen=True)
 class SoftMean(CoordinateMean):

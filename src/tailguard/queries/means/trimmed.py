@@ -58,8 +58,6 @@ from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
-__all__ = ["TrimmedMean", "trimmed_mean", "trimmed_scale"]
-
 # Larger entries count as these, so that no difference or sum of them overflows.
 LARGEST_ENTRY = 1e150
 # One in so many values at either end: the 5 percent of the paper's experiments, which its printed

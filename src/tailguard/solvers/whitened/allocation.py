@@ -23,8 +23,6 @@ from tailguard.scaling.sizes import SIZE_WINDOW
 from tailguard.solvers.whitened.choices import feature_bound
 from tailguard.solvers.whitened.schedule import Shares
 
-__all__ = ["REGIMES", "Regime", "enough", "shares_for"]
-
 
 @dataclass(frozen=True)
 class Regime:

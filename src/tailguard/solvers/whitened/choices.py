@@ -32,8 +32,6 @@ from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
 
-__all__ = ["choose_bound", "choose_fit", "far_rows_count", "feature_bound"]
-
 # The first bound, in scales of a column, then others that may be better. A score's rise is
 # exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
 # nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest

@@ -20,21 +20,6 @@ from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.limits import leans
 
-__all__ = [
-    "NORMAL_SPREAD",
-    "SIGNIFICANT",
-    "SKEWED_LENGTH",
-    "SMALLEST_SPREAD",
-    "SURE",
-    "SYMMETRIC_BIAS",
-    "Clipping",
-    "RowNormDistribution",
-    "SlopeDistribution",
-    "choose_clip",
-    "top_level",
-]
-
-
 # Noise standard deviations by which a histogram's bulk, or a rise of scores along up to 64 steps,
 # has to stand out; and those of what would do harm if it were noise.
 SIGNIFICANT, SURE = 4.0, 6.0

@@ -36,19 +36,6 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import Whitening
 
-__all__ = [
-    "CONSTANT_ONLY",
-    "HEADROOM",
-    "at_constant",
-    "constant_plan",
-    "constant_solution",
-    "fit_constant",
-    "fit_constant_only",
-    "keep_constant_only",
-    "mean_target",
-]
-
-
 CONSTANT_ONLY = "fit_constant_only"
 """The plan's setting that says so."""
 

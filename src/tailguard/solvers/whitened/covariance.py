@@ -34,19 +34,6 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import shrunk
 
-__all__ = [
-    "ScoreVariance",
-    "covariances",
-    "hiding",
-    "no_intervals",
-    "noise_covariance",
-    "sampling_covariance",
-    "score_bound",
-    "score_variance",
-    "solution",
-]
-
-
 # Of ten real tables of counts at epsilon 0.1 to 1, four to 64 times cure the same fits; from eight
 # times on none is worse by it.
 LARGEST_MEAN = 32.0

@@ -32,9 +32,6 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import noise_level, shrunk
 
-__all__ = ["debias", "directions"]
-
-
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
 # Corrections that nothing leads to expect count beyond this many times their variance: all together
 # where residuals are symmetric, since clipping does not bias these; else along each direction.

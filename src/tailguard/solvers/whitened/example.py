@@ -15,8 +15,6 @@ from tailguard.solvers.whitened.solver import WhitenedNewton
 from tailguard.solvers.whitened.start import start
 from tailguard.solvers.whitened.state import Fit
 
-__all__ = ["example_fit", "example_run"]
-
 
 def example_run(loss: Loss) -> tuple[FitSession, Problem, Shares]:
     """Plan a fit of 4000 records of two columns and reserve its budget.

@@ -34,17 +34,6 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import noise_level, whiten
 
-__all__ = [
-    "ROW_CAP",
-    "choose_clip_levels",
-    "curvature_weighting",
-    "release_residuals",
-    "release_row_norms",
-    "start_phase",
-    "update_curvature",
-]
-
-
 HALF_STEP = 0.5  # half the step of the slope's rise in a curvature weight, in scores
 RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
 ROW_CAP = 2.0  # rows count in the curvature up to this many times the row limit

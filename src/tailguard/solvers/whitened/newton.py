@@ -21,9 +21,6 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry, NewtonIterate
 from tailguard.solvers.whitened.whitening import shrunk
 
-__all__ = ["averaged", "step"]
-
-
 LONGEST = 4.0  # no step changes scores by more standard deviations than this
 # The largest part of a Newton step that is gone. Noise of that squared length allows it, more of it
 # the less, in proportion. The average of many rounds carries far less noise.
@@ -67,7 +64,7 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     newton = -secants.matrix @ score
     if session.problem.link.curved:  # Newton's map is only local there
         if not geometry.curvature_released:
-            newton = scaled_along_fit(session.rising(geometry.loss), fit, newton)
+            newton = _scaled_along_fit(session.rising(geometry.loss), fit, newton)
         newton = _bounded(newton, fit)
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
@@ -99,7 +96,7 @@ def _stable_part(fit: Fit) -> float:
     return STABLE_PART * slopes.curvature(limit) / max(slopes.steepest(limit), 1e-300)
 
 
-def scaled_along_fit(rising: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
+def _scaled_along_fit(rising: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
     """Lengthen or shorten the part of a step along the fit, where a likelihood's curvature differs.
 
     In whitened rows the curvature is the same in all directions but that one: scores that the fit
@@ -113,20 +110,20 @@ def scaled_along_fit(rising: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
     if not spread > 0.0:
         return newton
     along = now / spread
-    longer = 1.0 / relative_curvature(rising, spread) - 1.0
+    longer = 1.0 / _relative_curvature(rising, spread) - 1.0
     return np.asarray(newton + along * (along @ newton) * longer)
 
 
-def relative_curvature(rising: Loss, spread: float) -> float:
+def _relative_curvature(rising: Loss, spread: float) -> float:
     """Curvature along a fit whose scores have that spread, relative to other directions."""
-    nodes, weights = normal_nodes()
+    nodes, weights = _normal_nodes()
     scores, none = spread * nodes, np.zeros(nodes.size)
     shares = weights * (rising.slope(scores + 1e-3, none) - rising.slope(scores - 1e-3, none))
     return float(np.clip(shares @ nodes**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))
 
 
 @cache
-def normal_nodes() -> tuple[FloatArray, FloatArray]:
+def _normal_nodes() -> tuple[FloatArray, FloatArray]:
     """Nodes and weights of a standard normal; to find them takes a fifth of a small fit."""
     return np.polynomial.hermite_e.hermegauss(40)
 

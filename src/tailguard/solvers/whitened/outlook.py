@@ -30,18 +30,6 @@ from tailguard.solvers.limits import leans
 from tailguard.solvers.whitened.allocation import shares_for
 from tailguard.solvers.whitened.schedule import stages_before, stages_for
 
-__all__ = [
-    "assumptions",
-    "constant_hides",
-    "constant_stages",
-    "meaning",
-    "planned_mu",
-    "predicted",
-    "refusal",
-    "scales_hide",
-    "warning",
-]
-
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
 # What the predicted error is of, by link: the score, its unit, how many times that noise moved it

@@ -17,16 +17,6 @@ from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLE, SAMPLED
 
-__all__ = [
-    "AFTER_ROUNDS",
-    "DEBIASING_LEVELS",
-    "ROW_NORM_BINS",
-    "SLOPE_BINS",
-    "Shares",
-    "stages_before",
-    "stages_for",
-]
-
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
 STEERING = {

@@ -20,8 +20,6 @@ from tailguard.scaling.units import UNITS
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.schedule import AFTER_ROUNDS, Shares
 
-__all__ = ["FitSession"]
-
 
 class FitSession(BudgetSession):
     """A budget session that knows the problem, its loss, and the shares of the plan.

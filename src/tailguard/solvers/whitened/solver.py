@@ -48,8 +48,6 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.start import start
 from tailguard.solvers.whitened.state import Fit
 
-__all__ = ["WhitenedNewton", "fits"]
-
 
 @dataclass(frozen=True)
 class WhitenedNewton:

@@ -26,9 +26,6 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import Secants, first_fit, noise_level, whiten
 
-__all__ = ["start"]
-
-
 BULK_LEVEL, TAIL_LEVEL = 0.4, 0.995  # quantiles of row norms, where the search begins and ends
 MOMENT_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
 

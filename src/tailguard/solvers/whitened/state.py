@@ -21,8 +21,6 @@ from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.solvers.whitened.clipping import Clipping
 from tailguard.solvers.whitened.whitening import Secants, Whitening
 
-__all__ = ["Fit", "Geometry", "NewtonIterate"]
-
 
 @dataclass(frozen=True, eq=False)
 class Geometry:

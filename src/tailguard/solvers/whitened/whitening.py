@@ -14,9 +14,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.solvers.whitened.clipping import SIGNIFICANT
 
-__all__ = ["Secants", "Whitening", "first_fit", "noise_level", "shrunk", "whiten"]
-
-
 RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
 # Up to which variances are stretched: by 1.9. Noise that may be all of a second moment made those
 # of continuous columns 1.8 times as large (T39, T54 and T20: 1,450 errors).
