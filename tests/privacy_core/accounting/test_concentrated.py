@@ -188,3 +188,8 @@ def test_small_laplace_noise_is_priced_to_the_last_digits(epsilon):
     with mpmath.workdps(50):
         exact = mpmath.mpf(epsilon) + mpmath.expm1(-mpmath.mpf(epsilon))
         assert 0 < concentrated.rho_of_laplace(epsilon) / exact - 1 < mpmath.mpf("1e-10")
+
+
+@pytest.mark.parametrize(("divergence", "delta"), [(1e300, 0.0), (math.inf, 1.0)])
+def test_an_infinite_epsilon_covers_finite_divergences_alone(divergence, delta):
+    assert concentrated.delta_of_renyi(lambda _: divergence, math.inf) == delta

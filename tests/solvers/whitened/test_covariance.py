@@ -320,3 +320,14 @@ def test_duplicates_have_no_intervals_and_others_do():
     given = np.isfinite(model.conf_int()[:, 0])
     assert given[:5].tolist() == [False, True, True, True, False]
     assert abs(model.coef_[0] + model.coef_[4] - 1.0) < 0.05
+
+
+def test_intervals_that_cannot_be_judged_are_not_shown(monkeypatch):
+    def fails(*_):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr("tailguard.solvers.whitened.covariance.hiding", fails)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5_000, 2))
+    model = tg.LinearRegression(epsilon=2.0, delta=1e-6, random_state=0).fit(X, X.sum(axis=1))
+    assert np.isnan(model.conf_int()).all()

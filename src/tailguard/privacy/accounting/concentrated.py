@@ -102,7 +102,7 @@ def delta_of_renyi(divergence: Callable[[float], float], epsilon: float) -> floa
     """
     epsilon = check_cost("epsilon", epsilon)
     if math.isinf(epsilon):
-        return 0.0
+        return 0.0 if math.isfinite(divergence(1.0)) else 1.0
 
     def log_bound(log_excess: float) -> float:
         """Return the bound of the order 1 + exp(log_excess)."""

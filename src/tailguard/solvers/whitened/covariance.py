@@ -181,8 +181,9 @@ def covariances(
             noise = noise_covariance(fit)
             if no_intervals(session, fit.geometry) is None:
                 variance = score_variance(session, fit)
-                whole = noise + sampling_covariance(session, fit, variance)
-                hidden = hiding(fit, variance, np.sqrt(np.diag(whole)))
+                total = noise + sampling_covariance(session, fit, variance)
+                # Both or neither: what cannot be judged is not shown.
+                whole, hidden = total, hiding(fit, variance, np.sqrt(np.diag(total)))
     return noise, whole, hidden
 
 
