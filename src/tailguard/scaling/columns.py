@@ -84,6 +84,8 @@ class ColumnScales:
         How wide the bin of the centre is where it is too coarse to tell the scale, else 0.
     zeros
         Columns that are zero so often that zero is their centre.
+    binary
+        Columns that may be indicators: noise could hide all that is neither zero nor one.
     mean_size
         The mean absolute value of all records, of which those that hide count as zero.
     far_size
@@ -99,6 +101,7 @@ class ColumnScales:
     scale: FloatArray
     width: FloatArray
     zeros: BoolArray
+    binary: BoolArray
     mean_size: FloatArray
     far_size: FloatArray
 
@@ -108,7 +111,9 @@ class ColumnScales:
         zeros = np.zeros(count)
         nothing = np.zeros(count, dtype=bool)
         scale = np.full(count, np.nan)
-        return cls(zeros, scale, zeros.copy(), nothing, zeros.copy(), zeros.copy())
+        return cls(
+            zeros, scale, zeros.copy(), nothing, nothing.copy(), zeros.copy(), zeros.copy()
+        )
 
     @property
     def detected(self) -> BoolArray:
@@ -117,7 +122,7 @@ class ColumnScales:
 
     def put(self, chosen: BoolArray, other: "ColumnScales") -> None:
         """Take over what is known of the chosen columns."""
-        for name in ("center", "scale", "width", "zeros", "mean_size", "far_size"):
+        for name in ("center", "scale", "width", "zeros", "binary", "mean_size", "far_size"):
             getattr(self, name)[chosen] = getattr(other, name)
 
     def units(self, columns: Columns) -> Units:

@@ -83,11 +83,12 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
 
 
 def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> None:
-    """Take one size for all features that are mostly zero and were not detected.
+    """Take shared sizes for the features that are mostly zero and were not detected.
 
-    Too few records show any one of such indicators and rare amounts, but together they are seen: it
-    is the middle length of records in all of them, and large enough that no length that stands out
-    of the noise lies beyond the nearest bound of features.
+    Too few records show any one of such indicators and rare amounts, but together they are seen.
+    Where ones are, columns that may be indicators are. Others have the middle length of records in
+    all of them, and so large a size that no length that stands out of the noise lies beyond the
+    nearest bound of features.
 
     Examples
     --------
@@ -108,6 +109,10 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     view = View(None, Units.raw(n_features, intercept=False), chosen)
     query = WhitenedHistogram(view, "length", SIZE_BINS)
     counts, noise_std = queries.session.histograms(query, None, queries.stage("shared size"))
+    if counts[_ones()] > _ones_threshold(1) * noise_std:
+        found.scale[hidden] = INDICATOR_STD * float(SIZE_BINS.middle()[_ones()])
+        counts[_ones()] = 0.0
+        hidden &= ~found.binary
     standing = np.flatnonzero(counts[1:] > detection_threshold(1) * noise_std)
     if standing.size:
         middle = read_octaves(counts, noise_std).quantile(0.5)
@@ -128,6 +133,7 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
     least, found = detection_threshold(len(counts)), ColumnScales.unknown(len(counts))
     least_far = detection_threshold(UNCOMMON_FACTOR * len(counts))
     found.zeros = counts[:, 0] > MANY_ZEROS * total
+    found.binary = total - counts[:, 0] - counts[:, _ones()] < INDICATOR_REST * noise
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
@@ -142,7 +148,7 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
                 mostly_zero_factor if found.zeros[column] else DIFFERENCE_OVER_SIZE
             )
             found.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
-        elif _is_indicator(row, noise_std, total, len(counts)):
+        elif found.binary[column] and _are_indicators(row, noise_std, len(counts)):
             found.scale[column] = mostly_zero_factor
     return found
 
@@ -241,10 +247,13 @@ def _ones() -> int:
     return int(SIZE_BINS.index(1.0))
 
 
-def _is_indicator(row: FloatArray, noise_std: float, total: float, columns: int) -> bool:
-    """Whether zeros are seen, and ones, and noise could hide all that is neither."""
+def _are_indicators(row: FloatArray, noise_std: float, columns: int) -> bool:
+    """Whether zeros are seen, and ones."""
     zeros, ones = row[0], row[_ones()]
-    rest = total - zeros - ones
     seen = zeros > detection_threshold(columns) * noise_std
-    seen &= ones > detection_threshold(columns, FALSE_ONES, windows=1.0) * noise_std
-    return bool(seen and rest < INDICATOR_REST * noise_std)
+    return bool(seen and ones > _ones_threshold(columns) * noise_std)
+
+
+def _ones_threshold(columns: int) -> float:
+    """Return how many noise standard deviations ones must stand out."""
+    return detection_threshold(columns, FALSE_ONES, windows=1.0)
