@@ -5,7 +5,7 @@ import pytest
 
 from tailguard.datasets.hard_instances import one_column_each
 from tailguard.reproduce.experiments.lower_bounds import experiments
-from tailguard.reproduce.results import Results, Row
+from tailguard.reproduce.results import Point, Results
 from tailguard.reproduce.risk_rates.hard import CENTRE, LARGEST, LEAST, MOST, hard_cell
 from tailguard.reproduce.risk_rates.hard_cases import CASES
 
@@ -42,7 +42,7 @@ def test_verdicts_can_fail(name):
     def outcomes(height):
         heights = {curve: height, LEAST: 1.0, MOST: 10.0, LARGEST: 5.0}
         rows = [
-            Row(name, each, "-", 1.0, seed, value * (1.0 + seed / 100))
+            Point(name, each, "-", 1.0, value * (1.0 + seed / 100), seed)
             for each, value in heights.items()
             for seed in range(4)
         ]

@@ -13,22 +13,25 @@ from scipy import stats
 CONFIDENCE = 0.95
 
 
+Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need be, none of a paper
+
+
 @dataclass(frozen=True)
-class Row:
-    """One number of one seed.
+class Point:
+    """One measured number: in which panel, of which curve, noise and seed, where on the axis.
 
     Examples
     --------
-    >>> Row("ridge", "soft", "tight", 1.0, 3, 0.25).seed
-    3
+    >>> Point("ridge", "Algorithm 4", "tight", 1.0, 0.25).value
+    0.25
     """
 
     panel: str
     curve: str
-    noise: str
+    noise: Noise
     x: float
-    seed: int
     value: float
+    seed: int = 0  # which the runner sets
 
 
 @dataclass(frozen=True)
@@ -138,16 +141,16 @@ class Results:
 
     Examples
     --------
-    >>> found = Results([Row("ridge", "soft", "tight", x, 0, 1.0 / x) for x in (1.0, 2.0)])
+    >>> found = Results([Point("ridge", "soft", "tight", x, 1.0 / x) for x in (1.0, 2.0)])
     >>> found.panels, found.places("ridge", "soft", "tight")
     (('ridge',), (1.0, 2.0))
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, points: Iterable[Point]) -> None:
         self._found: dict[tuple[str, str, str], dict[float, dict[int, float]]] = {}
-        for row in rows:
-            curve = self._found.setdefault((row.panel, row.curve, row.noise), defaultdict(dict))
-            curve[row.x][row.seed] = row.value
+        for point in points:
+            key = point.panel, point.curve, point.noise
+            self._found.setdefault(key, defaultdict(dict))[point.x][point.seed] = point.value
 
     @property
     def panels(self) -> tuple[str, ...]:

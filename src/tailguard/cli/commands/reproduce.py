@@ -118,7 +118,7 @@ def _run_one(
             n_jobs=jobs,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    results = Results(row for line in lines for row in line.rows())
+    results = Results(point for line in lines for point in line.points)
     write_curves(out / f"{experiment.name}.csv", results)
     if experiment.table is not None:
         write_text(out / f"{experiment.name}.md", experiment.table(results))

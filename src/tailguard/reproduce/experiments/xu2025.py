@@ -27,8 +27,9 @@ from tailguard.moments import Moment
 from tailguard.papers import xu2025
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Noise, Point, Setup
+from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below
+from tailguard.reproduce.results import Noise, Point
 from tailguard.reproduce.tasks.fits import Fit, Task
 from tailguard.reproduce.tasks.optimum import Objective, minimise_over
 from tailguard.reproduce.tasks.public_sets import PublicSet, read_libsvm

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from tailguard.datasets.heavy_laws import ParetoLaw, StudentLaw
 from tailguard.gate import Gate
 from tailguard.means.base import MeanMethod, MeanPlan
-from tailguard.reproduce.experiment import Cell, Noise, Point
+from tailguard.reproduce.experiment import Cell
 from tailguard.reproduce.judges import NOT_RUN, Decision, Judge
 from tailguard.reproduce.mean_rates.cases import CASES
 from tailguard.reproduce.mean_rates.regimes import Axis, Regime, find_regime
-from tailguard.reproduce.results import Results
+from tailguard.reproduce.results import Noise, Point, Results
 from tailguard.reproduce.slopes import slope_of
 from tailguard.reproduce.tasks.fits import nested_seed
 

@@ -23,7 +23,8 @@ from tailguard.datasets.hard_laws import GaussianLaw, SignLaw, SpikeLaw
 from tailguard.estimators.mean import mean
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.theorem import Theorem
-from tailguard.reproduce.experiment import Cell, Point
+from tailguard.reproduce.experiment import Cell
+from tailguard.reproduce.results import Point
 from tailguard.reproduce.risk_rates.tasks import linear_risk
 from tailguard.reproduce.tasks.fits import nested_seed
 
