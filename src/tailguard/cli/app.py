@@ -8,7 +8,7 @@ stderr depends on the values of records.
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, NoReturn
 from warnings import catch_warnings, simplefilter
@@ -29,6 +29,7 @@ from tailguard.cli.commands import (
     reproduce,
     schema,
 )
+from tailguard.cli.options import page
 from tailguard.version import __version__
 
 HELP = """
@@ -61,16 +62,20 @@ app = typer.Typer(
     suggest_commands=False,  # its suggestion is a second sentence
     pretty_exceptions_enable=False,  # its tracebacks print local variables, hence records
 )
-app.command(help=demo.HELP)(demo.demo)
-app.command(help=fit.HELP)(fit.fit)
-app.command(help=predict.HELP)(predict.predict)
-app.command(help=schema.HELP)(schema.schema)
-app.command("mean", help=mean.HELP)(mean.estimate_means)
-app.command("plan", help=plan.HELP)(plan.list_methods)
-app.command(help=certificate.HELP)(certificate.certificate)
-app.command(help=audit.HELP)(audit.audit)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo.demo,
+    "fit": fit.fit,
+    "predict": predict.predict,
+    "schema": schema.schema,
+    "mean": mean.estimate_means,
+    "plan": plan.list_methods,
+    "certificate": certificate.certificate,
+    "audit": audit.audit,
+    "reproduce": reproduce.reproduce,
+}
+for name, command in COMMANDS.items():
+    app.command(name, help=page(sys.modules[command.__module__].__doc__))(command)
 app.add_typer(ledger.app, name="ledger")
-app.command(help=reproduce.HELP)(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,17 @@
-"""``tailguard reproduce``: the experiments of the papers beside ours."""
+r"""Run the experiments of the papers, and decide what they claim.
+
+Each leaves a CSV, a figure and its verdicts; claims.md has all verdicts.
+What was run is not run again. Nobody's records are involved: they are
+simulated, or public sets that --data has. --quick is a glance.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard reproduce --list
+  tailguard reproduce rates --quick
+  tailguard reproduce xu2025 --data sets --out figures
+  tailguard reproduce all --quick
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,22 +34,6 @@ from tailguard.reproduce.report import claims_page, refusals, write_curves
 from tailguard.reproduce.results import Results
 from tailguard.reproduce.runner import check_data, run_experiment
 from tailguard.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
-
-HELP = """
-Run the experiments of the papers, and decide what they claim.
-
-Each leaves a CSV, a figure and its verdicts; claims.md has all verdicts.
-What was run is not run again. Nobody's records are involved: they are
-simulated, or public sets that --data has. --quick is a glance.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard reproduce --list
-  tailguard reproduce rates --quick
-  tailguard reproduce xu2025 --data sets --out figures
-  tailguard reproduce all --quick
-"""
 
 
 def reproduce(

@@ -9,17 +9,6 @@ from collections.abc import Callable
 
 from tailguard.papers.common.facts import check_facts, checked
 
-__all__ = [
-    "contraction",
-    "descent_step_size",
-    "printed_strongly_convex_steps",
-    "settled_steps",
-    "strongly_convex_step_size",
-    "strongly_convex_steps",
-    "whole_steps",
-    "worthwhile_steps",
-]
-
 # Rounds after which the fixed point of error and step count is taken as it is.
 MAXIMAL_ROUNDS = 20
 
