@@ -21,9 +21,13 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from tailguard.solvers.reproduction import admit_printed
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
+IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
+IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
+ANY_TAIL = "means exist"
 # More numbers than any method here plans: histograms of columns, one of magnitudes, four shells.
 RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
 
@@ -210,6 +214,7 @@ class MeanMethod:
     calibration: CalibrationMode = "tight"
     unsafe_reproduction: bool = False
 
+    name: ClassVar[str] = ""
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
@@ -277,9 +282,4 @@ def paper_budget(task: Task, spent: float) -> tuple[Budget, Guarantee]:
     if spent <= allowed.amount:
         return budget, task.guarantee
     true = promise_of(task.guarantee, budget)
-    if not task.unsafe_reproduction:
-        raise InputError(
-            "unsafe_reproduction must be True for this calibration='paper': the printed noise "
-            f"does not keep {task.guarantee.describe()} but {true.describe()}."
-        )
-    return budget, true
+    return budget, admit_printed(task.guarantee, true, unsafe=task.unsafe_reproduction)

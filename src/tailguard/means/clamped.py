@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from tailguard.checks import InputError
 from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
-from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
+from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022
 from tailguard.papers.kamath2022 import parameters as printed

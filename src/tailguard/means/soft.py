@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from tailguard.checks import InputError, check_positive
 from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
-from tailguard.means.coordinate_wise import CoordinateWise, Level
+from tailguard.means.coordinate_wise import CoordinateWise
+from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.wang2020 import parameters as wang2020

@@ -17,6 +17,9 @@ import numpy as np
 from tailguard.checks import InputError, check_count, check_finite, check_given
 from tailguard.gate import Gate
 from tailguard.means.base import (
+    ANY_TAIL,
+    IN_PRIVATE_UNITS,
+    IN_USER_UNITS,
     Expected,
     MeanExample,
     MeanMethod,
@@ -31,7 +34,6 @@ from tailguard.means.magnitude_distribution import (
     MagnitudeDistribution,
     assumed_entries,
 )
-from tailguard.means.messages import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS
 from tailguard.means.private_units import PrivateUnits
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from tailguard.means.base import MeanExample, Task
 from tailguard.means.budget import Budget
-from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
+from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.tao2022 import parameters as printed
 from tailguard.papers.tao2022.printed import printed_mean_threshold

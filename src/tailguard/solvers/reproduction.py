@@ -1,10 +1,11 @@
-"""Solvers that reproduce printed noise which is not private: they promise nothing, and say so.
+"""Printed noise that breaks its promise: who asks for it, and what is promised in its place.
 
 Reference
 ---------
 Wang, Xiao, Devadas and Xu 2020, Algorithms 1 and 2, whose scales of the noise are not smooth.
 """
 
+from tailguard.checks import require
 from tailguard.privacy.guarantees import Guarantee, Unprotected
 
 
@@ -34,3 +35,20 @@ def kept_promise(solver: object, guarantee: Guarantee) -> Guarantee:
     """
     said = isinstance(guarantee, Unprotected) or not promises_nothing(solver)
     return guarantee if said else Unprotected(guarantee)
+
+
+def admit_printed(asked: Guarantee, kept: Guarantee, *, unsafe: bool) -> Guarantee:
+    """Return what printed noise keeps, where ``unsafe_reproduction`` asks for it; else refuse it.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> admit_printed(tg.GDP(1.0), tg.GDP(2.0), unsafe=True)
+    GDP(mu=2.0)
+    """
+    require(
+        unsafe,
+        "unsafe_reproduction must be True for this calibration='paper': the printed noise does "
+        f"not keep {asked.describe()} but {kept.describe()}.",
+    )
+    return kept
