@@ -17,12 +17,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
-    check_boolean,
-    check_choice,
-    check_count,
-    check_finite,
-    check_given,
-    check_positive,
     require,
 )
 from tailguard.gate import Gate
@@ -43,6 +37,7 @@ from tailguard.solvers.acceleration import (
 from tailguard.solvers.batch_noise import as_it_is_worth, batch_noise, printed_batch_noise
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.limits import step_curvature, typical_curvature
+from tailguard.solvers.options import check_options
 from tailguard.solvers.user_units import (
     check_constraint,
     clipped_gradients,
@@ -123,13 +118,7 @@ class PermutedAccelerated:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_given(self, check_positive, "clip_norm", "gradient_scale", "smoothness", "diameter")
-        check_given(self, check_count, "n_steps")
-        order = check_finite("moment_order", self.moment_order)
-        require(order > 1.0, f"moment_order must be above 1; got {order!r}.")
-        check_finite("start", self.start)
-        check_choice("calibration", self.calibration, ("tight", "paper"))
-        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
+        check_options(self, calibration=("tight", "paper"))
         require(
             self.calibration == "tight" or self.unsafe_reproduction,
             "calibration must be 'tight' unless unsafe_reproduction=True: the noise that the paper "

@@ -1,0 +1,79 @@
+"""What the options of solvers may be, by their names: one rule for each, whoever has it.
+
+Reference
+---------
+The solvers cite their own papers.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from tailguard.checks import (
+    InputError,
+    check_boolean,
+    check_choice,
+    check_count,
+    check_finite,
+    check_open_unit,
+    check_positive,
+    shown,
+)
+
+Check = Callable[[str, Any], object]
+
+
+def _above_1(name: str, value: object) -> None:
+    if check_finite(name, value) <= 1.0:
+        raise InputError(f"{name} must be above 1; got {shown(value)}.")
+
+
+def _at_least(least: float) -> Check:
+    def check(name: str, value: object) -> None:
+        if check_finite(name, value) < least:
+            raise InputError(f"{name} must be at least {least:g}; got {shown(value)}.")
+
+    return check
+
+
+NAMES: dict[Check, tuple[str, ...]] = {
+    check_boolean: ("unsafe_reproduction",),
+    check_count: (
+        *("batch_rows", "least_rows", "n_batches", "n_nonzero", "n_passes", "n_steps"),
+        "smallest_phase",
+    ),
+    check_finite: ("start", "target_center"),
+    check_open_unit: ("level", "units_share"),
+    check_positive: (
+        *("clip_norm", "diameter", "gradient_scale", "lipschitz_bound", "radius", "ridge"),
+        *("row_limit", "smoothness", "step_parameter", "step_size", "target_scale", "threshold"),
+    ),
+    _above_1: ("growth_bound", "moment_order"),
+    _at_least(0.0): ("penalty",),
+    _at_least(1.0): ("exponent",),
+}
+CHECKS = {name: check for check, names in NAMES.items() for name in names}
+
+
+def check_options(solver: Any, **choices: tuple[str, ...]) -> None:
+    """Refuse options out of their range; ``choices`` are the words that some may be.
+
+    An option whose default is None may be None.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> solver = tg.solvers.NoisyGradientDescent(n_steps=10, clip_norm=1.0)
+    >>> check_options(solver, iterate=("last", "average"))
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: iterate must be one of 'last', 'average'; got 'tail'.
+    """
+    for each in fields(solver):
+        value = getattr(solver, each.name)
+        if value is None and each.default is None:
+            continue
+        if each.name in choices:
+            check_choice(each.name, value, choices[each.name])
+        elif each.name in CHECKS:
+            CHECKS[each.name](each.name, value)
