@@ -21,7 +21,7 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-from tailguard.solvers.reproduction import admit_printed
+from tailguard.solvers.options import admit_printed
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 

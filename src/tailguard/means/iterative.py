@@ -53,7 +53,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
 from tailguard.queries.units import Units
-from tailguard.solvers.reproduction import admit_printed
+from tailguard.solvers.options import admit_printed
 
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")

@@ -27,7 +27,7 @@ from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.solvers.options import check_options
+from tailguard.solvers.options import check_ranges
 
 SCHEDULES = ("full", "disjoint", "shuffled", "sampled")
 
@@ -64,7 +64,7 @@ class Batches:
     batch_rows: int | None = None
 
     def __post_init__(self) -> None:
-        check_options(self, schedule=SCHEDULES)
+        check_ranges(self, schedule=SCHEDULES)
         require(
             (self.batch_rows is not None) == (self.schedule == "sampled"),
             "batch_rows must be given where schedule='sampled', and be None elsewhere.",

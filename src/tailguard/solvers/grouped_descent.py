@@ -25,7 +25,7 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of
 from tailguard.solvers.batches import Batches
-from tailguard.solvers.options import check_options
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.user_units import clipped_gradients, set_of, solved_at
 
 
@@ -81,7 +81,7 @@ class GroupedDescent:
     def __post_init__(self) -> None:
         """Check the public numbers."""
         _ = self.batches
-        check_options(self, centre=CENTRES, start=STARTS)
+        check_ranges(self, centre=CENTRES, start=STARTS)
 
     @property
     def batches(self) -> Batches:

@@ -35,7 +35,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.sets.sparse_ball import SparseBall
-from tailguard.solvers.options import check_options
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
@@ -103,7 +103,7 @@ class HardThresholding:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_options(self, calibration=("tight", "paper"))
+        check_ranges(self, calibration=("tight", "paper"))
         for name, check in (("feature_scale", check_positive), ("feature_center", check_finite)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _per_column(name, getattr(self, name), check))

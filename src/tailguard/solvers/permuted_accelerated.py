@@ -37,7 +37,7 @@ from tailguard.solvers.acceleration import (
 from tailguard.solvers.batch_noise import as_it_is_worth, batch_noise, printed_batch_noise
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.limits import step_curvature, typical_curvature
-from tailguard.solvers.options import check_options
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.user_units import (
     check_constraint,
     clipped_gradients,
@@ -118,7 +118,7 @@ class PermutedAccelerated:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_options(self, calibration=("tight", "paper"))
+        check_ranges(self, calibration=("tight", "paper"))
         require(
             self.calibration == "tight" or self.unsafe_reproduction,
             "calibration must be 'tight' unless unsafe_reproduction=True: the noise that the paper "

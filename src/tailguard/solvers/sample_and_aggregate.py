@@ -25,8 +25,7 @@ from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import SampleAggregate
-from tailguard.solvers.options import check_options
-from tailguard.solvers.reproduction import kept_promise
+from tailguard.solvers.options import check_ranges, kept_promise
 from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
@@ -95,7 +94,7 @@ class SampleAndAggregate:
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the query it checks itself."""
-        check_options(self)
+        check_ranges(self)
 
     @property
     def unprotected(self) -> bool:

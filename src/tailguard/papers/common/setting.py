@@ -15,7 +15,7 @@ from tailguard.moments import Moment
 from tailguard.papers.common.facts import check_facts, put_into
 from tailguard.papers.common.steps import whole_steps
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
-from tailguard.solvers.reproduction import admit_printed
+from tailguard.solvers.options import admit_printed
 
 Found = TypeVar("Found")
 

@@ -30,7 +30,7 @@ from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
-from tailguard.solvers.options import check_options
+from tailguard.solvers.options import check_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class DpSgd:
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the descent it checks itself."""
-        check_options(self, sampling=("auto", "fresh", "partition"))
+        check_ranges(self, sampling=("auto", "fresh", "partition"))
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into batches and set their noise; numbers only."""

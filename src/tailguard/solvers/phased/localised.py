@@ -37,7 +37,7 @@ from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
 from tailguard.solvers.gradient_facts import GradientFacts
-from tailguard.solvers.options import check_options
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.phased.phases import (
     Phase,
     Round,
@@ -134,7 +134,7 @@ class Localised:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_options(self, schedule=("practical", "paper"), calibration=("tight", "paper"))
+        check_ranges(self, schedule=("practical", "paper"), calibration=("tight", "paper"))
         if self.terms is not None:
             check_positive("terms", self.terms[0])
             check_open_unit("terms", self.terms[1])
