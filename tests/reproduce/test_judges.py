@@ -65,7 +65,7 @@ def test_to_be_above_at_one_of_many_places_takes_more():
     gaps = {seed: 1.0 + 0.3 * seed for seed in range(4)}
     found = compare(gaps, dict.fromkeys(gaps, 0.5))
     assert found.verdict() == "more"
-    assert found.verdict(n_places=100) == "level"
+    assert found.verdict(n_places=100) == "tied"
     assert compare({seed: -gap for seed, gap in gaps.items()}, gaps).verdict(100) == "less"
 
 
@@ -73,7 +73,7 @@ def test_factors_are_compared_where_numbers_allow_it():
     other = {seed: 10.0**seed for seed in range(4)}
     own = {seed: 2.0 * value for seed, value in other.items()}
     assert compare(own, other).verdict() == "more"  # the differences are 1 to 1000
-    assert compare({**own, 0: -1.0}, other).verdict() == "level"
+    assert compare({**own, 0: -1.0}, other).verdict() == "tied"
 
 
 @pytest.mark.parametrize(("at", "outcome"), [("first", "holds"), ("last", "does not hold")])
@@ -118,7 +118,7 @@ def test_what_less_noise_saves(tight, outcome):
 
 
 def test_only_shared_seeds_are_compared():
-    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 3.0}).verdict() == "level"  # two seeds
+    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 3.0}).verdict() == "tied"  # two seeds
     assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 2.01}).verdict() == "less"
 
 

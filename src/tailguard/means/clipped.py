@@ -1,6 +1,7 @@
 """The l2-clipped mean, in private units by default.
 
-With an assumed moment, or a clip norm, it is the papers' estimator: rows are cut at a fixed norm.
+With an assumed moment, or a clip norm, it is the papers' estimator: rows are clipped at a fixed
+norm.
 
 Without either, a centre and a scale of every column are released, then a histogram of the rows'
 norms about the centre. The largest clip level is put where the tail that it cuts off and its noise
@@ -24,8 +25,8 @@ from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
     MeanExample,
+    MeanFacts,
     MeanPlan,
-    Task,
     found_mean,
     paper_budget,
 )
@@ -49,7 +50,7 @@ FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
 
 @dataclass(frozen=True)
 class Clipped(LevelMethod):
-    """Mean of rows cut at an l2 norm.
+    """Mean of rows clipped at an l2 norm.
 
     Attributes
     ----------
@@ -91,41 +92,41 @@ class Clipped(LevelMethod):
             return found_mean(plan, value, np.full(gate.n_features, noise_std))
         return _from_shells(plan, gate, PrivateUnits.planned(plan, "norm").release(gate))
 
-    def private_plan(self, task: Task) -> MeanPlan:
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release shells of several clip norms."""
-        units_plan, d = PrivateUnits.of(task, "norm"), task.n_features
-        slope = _clipped_noise_slope(task.n_rows, d, units_plan.left.amount)
+        units_plan, d = PrivateUnits.of(facts, "norm"), facts.n_features
+        unit_noise = _noise_per_unit(facts.n_rows, d, units_plan.left.amount)
         stage = units_plan.left.stage("mean", "the clipped mean", 1, MOST_SHELLS * d)
-        expected = units_plan.expected_of_clip(task, slope)
-        return self.planned(task, (*units_plan.stages, stage), expected)
+        expected = units_plan.expected_of_clip(facts, unit_noise)
+        return self.planned(facts, (*units_plan.stages, stage), expected)
 
-    def public_plan(self, task: Task) -> MeanPlan:
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with one clip norm."""
-        budget, guarantee, d = task.budget, task.guarantee, task.n_features
-        if task.calibration == "paper":
-            asked = task.approximate
+        budget, guarantee, d = facts.budget, facts.guarantee, facts.n_features
+        if facts.calibration == "paper":
+            asked = facts.approximate
             rho = printed.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
-            budget, guarantee = paper_budget(task, math.sqrt(2.0 * rho))
-        level = self.chosen_level(task, budget)
-        noise = 2.0 * level.value * math.sqrt(d) / (task.n_rows * budget.amount)
+            budget, guarantee = paper_budget(facts, math.sqrt(2.0 * rho))
+        level = self.chosen_level(facts, budget)
+        noise = 2.0 * level.value * math.sqrt(d) / (facts.n_rows * budget.amount)
         stage = budget.stage("mean", "the clipped mean", 1, d)
         expected = Expected(noise, level.bias, level.sampling)
-        return self.planned(task, (stage,), expected, guarantee, {"clip norm": level.value})
+        return self.planned(facts, (stage,), expected, guarantee, {"clip norm": level.value})
 
-    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
         """Return the cards' clip norm."""
-        n, mu, moment = task.n_rows, budget.amount, task.moment
+        n, mu, moment = facts.n_rows, budget.amount, facts.moment
         assert moment is not None
         if moment.kind == "norm":
-            clip_norm = task.into(xu2025.gradient_clip_norm, moment, mu=mu)
+            clip_norm = facts.into(xu2025.gradient_clip_norm, moment, mu=mu)
             # A bound on the norm counts all directions at once.
             told = {"clip_norm": clip_norm, "n_features": 1}
-            bias = task.into(zhao2024.clipping_bias, moment, **told)
+            bias = facts.into(zhao2024.clipping_bias, moment, **told)
             return Level(clip_norm, bias, moment.scale / math.sqrt(n))
-        return directional_level(task, printed.mean_clip_norm, rho=mu**2 / 2.0)
+        return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
 
 
-def _clipped_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise, in l2, per unit of the radius."""
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
@@ -133,7 +134,7 @@ def _clipped_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
 def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
     """Release the shells and return their mixture of least estimated error."""
     d, stage = gate.n_features, plan.stage("mean")
-    largest = released.distribution.radius(_clipped_noise_slope(gate.n_rows, d, stage.mu))
+    largest = released.distribution.radius(_noise_per_unit(gate.n_rows, d, stage.mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO

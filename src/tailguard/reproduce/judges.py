@@ -1,7 +1,7 @@
 """How measurements decide a claim: functions of results and a noise, made from curves' names.
 
 Each says *holds* or *does not hold* only where seeds tell: a difference within its 95 % interval is
-level, and what is level everywhere is *not reached at this size*.
+a tie, and what is tied everywhere is *not reached at this size*.
 """
 
 import math

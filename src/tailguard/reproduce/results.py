@@ -101,7 +101,7 @@ class Comparison:
     ratio: float
     gaps: tuple[float, ...]
 
-    def verdict(self, n_places: int = 1) -> Literal["less", "level", "more"]:
+    def verdict(self, n_places: int = 1) -> Literal["less", "tied", "more"]:
         """Say where the 95 % interval of the mean paired difference lies.
 
         To be below at all of several places is no more likely than at any one of them. To be above
@@ -110,7 +110,7 @@ class Comparison:
         if student_interval(self.gaps)[1] < 0.0:
             return "less"
         wide = 1.0 - (1.0 - CONFIDENCE) / n_places
-        return "more" if student_interval(self.gaps, wide)[0] > 0.0 else "level"
+        return "more" if student_interval(self.gaps, wide)[0] > 0.0 else "tied"
 
 
 def compare(
@@ -123,7 +123,7 @@ def compare(
     Examples
     --------
     >>> compare({0: 1.0, 1: 1.1, 2: 1.0}, {0: 0.9, 1: 1.3, 2: 1.0}).verdict()
-    'level'
+    'tied'
     """
     seeds = sorted(own.keys() & other.keys())
     pairs = [(own[seed], factor * other[seed]) for seed in seeds]

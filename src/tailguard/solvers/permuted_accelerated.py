@@ -206,9 +206,9 @@ class PermutedAccelerated:
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
         """One batch after the other, each read once."""
-        price = printed_batch_noise if self.calibration == "paper" else batch_noise
+        share_of = printed_batch_noise if self.calibration == "paper" else batch_noise
         n_rows = self.pass_sizes(problem)[index] // n_steps
-        mu, shuffled = price(promise, n_batches=n_steps, n_rows=n_rows)
+        mu, shuffled = share_of(promise, n_batches=n_steps, n_rows=n_rows)
         return Stage(
             "batches",
             "gradients of the clipped loss",

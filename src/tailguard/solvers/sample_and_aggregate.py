@@ -40,7 +40,8 @@ class SampleAndAggregate:
     least_rows
         How many records a block has at least, where ``n_blocks`` is None.
     diameter
-        Minimisers are cut to a ball of this diameter around the start; None takes that of the set.
+        Minimisers are moved into a ball of this diameter around the start; None takes that of the
+        set.
     start
         A public start, one number for every coordinate.
     ridge

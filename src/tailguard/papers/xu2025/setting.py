@@ -279,9 +279,9 @@ def accelerated_theorem(
         passes.append((stage.n_blocks, whole))
         # Steps are for the whole diameter, so that noise does not follow the distance.
         spread = (distance**2 / facts.diameter + facts.diameter) / 2.0
-        cut = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
+        bias = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
         risk = smoothness * (distance / stage.n_blocks) ** 2
-        risk += spread * whole / math.sqrt(stage.n_blocks) + distance * cut
+        risk += spread * whole / math.sqrt(stage.n_blocks) + distance * bias
         distance = facts.diameter if reach is None else reach(risk)
     return theorem_of(
         facts,

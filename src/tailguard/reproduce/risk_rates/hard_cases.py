@@ -28,6 +28,7 @@ from tailguard.moments import Moment
 from tailguard.papers import fano, kamath2022, tao2022, xu2025
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import ZCDP, PureDP
+from tailguard.reproduce.risk_rates.cases import QUADRATIC
 from tailguard.reproduce.risk_rates.hard import HardCase
 
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
@@ -36,7 +37,6 @@ RHO, EPSILON = 2.0, 2.0  # of the promises
 PROMISE = {"epsilon": EPSILON, "delta": 1e-6}
 SCALAR = {"moment_order": 1.5, "moment_bound": 1.0, **PROMISE}
 ROWS = (2_000, 16_000)  # of hard instances: they are drawn anew for each
-ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"smoothness": 1.0, "growth_constant": 0.5}  # the same as a growth of 2
 ZERO = SpikeLaw(np.zeros(1), chance=1.0)  # against which a scalar spike has to be seen
 
@@ -173,7 +173,7 @@ ROWS_OF_TABLE = (
         "Kamath 6.1",
         SQUARES,
         partial(_least, SQUARES, WORDS, PLACES, 1.0),
-        {"Kamath 5.7": _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **ROUND)},
+        {"Kamath 5.7": _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **QUADRATIC)},
         {"Kamath 4.2, the mean": {"guarantee": ZCDP(RHO), **CLAMPED}},
     ),
     HardCase(
@@ -216,7 +216,7 @@ ROWS_OF_TABLE = (
         "Tao 8",
         HEAVIER,
         partial(_least, HEAVIER, WORDS, PLACES, 1.0),
-        {"Tao 7": _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **ROUND)},
+        {"Tao 7": _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **QUADRATIC)},
     ),
     HardCase(
         "Tao 9",
@@ -235,7 +235,7 @@ ROWS_OF_TABLE = (
                 Moment(2.0, float(D), kind="raw"),
                 n_nonzero=N_NONZERO,
                 n_kept=8,
-                **ROUND,
+                **QUADRATIC,
             )
         },
     ),

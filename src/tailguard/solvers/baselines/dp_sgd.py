@@ -123,7 +123,7 @@ class DpSgd:
             return plan
         try:
             fresh = self._descent(problem, fresh=True).plan(problem, guarantee)
-        except InputError:  # a promise that samples have no price for
+        except InputError:  # a promise by which samples have no known cost
             return plan
         # The noise of a batch's mean is inverse to these.
         shares = (
