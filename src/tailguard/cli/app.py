@@ -1,8 +1,18 @@
-"""The application: its commands, and what a bad input ends in.
+r"""Differentially private regression for heavy-tailed data.
 
-Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
-sentence that names the parameter, what was given and what is allowed. Nothing that is printed to
-stderr depends on the values of records.
+A fit needs a file, a target and a privacy budget; no bounds, no tuning.
+
+[bold]Start here[/bold]
+
+\b
+  tailguard demo
+  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \
+      --out model.json
+  tailguard certificate model.json
+  tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
+  tailguard predict model.json new_claims.csv --out predictions.csv
+
+Every command explains itself: tailguard fit --help
 """
 
 import os
@@ -32,30 +42,16 @@ from tailguard.cli.commands import (
 from tailguard.cli.options import page
 from tailguard.version import __version__
 
-HELP = """
-Differentially private regression for heavy-tailed data.
-
-A fit needs a file, a target and a privacy budget; no bounds, no tuning.
-
-[bold]Start here[/bold]
-
-\b
-  tailguard demo
-  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \\
-      --out model.json
-  tailguard certificate model.json
-  tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
-  tailguard predict model.json new_claims.csv --out predictions.csv
-
-Every command explains itself: tailguard fit --help
-"""
+# Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
+# sentence that names the parameter, what was given and what is allowed. Nothing that is printed to
+# stderr depends on the values of records.
 INTERNAL_ERROR = (
     "tailguard stopped on an internal error; TAILGUARD_DEBUG=1 shows the traceback, "
     "which may show records."
 )
 
 app = typer.Typer(
-    help=HELP,
+    help=page(__doc__),
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
     add_completion=False,

@@ -97,6 +97,17 @@ class _Place:
         """Delta follows the records."""
         return ApproxDP(self.epsilon, self.n_rows**DELTA_POWER)
 
+    def cell(self, noise: Noise, values: Callable[[int], dict[str, float]], *words: str) -> Cell:
+        """Return the cell of some curves here; ``values`` are those of a seed."""
+
+        def measure(seed: int) -> list[Point]:
+            found = values(seed)
+            return [Point(self.panel, curve, noise, self.x, found[curve]) for curve in found]
+
+        return Cell(
+            ", ".join((f"n = {self.n_rows:,}", f"epsilon = {self.epsilon:g}", *words)), measure
+        )
+
 
 @dataclass(frozen=True)
 class _Study:
@@ -147,6 +158,9 @@ class _Study:
         return Fit(self.setting.task, solver, place.n_rows, width, place.guarantee)
 
 
+Judged = Callable[[FloatArray], float]  # from weights to what the axis shows
+
+
 def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: Setup) -> list[Cell]:
     """Return a cell a place and method."""
     assert setup.data is not None
@@ -165,13 +179,6 @@ def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: S
     return cells
 
 
-Judged = Callable[[FloatArray], float]
-
-
-def _name(place: _Place, *words: str) -> str:
-    return ", ".join((f"n = {place.n_rows:,}", f"epsilon = {place.epsilon:g}", *words))
-
-
 def _optimum(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of the best weights for the training records."""
 
@@ -180,10 +187,7 @@ def _optimum(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cel
         objective = study.setting.objective(part.X, part.y)
         return test(minimise_over(objective, study.setting.task.constraint, part.X.shape[1]))
 
-    def measure(_seed: int) -> list[Point]:
-        return [Point(place.panel, OPTIMUM, "-", place.x, found())]
-
-    return Cell(_name(place, OPTIMUM), measure)
+    return place.cell("-", lambda _seed: {OPTIMUM: found()}, OPTIMUM)
 
 
 def _private(
@@ -195,29 +199,25 @@ def _private(
     part: PublicSet,
     test: Judged,
 ) -> Cell:
-    fit = cache(lambda: Fit.of_theorem(study.setting.task, make()))
+    fit, y = cache(lambda: Fit.of_theorem(study.setting.task, make())), study.setting.target(part.y)
 
-    def measure(seed: int) -> list[Point]:
-        weights = fit().run(part.X, study.setting.target(part.y), seed=seed).coef
-        return [Point(place.panel, curve, noise, place.x, test(weights))]
+    def values(seed: int) -> dict[str, float]:
+        return {curve: test(fit().run(part.X, y, seed=seed).coef)}
 
-    return Cell(_name(place, curve, noise), measure)
+    return place.cell(noise, values, curve, noise)
 
 
 def _descents(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of DP-SGD at the usual clip norm, and the least of several."""
     clips = (USUAL_CLIP, *(share * study.norm for share in CLIPS))
     fits = cache(lambda: [study.descent(place, part.X.shape[1], clip) for clip in clips])
+    y = study.setting.target(part.y)
 
-    def measure(seed: int) -> list[Point]:
-        y = study.setting.target(part.y)
+    def values(seed: int) -> dict[str, float]:
         losses = [test(fit.run(part.X, y, seed=seed).coef) for fit in fits()]
-        return [
-            Point(place.panel, TUNED, "-", place.x, min(losses)),
-            Point(place.panel, UNTUNED, "-", place.x, losses[0]),
-        ]
+        return {TUNED: min(losses), UNTUNED: losses[0]}
 
-    return Cell(_name(place, "DP-SGD"), measure)
+    return place.cell("-", values, "DP-SGD")
 
 
 def _along_epsilon(setup: Setup, n_rows: int) -> list[_Place]:

@@ -246,17 +246,8 @@ class Localised:
         self, problem: Problem, part: Round, sizes: tuple[int, ...], guarantee: Guarantee
     ) -> tuple[tuple[float, ...], float]:
         """Return the clip norm of every phase of a round, and its eta, as printed."""
-        facts, (epsilon, delta) = self._facts(problem), self.terms or printed_terms(guarantee)
-        schedule = PrintedSchedule(
-            problem.n_rows,
-            problem.size,
-            facts.scale,
-            facts.order,
-            epsilon,
-            delta,
-            self.exponent,
-            self.lipschitz_bound,
-        )
+        terms, more = self.terms or printed_terms(guarantee), (self.exponent, self.lipschitz_bound)
+        schedule = PrintedSchedule(problem.n_rows, self._facts(problem), *terms, *more)
         clips = tuple(self.clip_norm or schedule.clip_norm(size) for size in sizes)
         return clips, self.step_parameter or self._printed_eta(problem, schedule, part)
 
