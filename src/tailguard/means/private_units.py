@@ -19,7 +19,7 @@ import numpy as np
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanFacts, most_coordinates
 from tailguard.means.budget import Budget
-from tailguard.means.histograms import LAPLACE_TAIL, MeanHistograms, noise_of
+from tailguard.means.histograms import MeanHistograms, noise_of
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,
@@ -136,7 +136,7 @@ class PrivateUnits:
         query = _magnitudes(units, self.of_what)
         counts, spent = gate.ask(query, None, tail), Budget.of_stage(tail)
         noise_std = spent.calibrate(query, gate.n_rows, gate.n_features).noise_std
-        tail_noise = noise_std * (LAPLACE_TAIL if spent.pure else 1.0)
+        tail_noise = spent.tail_noise(query, gate.n_rows, gate.n_features)
         distribution = released_distribution(np.array(query.edges), counts, tail_noise)
         counted = counts.sum() / (gate.n_rows * query.per_record)
         slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
@@ -216,11 +216,10 @@ def affords_tail(plan: Plan) -> bool:
     >>> [affords_tail(method.plan(problem, tg.PureDP(1.0))) for problem in problems]
     [False, True]
     """
-    problem, spent = plan.problem, Budget.of_stage(plan.stage("tail"))
-    cells = _magnitudes(Units.raw(problem.n_features, intercept=False), "entries")
-    noise_std = spent.calibrate(cells, problem.n_rows, problem.n_features).noise_std
-    tail_noise = noise_std * (LAPLACE_TAIL if spent.pure else 1.0)
-    return problem.n_rows * problem.n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * tail_noise
+    n_rows, n_features = plan.problem.n_rows, plan.problem.n_features
+    cells = _magnitudes(Units.raw(n_features, intercept=False), "entries")
+    noise = Budget.of_stage(plan.stage("tail")).tail_noise(cells, n_rows, n_features)
+    return n_rows * n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * noise
 
 
 _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
