@@ -23,7 +23,7 @@ def page(doc: str | None) -> str:
     >>> page(r"One line.\b")
     'One line.\x08'
     """
-    return str(doc).replace(r"\b", "\b")  # typer leaves the lines after it as they are
+    return (doc or "").replace(r"\b", "\b")  # typer leaves the lines after it as they are
 
 
 def typed(metavar: str, told: str, panel: str | None = None, *names: str, **more: Any) -> Any:
