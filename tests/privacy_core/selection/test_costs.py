@@ -20,7 +20,7 @@ from tailguard.privacy.accounting.smallest import smallest_epsilon
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.events import Composed, Gaussian, Repeated, Selected
-from tailguard.privacy.events.selected import LAWS
+from tailguard.privacy.events.events import LAWS
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.privacy.selection.budget import mu_of_a_try
 from tailguard.privacy.selection.costs import (

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.privacy.accounting.base import FlatAccountant
+from tailguard.checks import check_cost, check_failure
+from tailguard.privacy.accounting.base import Accountant
 from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.amplification.leaves import KNOWN_BY_PROFILE
 from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
 from tailguard.privacy.events.flat_events import FlatEvents
-from tailguard.privacy.ranges import check_cost, check_failure
 from tailguard.privacy.roots import up
 
 if TYPE_CHECKING:  # it takes a while to load
@@ -52,7 +52,7 @@ MERGED = (Gaussian, ZeroConcentrated)
 
 
 @dataclass(frozen=True)
-class PldAccountant(FlatAccountant):
+class PldAccountant(Accountant):
     """Convolves loss distributions; knows every leaf that has a privacy profile.
 
     *Guarantee.* Replace-one neighbours, adaptive composition.

@@ -28,8 +28,13 @@ from scipy import stats
 from scipy.special import betainc, expit
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_integer, check_open_unit, check_positive
-from tailguard.privacy.ranges import check_cost, check_failure
+from tailguard.checks import (
+    check_cost,
+    check_failure,
+    check_integer,
+    check_open_unit,
+    check_positive,
+)
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up
 
 # Counts of clones within so many standard deviations and so many clones of their mean are summed;

@@ -9,13 +9,12 @@ Reference
 Feldman, McMillan and Talwar 2021, Theorem 3.8; Zhu, Dong and Wang 2022, Theorem 10.
 """
 
-from tailguard.checks import check_open_unit
+from tailguard.checks import check_failure, check_open_unit
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.accounting.smallest import smallest_epsilon
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.clones import failure_variation
 from tailguard.privacy.events import Approximate, Pure, Repeated, ShuffledPure
-from tailguard.privacy.ranges import check_failure
 
 
 def repeated_clones_epsilon(
