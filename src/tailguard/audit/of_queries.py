@@ -11,15 +11,15 @@ records, Bun and Steinke 2019 and Nissim, Raskhodnikova and Smith 2007.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.stats import norm
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.cases import Rates, Scores, ThresholdCase
+from tailguard.audit.cases import Rates, Scores, Scoring, ThresholdCase
 from tailguard.audit.claims import EpsilonClaim, GaussianClaim, ProfileClaim
 from tailguard.audit.gates import AttackedGate
 from tailguard.audit.worst_pairs import N_FEATURES, WorstPair, worst_pair
@@ -42,6 +42,9 @@ MU = 2.5
 false alarm of 2.4e-5 that is 952 a side at 2.5, 1112 at 2 and 3072 at 1 (computed)."""
 
 EPSILON, N_COLUMNS = 2.0, 50  # of each number with Laplace noise: the fewest runs, as measured
+Score: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Of what releases show, one a row: a score of each, or of each number."""
+
 PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
 """Queries that have equal columns with Laplace noise."""
 
@@ -109,6 +112,24 @@ def _exact(query: Any, state: Any, rows: Rows, asked: Event) -> FloatArray:
     return answer
 
 
+def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: Score) -> Scoring:
+    """Return what scores the releases of both neighbours."""
+
+    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
+        first, second = (
+            score(heard(gate, rows, query, state, stage, n_runs, 2 * seed + side))
+            for side, rows in enumerate(pair)
+        )
+        return first, second
+
+    return scores
+
+
+def _between(low: FloatArray, high: FloatArray) -> Score:
+    """Return the score of every number by itself: 0 at the first answer, 1 at the second."""
+    return lambda told: ((told - low) / (high - low)).ravel()
+
+
 def query_case(name: str, mu: float = MU) -> ThresholdCase:
     """Return the audit of a query with Gaussian noise.
 
@@ -122,17 +143,8 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
     low, high = (_exact(pair.query, pair.state, each, Gaussian(mu)) for each in rows)
     way = (high - low) / float((high - low) @ (high - low))
     std = pair.query.calibrate(N_ROWS, N_FEATURES, mu).noise_std
-
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        first, second = (
-            heard(
-                gate, each, pair.query, pair.state, Stage(name, "", mu, 1, low.size), n_runs,
-                2 * seed + side,
-            )
-            for side, each in enumerate(rows)
-        )  # fmt: skip
-        return (first - low) @ way, (second - low) @ way
-
+    stage = Stage(name, "", mu, 1, low.size)
+    scores = _scores(pair.query, pair.state, stage, rows, lambda told: (told - low) @ way)
     attained = float(np.linalg.norm(high - low)) / std
     return ThresholdCase(f"query {name}", GaussianClaim(mu), scores, gaussian_rates(attained))
 
@@ -148,14 +160,7 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     pair, stage = _columns(worst_pair(name)), PureStage(name, "", epsilon * N_COLUMNS, 1, N_COLUMNS)
     rows = [_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
     low, high = (_exact(pair.query, pair.state, each, Laplace(stage.mu)) for each in rows)
-
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        first, second = (
-            heard(gate, each, pair.query, pair.state, stage, n_runs, 2 * seed + side)
-            for side, each in enumerate(rows)
-        )
-        return ((first - low) / (high - low)).ravel(), ((second - low) / (high - low)).ravel()
-
+    scores = _scores(pair.query, pair.state, stage, rows, _between(low, high))
     return ThresholdCase(
         f"query {name}, Laplace",
         EpsilonClaim(epsilon, 0.0),
@@ -196,15 +201,12 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
 
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        found = []
-        for side, record in enumerate(((4.0, -4.0), (-4.0, 4.0))):
-            X = np.zeros((20, 2))
-            X[3] = record
-            told = heard(gate, make_rows(X), query, state, stage, n_runs, 2 * seed + side)
-            found.append((told[:, 0] != 0.0).astype(np.float64))
-        return found[0], found[1]
-
+    pair = []
+    for record in ((4.0, -4.0), (-4.0, 4.0)):
+        X = np.zeros((20, 2))
+        X[3] = record
+        pair.append(make_rows(X))
+    scores = _scores(query, state, stage, pair, lambda told: (told[:, 0] != 0.0).astype(np.float64))
     rates = even_rates(lambda factor: 1.0 / (1.0 + math.exp(factor * ratio)))
     claim = ProfileClaim(0.0, math.tanh(ratio / 2.0))
     tester = "which entry is chosen"
@@ -266,19 +268,11 @@ def sample_aggregate_case() -> ThresholdCase:
     return ThresholdCase("query sample-aggregate", claim, scores, rates, tester=tester)
 
 
-def _smooth_scores(query: Any, event: Event, pair: tuple[Rows, Rows]) -> Any:
+def _smooth_scores(query: Any, event: Event, pair: tuple[Rows, Rows]) -> Scoring:
     """Return what scores releases of a query whose noise follows the records."""
     size = pair[0].n_features
     calibration = query.calibrate_event(pair[0].n_rows, size, event)
     stage = SmoothStage("smooth", "", 1.0, 1, size, share=event, kept=event)
     state = np.zeros(size)
     low, high = (query.answer(rows, state, calibration).value for rows in pair)
-
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        first, second = (
-            heard(gate, rows, query, state, stage, n_runs, 2 * seed + side)
-            for side, rows in enumerate(pair)
-        )
-        return ((first - low) / (high - low)).ravel(), ((second - low) / (high - low)).ravel()
-
-    return scores
+    return _scores(query, state, stage, pair, _between(low, high))

@@ -119,26 +119,30 @@ def points(
     return np.array(found)
 
 
+def _both(
+    gate: type[AttackedGate], solver: Solver, plan: Plan, pair: Pair, n_runs: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return all points of so many runs on either neighbour."""
+    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has so many
+    first, second = (
+        points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
+    )
+    return first, second
+
+
 def _run_case(
     name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **facts: Any
 ) -> ThresholdCase:
     """Return the audit of runs, told apart by the discriminant of a pilot."""
     plan = solver.plan(problem, guarantee)
 
-    def both(gate: type[AttackedGate], n_runs: int, seed: int) -> list[FloatArray]:
-        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has so many
-        return [
-            points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
-        ]
-
     @cache
     def learned() -> tuple[FloatArray, float]:
-        pilot = both(AttackedGate, N_PILOT, 9)
-        return discriminant(pilot[0], pilot[1])
+        return discriminant(*_both(AttackedGate, solver, plan, pair, N_PILOT, 9))
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
         weights, offset = learned()
-        first, second = both(gate, n_runs, seed)
+        first, second = _both(gate, solver, plan, pair, n_runs, seed)
         return first @ weights - offset, second @ weights - offset
 
     return ThresholdCase(name, scores=scores, tester="discriminant of a pilot", **facts)
@@ -197,12 +201,10 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
     half = math.asinh(shift / 2.0)
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
-        first, second = (
-            points(gate, method, plan, (each, None), seeds[side::2])[:, :n_columns]
-            for side, each in enumerate((X, other))
-        )
-        return (first.ravel() + 2.0) / 4.0, (second.ravel() + 2.0) / 4.0
+        pair = (X, None), (other, None)
+        first, second = _both(gate, method, plan, pair, n_runs, seed)
+        means = first[:, :n_columns].ravel(), second[:, :n_columns].ravel()
+        return (means[0] + 2.0) / 4.0, (means[1] + 2.0) / 4.0
 
     rates = even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
     return ThresholdCase(
@@ -235,10 +237,7 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> Thres
         y[side, solver.query(1)._dealt(9)] = line
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
-        first, second = (
-            points(gate, solver, plan, (X, y[side]), seeds[side::2]) for side in (0, 1)
-        )
+        first, second = _both(gate, solver, plan, ((X, y[0]), (X, y[1])), n_runs, seed)
         return (first[:, 0] + 1.0) / 2.0, (second[:, 0] + 1.0) / 2.0
 
     return ThresholdCase(
