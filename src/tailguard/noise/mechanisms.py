@@ -99,7 +99,7 @@ class GaussianMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check_calibrated(lattice, calibration, self.name)
+        check_calibrated(lattice, calibration, self.name)
         noise = discrete_gaussian(lattice.size, calibration.levels, source)
         return _add(lattice, noise)
 
@@ -148,7 +148,7 @@ class LaplaceMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check_calibrated(lattice, calibration, self.name)
+        check_calibrated(lattice, calibration, self.name)
         log2_scale = int(math.log2(calibration.lattice_scale))  # the scale is a power of two
         noise = discrete_laplace(lattice.size, log2_scale, source)
         return _add(lattice, noise)
@@ -158,8 +158,18 @@ class LaplaceMechanism:
         return EXACT
 
 
-def _check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
-    """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
+def check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
+    """Refuse a calibration of another mechanism, and what is not the calibrated vector.
+
+    Examples
+    --------
+    >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
+    >>> calibration = GaussianMechanism().calibrate(count, 0.5)
+    >>> check_calibrated(np.zeros(2, dtype=np.int64), calibration, "gaussian")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: lattice must be an int64 vector of 1 coordinates; got int64 of \
+shape (2,).
+    """
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     size = calibration.sensitivity.size
     if lattice.dtype != np.int64 or lattice.shape != (size,):

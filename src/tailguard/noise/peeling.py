@@ -24,7 +24,7 @@ from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaus
 from tailguard.noise.discrete_laplace import discrete_laplace
 from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
-from tailguard.noise.mechanisms import ANSWER_LIMIT
+from tailguard.noise.mechanisms import ANSWER_LIMIT, check_calibrated
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.events import Event, peeling
@@ -62,12 +62,6 @@ class PeelingCalibration(Calibration):
         """How many noise scales one entry may move."""
         return self.charged / (self.grid * self.lattice_scale)
 
-    @property
-    def noise_std(self) -> float:
-        """Standard deviation of the noise on each released value, in the units of the vector."""
-        spread = self.grid * self.lattice_scale
-        return spread if self.levels else spread * 2.0**0.5
-
 
 class _Peeling(ABC):
     """What both forms share: the price, and the two steps of a release."""
@@ -82,12 +76,8 @@ class _Peeling(ABC):
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return noised values at the chosen and the free places, zero elsewhere."""
         known = _known(calibration, self.name)
-        size = calibration.sensitivity.size
-        if lattice.dtype != np.int64 or lattice.shape != (size,):
-            raise InputError(
-                f"lattice must be an int64 vector of {size} coordinates; got {lattice.dtype} of "
-                f"shape {lattice.shape}."
-            )
+        check_calibrated(lattice, known, self.name)
+        size = lattice.size
         answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
         selectable = size - known.n_free
         places = np.arange(selectable, size)

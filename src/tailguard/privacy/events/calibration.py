@@ -120,4 +120,4 @@ class Calibration:
     def noise_std(self) -> float:
         """Standard deviation of the noise on each coordinate, in the units of the vector."""
         spread = self.grid * self.lattice_scale
-        return spread if self.mechanism == "gaussian" else spread * 2.0**0.5
+        return spread if self.mechanism.endswith("gaussian") else spread * 2.0**0.5
