@@ -188,6 +188,13 @@ def test_a_profile_falls_from_at_most_one(law):
     assert delta[-1] <= 1e-19
 
 
+def test_a_profile_of_losses_whose_exponentials_are_zero_in_floats_is_no_lower_than_one_try():
+    mu, profile = 100.0, selected_profile(Selected(100.0, 10.0))
+    assert math.exp(-profile.end) == 0.0
+    levels = np.array([0.0, mu**2 / 4.0, mu**2 / 2.0])
+    assert (profile.delta(levels) >= [delta_of(mu, level) for level in levels]).all()
+
+
 @every_law
 def test_accountants_agree_on_a_search_beside_gaussian_releases(law):
     event = Composed((Repeated(Gaussian(0.05), 4), Selected(0.3, 10.0, law)))
