@@ -140,9 +140,8 @@ def _rho_of(leaf: Event) -> Fraction:
 
 def _longest(flat_events: FlatEvents) -> float:
     """Return the largest loss of a leaf known by its profile, maybe far beyond the usual."""
-    ends = [profile_of(leaf).end for leaf in flat_events.leaves if type(leaf) in KNOWN_BY_PROFILE]
-    inner = [_longest(part) for parts in flat_events.blocks.values() for part in parts.values()]
-    return max((*ends, *inner), default=0.0)
+    leaves = (leaf for leaf in flat_events.every_leaf() if type(leaf) in KNOWN_BY_PROFILE)
+    return max((profile_of(leaf).end for leaf in leaves), default=0.0)
 
 
 def _largest_loss(leaf: Event) -> float:
@@ -153,11 +152,8 @@ def _largest_loss(leaf: Event) -> float:
 
 def _smallest_loss(flat_events: FlatEvents) -> float:
     """Return the smallest loss that a leaf may cause which is not merged with its like."""
-    sizes = [_largest_loss(leaf) for leaf in flat_events.leaves if not isinstance(leaf, MERGED)]
-    inner = [
-        _smallest_loss(part) for parts in flat_events.blocks.values() for part in parts.values()
-    ]
-    return min((*sizes, *inner), default=math.inf)
+    leaves = (leaf for leaf in flat_events.every_leaf() if not isinstance(leaf, MERGED))
+    return min(map(_largest_loss, leaves), default=math.inf)
 
 
 def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution":

@@ -4,6 +4,7 @@ Plain records that queries fill in, mechanisms read and certificates print. Ever
 worked out from public numbers; no record is ever read.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -111,6 +112,11 @@ class Calibration:
     def size(self) -> int:
         """The number of coordinates released."""
         return self.sensitivity.size
+
+    @property
+    def log2_scale(self) -> int:
+        """The logarithm of the scale of Laplace noise in lattice steps, a power of two."""
+        return int(math.log2(self.lattice_scale))
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers for the books beside those of the query: none."""
