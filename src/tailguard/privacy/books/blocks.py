@@ -3,10 +3,9 @@
 Which record is in which block is known to the gate alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import overload
 
 from tailguard.checks import InputError, check_integer
 
@@ -15,7 +14,7 @@ DISJOINT, SHUFFLED = "disjoint", "shuffled"
 
 
 @dataclass(frozen=True)
-class Blocks(Sequence["Block"]):
+class Blocks:
     """The blocks of one partition.
 
     Attributes
@@ -45,16 +44,11 @@ class Blocks(Sequence["Block"]):
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @overload
-    def __getitem__(self, index: int) -> "Block": ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "tuple[Block, ...]": ...
-
-    def __getitem__(self, index: int | slice) -> "Block | tuple[Block, ...]":
-        if isinstance(index, slice):
-            return tuple(self[place] for place in range(*index.indices(len(self))))
+    def __getitem__(self, index: int) -> "Block":
         return Block(self, range(len(self))[index])
+
+    def __iter__(self) -> Iterator["Block"]:
+        return (Block(self, index) for index in range(len(self)))
 
     def facts(self) -> dict[str, float | int | str]:
         """Public facts that a reader of the books needs beside the name of map and block."""
