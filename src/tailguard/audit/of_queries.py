@@ -22,7 +22,13 @@ from tailguard.array_types import FloatArray
 from tailguard.audit.cases import Rates, Scores, Scoring, ThresholdCase
 from tailguard.audit.claims import EpsilonClaim, GaussianClaim, ProfileClaim
 from tailguard.audit.gates import AttackedGate
-from tailguard.audit.worst_pairs import N_FEATURES, WorstPair, worst_pair
+from tailguard.audit.worst_pairs import (
+    N_FEATURES,
+    WorstPair,
+    moved_end,
+    moved_medians,
+    worst_pair,
+)
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.plans.stage import PureStage, SmoothStage, Stage
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
@@ -69,6 +75,28 @@ def even_rates(rate: Callable[[float], float]) -> Rates:
     (0.25, 0.25)
     """
     return lambda factor: (float(rate(factor)),) * 2
+
+
+def arsinh_rates(shift: float) -> Rates:
+    """Return both errors of a threshold halfway, with arsinh-normal noise on a scale.
+
+    Examples
+    --------
+    >>> bool(arsinh_rates(2.0)(1.0)[0] == norm.sf(math.asinh(1.0)))
+    True
+    """
+    return even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
+
+
+def halfway_claim(rates: Rates) -> ProfileClaim:
+    """Return the delta at epsilon 0 that a threshold with these errors shows.
+
+    Examples
+    --------
+    >>> halfway_claim(even_rates(lambda factor: 0.25 / factor))
+    ProfileClaim(epsilon=0.0, delta=0.5)
+    """
+    return ProfileClaim(0.0, 1.0 - 2.0 * rates(1.0)[0])
 
 
 def heard(
@@ -226,16 +254,10 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     options: dict[str, Any] = {"n_trimmed": 20, "resolution": 100.0, "calibration": "numerical"}
     units = Units.raw(N_COLUMNS, intercept=False)
     query, event = TrimmedMean(None, units, -2.0, 2.0, **options), ZeroConcentrated(rho * N_COLUMNS)
-    data = np.full((41, N_COLUMNS), -2.0)
-    data[:20] = 2.0  # one more of the 41 values is 2 instead of -2
-    moved = data.copy()
-    moved[30] = 2.0
-    shift = query.calibrate_event(41, N_COLUMNS, event).shift
-    rates = even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
-    claim = ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(math.asinh(shift / 2.0))))
-    scores = _smooth_scores(query, event, (make_rows(data), make_rows(moved)))
+    pair = [make_rows(side) for side in moved_medians(N_COLUMNS)]
+    rates = arsinh_rates(query.calibrate_event(pair[0].n_rows, N_COLUMNS, event).shift)
     return ThresholdCase(
-        "query trimmed-mean", claim, scores, rates,
+        "query trimmed-mean", halfway_claim(rates), _smooth_scores(query, event, pair), rates,
         scores_per_run=N_COLUMNS, tester="threshold halfway",
     )  # fmt: skip
 
@@ -257,18 +279,15 @@ def sample_aggregate_case() -> ThresholdCase:
     'delta'
     """
     query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
-    event, line = Approximate(20.0, 0.1), np.array([-1, -1, -1, 0, 0, 0, 1, 1, 1.0])
-    data = np.zeros((2, 9, 1))
-    data[0][query._dealt(9), 0] = line
-    data[1][query._dealt(9), 0] = [1.0, *line[1:]]
-    shift = query.calibrate_event(9, 1, event).shift
-    claim = ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(shift / 2.0)))
-    scores = _smooth_scores(query, event, (make_rows(data[0]), make_rows(data[1])))
-    rates, tester = gaussian_rates(shift), "threshold halfway"
+    event = Approximate(20.0, 0.1)
+    pair = [make_rows(side[:, None]) for side in moved_end(query._dealt(9))]
+    rates = gaussian_rates(query.calibrate_event(9, 1, event).shift)
+    scores, tester = _smooth_scores(query, event, pair), "threshold halfway"
+    claim = halfway_claim(rates)
     return ThresholdCase("query sample-aggregate", claim, scores, rates, tester=tester)
 
 
-def _smooth_scores(query: Any, event: Event, pair: tuple[Rows, Rows]) -> Scoring:
+def _smooth_scores(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:
     """Return what scores releases of a query whose noise follows the records."""
     size = pair[0].n_features
     calibration = query.calibrate_event(pair[0].n_rows, size, event)
