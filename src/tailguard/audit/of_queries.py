@@ -13,7 +13,7 @@ records, Bun and Steinke 2019 and Nissim, Raskhodnikova and Smith 2007.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -22,6 +22,7 @@ from tailguard.array_types import FloatArray
 from tailguard.audit.cases import Rates, Scores, Scoring, ThresholdCase
 from tailguard.audit.claims import EpsilonClaim, GaussianClaim, ProfileClaim
 from tailguard.audit.gates import AttackedGate
+from tailguard.audit.testers import Score
 from tailguard.audit.worst_pairs import (
     N_FEATURES,
     WorstPair,
@@ -48,9 +49,6 @@ MU = 2.5
 false alarm of 2.4e-5 that is 952 a side at 2.5, 1112 at 2 and 3072 at 1 (computed)."""
 
 EPSILON, N_COLUMNS = 2.0, 50  # of each number with Laplace noise: the fewest runs, as measured
-Score: TypeAlias = Callable[[FloatArray], FloatArray]
-"""Of what releases show, one a row: a score of each, or of each number."""
-
 PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
 """Queries that have equal columns with Laplace noise."""
 

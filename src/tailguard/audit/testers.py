@@ -40,7 +40,7 @@ Learn: TypeAlias = Callable[[FloatArray, FloatArray, Claim, int, float], Decide]
 """Runs of both neighbours, the claim, the number of runs to come and the false alarm."""
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
-"""Of runs, one a row: the higher, the more they look like the second neighbour's."""
+"""Of what is shown, a run a row: the higher, the more it looks like the second neighbour's."""
 
 N_CUTS, N_CELLS = 97, 16  # enough that the best is near one of them, and pilots fill the cells
 SMALLEST_UNIT = 1e-300  # of a number that no run changes
