@@ -109,12 +109,13 @@ def _is_short(value: object) -> bool:
     return value is None or isinstance(value, Real | str)
 
 
-def _checked_number(name: str, value: object, allowed: str) -> float:
+def _number_where(name: str, value: object, allowed: str, holds: Callable[[float], bool]) -> float:
+    """Return ``value`` as a float if it is a number, and what must hold does; NaN meets nothing."""
     try:
         number = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:  # a whole number beyond the floats
         number = math.nan
-    if isinstance(value, bool) or math.isnan(number):
+    if isinstance(value, bool) or not holds(number):
         raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
@@ -127,11 +128,7 @@ def check_finite(name: str, value: object) -> float:
     >>> check_finite("start", 2)
     2.0
     """
-    allowed = "a finite number"
-    number = _checked_number(name, value, allowed)
-    if math.isinf(number):
-        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
+    return _number_where(name, value, "a finite number", math.isfinite)
 
 
 def check_positive(name: str, value: object, *, infinite: bool = False) -> float:
@@ -142,11 +139,33 @@ def check_positive(name: str, value: object, *, infinite: bool = False) -> float
     >>> check_positive("epsilon", 1)
     1.0
     """
-    allowed = "a number above 0" if infinite else "a finite number above 0"
-    number = _checked_number(name, value, allowed)
-    if number <= 0 or (math.isinf(number) and not infinite):
-        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
+    if infinite:
+        return _number_where(name, value, "a number above 0", lambda number: number > 0)
+    allowed = "a finite number above 0"
+    return _number_where(name, value, allowed, lambda number: 0 < number < math.inf)
+
+
+def check_cost(name: str, value: object) -> float:
+    """Return ``value`` as a float of at least 0; infinity means no privacy at all.
+
+    Examples
+    --------
+    >>> check_cost("mu", 0)
+    0.0
+    """
+    return _number_where(name, value, "a number of at least 0", lambda number: number >= 0)
+
+
+def check_failure(name: str, value: object) -> float:
+    """Return ``value`` as a probability that is allowed to be 0 but not 1.
+
+    Examples
+    --------
+    >>> check_failure("delta", 0)
+    0.0
+    """
+    allowed = "a number of at least 0 and below 1"
+    return _number_where(name, value, allowed, lambda number: 0 <= number < 1)
 
 
 def check_open_unit(name: str, value: object) -> float:
@@ -158,10 +177,7 @@ def check_open_unit(name: str, value: object) -> float:
     1e-06
     """
     allowed = "a number strictly between 0 and 1"
-    number = _checked_number(name, value, allowed)
-    if not 0 < number < 1:
-        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
+    return _number_where(name, value, allowed, lambda number: 0 < number < 1)
 
 
 def check_between(name: str, value: object, low: float, high: float) -> float:
@@ -173,10 +189,7 @@ def check_between(name: str, value: object, low: float, high: float) -> float:
     3.0
     """
     allowed = f"a number from {low:g} to {high:g}"
-    number = _checked_number(name, value, allowed)
-    if not low <= number <= high:
-        raise InputError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
+    return _number_where(name, value, allowed, lambda number: low <= number <= high)
 
 
 def check_given(holder: object, check: Callable[[str, object], object], *names: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tailguard.audit import cases
 from tailguard.audit.cases import POWER
-from tailguard.audit.suite import LONG, PUBLIC, QUICK, audit_row
+from tailguard.audit.suite import LONG, PUBLIC, QUICK, audit_row, run_audit
 from tailguard.means.registry import MEANS
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.solvers.registry import SOLVERS
@@ -60,3 +60,7 @@ def test_every_query_mean_and_solver_has_a_row():
     }
     assert rows == wanted
     assert set(QUICK) < set(LONG)
+
+
+def test_an_audit_of_nothing_is_empty():
+    assert list(run_audit(())) == list(run_audit((), n_jobs=2)) == []

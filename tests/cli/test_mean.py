@@ -5,7 +5,7 @@ import json
 import pytest
 
 import tailguard as tg
-from tailguard.cli.commands.mean import HELP
+from tailguard.cli.commands import mean
 from tailguard.means.registry import MEANS, own_options
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-6")
@@ -82,5 +82,5 @@ def test_a_bad_option_is_one_sentence(call, csv_file, options, words):
 
 @pytest.mark.parametrize("name", MEANS)
 def test_help_lists_every_option_of_every_method(name):
-    line = next(line for line in HELP.splitlines() if line.split()[:1] == [name])
+    line = next(line for line in mean.__doc__.splitlines() if line.split()[:1] == [name])
     assert sorted(line.replace(",", "").split()[1:]) == sorted(own_options(name))

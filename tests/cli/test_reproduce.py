@@ -101,4 +101,4 @@ def test_the_real_list_is_shown_in_80_columns(call):
     answer = call("reproduce", "--list")
     assert "rates" in answer.out
     assert all(len(line) <= 80 for line in answer.out.splitlines())
-    assert reproduce.HELP.strip().split(".")[0] in call("reproduce", "--help").out
+    assert reproduce.__doc__.split(".")[0] in call("reproduce", "--help").out

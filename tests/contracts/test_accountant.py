@@ -47,7 +47,7 @@ DELTAS = [1e-3, 1e-6, 1e-9]
 class Unheard(Event):
     """An event of a later version."""
 
-    size: float = 1.0
+    mu: float = 1.0
     kind = "unheard"
 
 

@@ -35,7 +35,7 @@ def regression(seed=0, n_rows=N_ROWS, n_features=3):
 
 def gaussian(plan):
     """Whether all releases have Gaussian noise, of which a total mu tells."""
-    return all(stage.price == "mu" and stage.sampled is None for stage in plan.stages)
+    return all(stage.currency == "mu" and stage.sampled is None for stage in plan.stages)
 
 
 @every_solver

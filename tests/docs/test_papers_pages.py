@@ -24,6 +24,18 @@ MODULES = (
 BOTH = ("*Needed for privacy.*", "*Needed for accuracy.*")
 
 
+def functions_of(module):
+    """Name -> function of a package that lists them, or of a module, all but underscores."""
+    own = (
+        name
+        for name, each in vars(module).items()
+        if getattr(each, "__module__", "") == module.__name__
+    )
+    names = getattr(module, "__all__", None) or [name for name in own if name[0] != "_"]
+    found = {name: getattr(module, name) for name in names}
+    return {name: each for name, each in found.items() if callable(each)}
+
+
 def is_theorem(function):
     return getattr(function, "__annotations__", {}).get("return") in (Theorem, "Theorem")
 
@@ -37,8 +49,7 @@ def sections(page, mark):
 @pytest.mark.parametrize("name", MODULES)
 def test_every_public_function_is_on_a_page_and_nothing_else(name):
     module = import_module(f"tailguard.papers.{name}")
-    modules = ("parameters", "printed")
-    functions = {each: getattr(module, each) for each in module.__all__ if each not in modules}
+    functions = functions_of(module)
     theorems = {each for each, function in functions.items() if is_theorem(function)}
     shown = {each for each in theorems if f"tg.papers.{name}.{each}(" in THEOREMS}
     assert shown == theorems
@@ -51,8 +62,7 @@ def test_every_public_function_is_on_a_page_and_nothing_else(name):
 @pytest.mark.parametrize("name", MODULES)
 def test_every_public_function_has_an_example(name):
     module = import_module(f"tailguard.papers.{name}")
-    functions = [getattr(module, each) for each in module.__all__]
-    assert all(">>> " in function.__doc__ for function in functions if callable(function))
+    assert all(">>> " in function.__doc__ for function in functions_of(module).values())
 
 
 def test_every_theorem_and_every_paper_says_what_privacy_and_what_accuracy_need():

@@ -26,7 +26,7 @@ EXCEPTIONS = {
     },
     "disguised_ladders": {
         *("tailguard.plans.budget", "tailguard.plans.problem"),
-        *("tailguard.solvers.hard_thresholding", "tailguard.solvers.reproduction"),
+        *("tailguard.solvers.hard_thresholding", "tailguard.solvers.options"),
         "tailguard.solvers.session",
     },
 }

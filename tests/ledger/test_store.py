@@ -12,7 +12,7 @@ import pytest
 import tailguard as tg
 from tailguard.checks import BudgetError, TailguardError
 from tailguard.gate import Gate
-from tailguard.ledger import storage, store
+from tailguard.ledger import storage
 from tailguard.ledger.lines import Draft
 from tailguard.ledger.storage import file_system_of
 from tailguard.ledger.store import KNOWN, MOST_KNOWN, Store
@@ -293,7 +293,7 @@ def test_few_data_sets_are_known_at_once(path):
 
 def test_the_folder_of_a_new_file_is_closed_again(tmp_path):
     n_open = len(os.listdir("/dev/fd"))
-    store._flush_folder(str(tmp_path / "budget.sqlite"))
+    storage.flush_folder(str(tmp_path / "budget.sqlite"))
     assert len(os.listdir("/dev/fd")) == n_open
 
 

@@ -10,6 +10,7 @@ from tailguard.papers.tao2022 import bounds as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.xu2025.setting import DoubledNorms
 from tailguard.privacy.accounting.gaussian import delta_of
+from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.phased.phases import equal_sizes
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule
 
@@ -104,9 +105,10 @@ def test_e61_the_printed_noise_is_enough_far_beyond_the_stated_range(delta):
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
 def test_e61_the_term_of_the_lipschitz_constant_does_not_fall_below_the_diameter(exponent):
+    facts = GradientFacts(size=10, row_limit=1.0, scale=1.0, order=2.0, largest=1.0)
     for n in (10**3, 10**6):
         steep = 1e4 * n  # so steep that the third of the three is the least
-        schedule = PrintedSchedule(n, 10, 1.0, 2.0, 1.0, 1e-5, exponent, steep)
+        schedule = PrintedSchedule(n, facts, 1.0, 1e-5, exponent, steep)
         eta = schedule.step_parameter(n, 2.0)
         term = steep**2 * eta * n ** (exponent - 0.5) * sqrt(log(n) * log(1e5))
         assert term == pytest.approx(2.0 * n ** ((exponent - 1) / 2))

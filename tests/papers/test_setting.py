@@ -70,3 +70,9 @@ def test_what_is_promised_is_spent_or_what_printed_noise_costs():
         facts(**paper).promised_and_spent()
     with pytest.raises(tg.InputError, match="calibration"):
         facts(calibration="loose").promised_and_spent()
+
+
+@pytest.mark.parametrize("of", [Norms, DoubledNorms])
+def test_the_least_risk_of_a_moment_is_that_of_a_growth_without_end_whatever_order_enters_rates(of):
+    told = facts(of, n_rows=10**6)
+    assert told.least == pytest.approx(told.least_growing(1e9) * told.diameter / 2.0, rel=1e-6)

@@ -16,7 +16,7 @@ import tailguard as tg
 from support.audits import POWER, event_audit, mu_lower_bound
 from support.problems import example_of
 from support.spy import gate_over
-from tailguard.audit.gates import Understated
+from tailguard.audit.gates import understated
 from tailguard.plans.problem import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
@@ -143,7 +143,7 @@ def central_audit(shrink, too_much, n_runs):
     problem = Problem(tg.losses.Squared(), BLOCKS, SIZE)
     moved = too_much * solver.plan(problem, CLAIM).settings["shift"] * (1.0 - 1e-4)
     exact = solver._query_for
-    object.__setattr__(solver, "_query_for", lambda asked: Understated(exact(asked), shrink))
+    object.__setattr__(solver, "_query_for", lambda asked: understated(exact(asked), shrink))
     places = solver.query(1)._dealt(BLOCKS)
     line = np.array([-1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     X, y, beyond = np.zeros((BLOCKS, SIZE)), np.empty(BLOCKS), []

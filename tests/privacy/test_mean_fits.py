@@ -26,8 +26,8 @@ from support.audits import (
     runs_for_mu,
 )
 from support.statistics import gaussian_scale_test, laplace_scale_test
-from tailguard.audit.gates import AttackedGate
-from tailguard.audit.overheard import Heard, OverheardGate
+from tailguard.audit.gates import AttackedGate, Relayed
+from tailguard.audit.overheard import OverheardGate
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
@@ -143,12 +143,13 @@ class LaplaceHeard(AttackedGate):
     """Notes how far the pair moves every release, in noise scales, and the noise on all numbers."""
 
     def _noised(self, query, state, public, read):
-        told = Heard(query)
+        clean = []
+        told = Relayed(query, lambda answer: clean.append(answer) or answer)
         noised = super()._noised(told, state, public, read)
         with np.errstate(all="ignore"):
             other = query.answer(self.there, state, public)
-        self.moved.append(float(np.abs(other - told.clean).sum()) / public.lattice_scale)
-        self.noises.extend((noised - told.clean) / public.lattice_scale)
+        self.moved.append(float(np.abs(other - clean[0]).sum()) / public.lattice_scale)
+        self.noises.extend((noised - clean[0]) / public.lattice_scale)
         return noised
 
 

@@ -20,7 +20,7 @@ from tailguard.baselines import DpSgd
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.plans.problem import Problem
-from tailguard.privacy.amplification import fixed_size_profile, poisson_profile
+from tailguard.privacy.amplification.sampled import fixed_size_profile, poisson_profile
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.clipped_gradient import MeanClippedGradient

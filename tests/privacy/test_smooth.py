@@ -22,7 +22,7 @@ from support.audits import POWER, gdp_audit
 from support.smooth import smooth_attack, smooth_examples
 from support.sources import QuietSource
 from support.stages import smooth
-from tailguard.audit.gates import Understated
+from tailguard.audit.gates import understated
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Approximate, Repeated, ZeroConcentrated
@@ -63,7 +63,7 @@ def trimmed_query(calibration, shrink=1.0):
     """Nearly a median, so that the budget goes to the shift; ``shrink`` makes its noise smaller."""
     units = Units.raw(N_COLUMNS, intercept=False)
     options = {"n_trimmed": 20, "resolution": 100.0, "calibration": calibration}
-    return Understated(TrimmedMean(None, units, -2.0, 2.0, **options), shrink)
+    return understated(TrimmedMean(None, units, -2.0, 2.0, **options), shrink)
 
 
 def trimmed_audit(shrink, n_draws, calibration, rho, too_much=1.3):
@@ -128,7 +128,7 @@ def central_pair():
 
 def central_audit(shrink, n_runs, event, too_much, calibration):
     plain = SampleAggregate(ends, (0.0,), 4.0, n_blocks=9, calibration=calibration)
-    query = Understated(plain, shrink)
+    query = understated(plain, shrink)
     scores, shifts = [], []
     for seed, data in enumerate(central_pair()):
         found, public = answers(query, event, data, n_runs, SimulationSource(seed))

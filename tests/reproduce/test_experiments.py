@@ -14,7 +14,6 @@ from tailguard.reproduce.experiments import tables, wang2020, xu2025
 from tailguard.reproduce.figure import draw_figure
 from tailguard.reproduce.registry import all_experiments, find_experiments
 from tailguard.reproduce.results import Results
-from tailguard.reproduce.store import Line
 from tailguard.reproduce.verdicts import judge_claims, read_verdicts
 
 STORED = Path(__file__).parents[2] / "benchmarks/results/reproduce"
@@ -65,15 +64,15 @@ def test_an_experiment_runs(name, folder):
     setup = Setup(quick=True, data=folder)
     cells = experiment.cells(setup)
     assert len({cell.name for cell in cells}) == len(cells)
-    rows = []
+    points = []
     for cell in cells if experiment.table else (cells[0], cells[-1]):
         try:
-            rows += Line(cell.name, 0, tuple(cell.measure(0))).rows()
+            points += cell.measure(0)
         except InputError:  # a budget too small for a method is a result
             continue
-    assert rows
-    assert all(np.isfinite(row.value) and row.value >= 0.0 for row in rows)
-    found = judge_claims(experiment, Results(rows), setup)
+    assert points
+    assert all(np.isfinite(point.value) and point.value >= 0.0 for point in points)
+    found = judge_claims(experiment, Results(points), setup)
     assert len(found) == len(experiment.claims)
     full = experiment.cells(Setup(data=folder))
     assert len(full) >= len(cells)
@@ -82,14 +81,14 @@ def test_an_experiment_runs(name, folder):
 
 def test_a_figure_in_two_panels_is_small(folder, tmp_path):
     experiment = find_experiments("wang2020-kappa")[0]
-    lines = []
+    points = []
     for cell in experiment.cells(Setup(quick=True)):
         try:
-            lines.append(Line(cell.name, 0, tuple(cell.measure(0))))
+            points += cell.measure(0)
         except InputError:
             continue
     path = tmp_path / "kappa.png"
-    draw_figure(path, experiment, Results(row for line in lines for row in line.rows()))
+    draw_figure(path, experiment, Results(points))
     assert 5_000 < path.stat().st_size < 150_000
 
 
@@ -111,12 +110,8 @@ def test_a_tuned_descent_is_never_worse_than_the_untuned_one(folder):
 
 def test_tables_have_a_line_a_bound():
     for experiment in tables.experiments():
-        rows = [
-            row
-            for cell in experiment.cells(Setup())
-            for row in Line(cell.name, 0, tuple(cell.measure(0))).rows()
-        ]
-        text = experiment.table(Results(rows))
+        points = [point for cell in experiment.cells(Setup()) for point in cell.measure(0)]
+        text = experiment.table(Results(points))
         assert text.count("\n| ") == len(experiment.cells(Setup())) + 1
 
 

@@ -3,13 +3,13 @@
 import pytest
 
 from tailguard.reproduce.judges import above, below, falls, saves, spreads_more
-from tailguard.reproduce.results import Results, Row, Summary, compare, student_interval
+from tailguard.reproduce.results import Point, Results, Summary, compare, student_interval
 
 
 def results(heights, spread=0.01, n_seeds=5, noise="tight"):
     """One curve a name; heights by place; every seed a little off, curves in different ways."""
     return Results(
-        Row("panel", name, noise, float(x), seed, height + spread * ((seed * (k + 2)) % 5 - 2))
+        Point("panel", name, noise, float(x), height + spread * ((seed * (k + 2)) % 5 - 2), seed)
         for k, (name, places) in enumerate(heights.items())
         for x, height in enumerate(places, 1)
         for seed in range(n_seeds)
@@ -44,8 +44,8 @@ def test_what_was_not_measured_is_not_run():
 
 
 def test_a_curve_without_noises_is_compared_with_either():
-    rows = [Row("panel", "old", "-", 1.0, seed, 2.0 + seed) for seed in range(3)]
-    rows += [Row("panel", "new", "printed", 1.0, seed, 1.0 + seed / 2) for seed in range(3)]
+    rows = [Point("panel", "old", "-", 1.0, 2.0 + seed, seed) for seed in range(3)]
+    rows += [Point("panel", "new", "printed", 1.0, 1.0 + seed / 2, seed) for seed in range(3)]
     assert below("new", "old")(Results(rows), "printed").outcome == "holds"
     assert below("new", "old")(Results(rows), "tight").outcome == "not run"
 
@@ -65,7 +65,7 @@ def test_to_be_above_at_one_of_many_places_takes_more():
     gaps = {seed: 1.0 + 0.3 * seed for seed in range(4)}
     found = compare(gaps, dict.fromkeys(gaps, 0.5))
     assert found.verdict() == "more"
-    assert found.verdict(n_places=100) == "level"
+    assert found.verdict(n_places=100) == "tied"
     assert compare({seed: -gap for seed, gap in gaps.items()}, gaps).verdict(100) == "less"
 
 
@@ -73,7 +73,7 @@ def test_factors_are_compared_where_numbers_allow_it():
     other = {seed: 10.0**seed for seed in range(4)}
     own = {seed: 2.0 * value for seed, value in other.items()}
     assert compare(own, other).verdict() == "more"  # the differences are 1 to 1000
-    assert compare({**own, 0: -1.0}, other).verdict() == "level"
+    assert compare({**own, 0: -1.0}, other).verdict() == "tied"
 
 
 @pytest.mark.parametrize(("at", "outcome"), [("first", "holds"), ("last", "does not hold")])
@@ -89,7 +89,7 @@ def test_ends_of_what_both_have(at, outcome):
 )
 def test_spread(wild, calm, outcome):
     rows = [
-        Row("panel", name, "tight", 1.0, seed, 5.0 + scale * (-1) ** seed)
+        Point("panel", name, "tight", 1.0, 5.0 + scale * (-1) ** seed, seed)
         for name, scale in (("new", wild), ("old", calm))
         for seed in range(10)
     ]
@@ -103,7 +103,7 @@ def test_spread(wild, calm, outcome):
 )
 def test_what_less_noise_saves(tight, outcome):
     rows = [
-        Row("panel", name, noise, 1.0, seed, height + 0.1 * (-1) ** (seed + (noise == "tight")))
+        Point("panel", name, noise, 1.0, height + 0.1 * (-1) ** (seed + (noise == "tight")), seed)
         for name, noise, height in (
             ("new", "tight", tight),
             ("new", "printed", 2.0),
@@ -118,7 +118,7 @@ def test_what_less_noise_saves(tight, outcome):
 
 
 def test_only_shared_seeds_are_compared():
-    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 3.0}).verdict() == "level"  # two seeds
+    assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 3.0}).verdict() == "tied"  # two seeds
     assert compare({0: 1.0, 1: 1.0, 7: 99.0}, {0: 2.0, 1: 2.01}).verdict() == "less"
 
 

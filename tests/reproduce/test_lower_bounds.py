@@ -5,16 +5,16 @@ import pytest
 
 from tailguard.datasets.hard_instances import one_column_each
 from tailguard.reproduce.experiments.lower_bounds import experiments
-from tailguard.reproduce.results import Results, Row
-from tailguard.reproduce.risk_rates.hard import CENTRE, LARGEST, LEAST, MOST, hard_cell
+from tailguard.reproduce.results import Point, Results
+from tailguard.reproduce.risk_rates.hard import CENTRE, LARGEST, LEAST, MOST
 from tailguard.reproduce.risk_rates.hard_cases import CASES
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_bound_runs_and_its_order_is_right(name):
     case = CASES[name]
-    points = {point.curve: point.value for point in hard_cell(case, 2000).measure(1)}
-    assert set(points) == {*case.answers, LEAST, MOST, LARGEST, CENTRE}
+    points = {point.curve: point.value for point in case.cell(2000).measure(1)}
+    assert set(points) == {*case.curves, LEAST, MOST, LARGEST, CENTRE}
     assert 0.0 < points[LEAST] < points[MOST]
     assert points[LEAST] < points[CENTRE] * (1.0 + 1e-9) or name == "Tao 2"
     assert points[CENTRE] < points[LARGEST]
@@ -37,12 +37,12 @@ def test_every_lower_bound_of_the_three_papers_is_run():
 @pytest.mark.parametrize("name", ["Kamath 6.1", "Tao 9", "Xu 4"])
 def test_verdicts_can_fail(name):
     (experiment,) = experiments()
-    curve = next(iter(CASES[name].answers))
+    curve = CASES[name].curves[0]
 
     def outcomes(height):
         heights = {curve: height, LEAST: 1.0, MOST: 10.0, LARGEST: 5.0}
         rows = [
-            Row(name, each, "-", 1.0, seed, value * (1.0 + seed / 100))
+            Point(name, each, "-", 1.0, value * (1.0 + seed / 100), seed)
             for each, value in heights.items()
             for seed in range(4)
         ]

@@ -10,7 +10,7 @@ import tailguard as tg
 from tailguard.datasets.heavy_laws import ParetoLaw
 from tailguard.papers import kamath2022, ranking, tao2022, wang2020, xu2025, zhao2024
 from tailguard.reproduce.experiments import optimisation
-from tailguard.reproduce.results import Results, Row
+from tailguard.reproduce.results import Point, Results
 from tailguard.reproduce.risk_rates.cases import AXES, CASES
 from tailguard.reproduce.risk_rates.measure import (
     LOWER,
@@ -79,7 +79,7 @@ def test_a_seed_measures_the_same_again(name):
 
 def measured(slope, power, wobble=0.0):
     return Results(
-        Row(slope.panel, slope.curve, "tight", x, seed, x ** (power + wobble * (seed - 1.5)))
+        Point(slope.panel, slope.curve, "tight", x, x ** (power + wobble * (seed - 1.5)), seed)
         for x in slope.sizes
         for seed in range(4)
     )
@@ -114,7 +114,7 @@ def test_one_wrong_order_fails_the_claim():
 
 def rows_of(slope, power):
     return [
-        Row(slope.panel, slope.curve, "tight", x, seed, x**power)
+        Point(slope.panel, slope.curve, "tight", x, x**power, seed)
         for x in slope.sizes
         for seed in range(3)
     ]

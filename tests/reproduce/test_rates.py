@@ -1,22 +1,23 @@
 """Measured rates: one real row, and honest decisions."""
 
+from dataclasses import replace
+
 import pytest
 
 from tailguard.datasets.heavy_laws import StudentLaw
 from tailguard.reproduce.mean_rates.cases import CASES
 from tailguard.reproduce.mean_rates.measure import Slope, has_rate, list_slopes, rate_cells
 from tailguard.reproduce.mean_rates.regimes import find_regime
-from tailguard.reproduce.results import Results, Row
-from tailguard.reproduce.store import Line
+from tailguard.reproduce.results import Point, Results
 
 
 def measured(slopes, n_seeds):
-    lines = [
-        Line(cell.name, seed, tuple(cell.measure(seed)))
+    return Results(
+        replace(point, seed=seed)
         for cell in rate_cells(slopes)
         for seed in range(n_seeds)
-    ]
-    return Results(row for line in lines for row in line.rows())
+        for point in cell.measure(seed)
+    )
 
 
 def test_the_soft_mean_has_its_rates():
@@ -38,7 +39,7 @@ def test_slopes_that_need_the_same_sample_share_it():
 )
 def test_a_wrong_slope_is_seen(slope, outcome):
     rows = [
-        Row("soft, along n", "student-t, k = 2", "tight", x, seed, x**slope)
+        Point("soft, along n", "student-t, k = 2", "tight", x, x**slope, seed)
         for x in (10.0, 100.0)
         for seed in range(3)
     ]

@@ -51,7 +51,7 @@ def test_refusals_are_told_once(tmp_path):
 
 def test_verdicts_say_that_a_claim_does_not_hold_and_why(tmp_path):
     lines = run_experiment(toy(), Setup(), tmp_path)
-    found = Results(row for line in lines for row in line.rows())
+    found = Results(point for line in lines for point in line.points)
     (verdict,) = judge_claims(toy(), found, Setup())
     assert verdict.outcomes == ("does not hold", "holds")
     assert verdict.reason == "It is noisier."

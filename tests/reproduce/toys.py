@@ -1,8 +1,9 @@
 """Experiments that take no time, as the command finds them."""
 
 from tailguard.checks import InputError
-from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Point
+from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment
 from tailguard.reproduce.judges import below
+from tailguard.reproduce.results import Point
 
 
 def refused(seed):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tailguard.means.base import Task
+from tailguard.means.base import MeanFacts
 from tailguard.plans.problem import Problem
 
 
@@ -11,7 +11,7 @@ def task_of(
 ):
     """What a method plans for."""
     problem = Problem(None, n_rows, n_features, moment=moment, unit=unit)
-    return Task(problem, guarantee, calibration, unsafe)
+    return MeanFacts(problem, guarantee, calibration, unsafe)
 
 
 def planned(method, task):

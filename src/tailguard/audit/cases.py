@@ -109,6 +109,9 @@ def _said(seen: bool) -> str:
 
 Scores = tuple[FloatArray, FloatArray]
 
+Scoring = Callable[[type[AttackedGate], int, int], Scores]
+"""Of a kind of gate, a number of runs a side and a seed: the scores of both neighbours."""
+
 Rates = Callable[[float], tuple[float, float]]
 """By how many times noise is too small: the chances of both errors."""
 
@@ -120,8 +123,8 @@ class ThresholdCase:
     Attributes
     ----------
     scores
-        Of a kind of gate, a number of runs a side and a seed: the scores of both neighbours, 0
-        where the answer for the first lies and 1 where that for the second one does.
+        The scores of both neighbours, 0 where the answer for the first lies and 1 where that for
+        the second one does.
     rates
         Chances of both errors where noise is so many times smaller than it should be, to plan runs
         by.
@@ -139,7 +142,7 @@ class ThresholdCase:
 
     name: str
     claim: Claim
-    scores: Callable[[type[AttackedGate], int, int], Scores]
+    scores: Scoring
     rates: Rates
     threshold: float = 0.5
     scores_per_run: int = 1

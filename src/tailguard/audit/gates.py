@@ -117,7 +117,7 @@ class AttackedGate(Gate):
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
         if self.factor != 1.0 and calibration.mechanism in SMOOTH_MECHANISMS:
-            query = Understated(query, self.factor)
+            query = understated(query, self.factor)
         noised = super()._noised(query, state, calibration, read)
         self.heard.append(noised * calibration.grid)
         return noised
@@ -154,26 +154,16 @@ class LessNoise(AttackedGate):
         super()._book(release, stated, n_answers)
 
 
-class HalfSensitivity(AttackedGate):
-    """Takes every sensitivity, or smooth scale, for half of what it is: adding, not replacing.
+class HalfSensitivity(LessNoise):
+    """Draws noise for half of every sensitivity, or smooth scale: adding, not replacing.
 
     Examples
     --------
-    >>> from tailguard.audit.of_queries import query_case
-    >>> first, _ = query_case("count-below").scores(HalfSensitivity, 400, 0)
-    >>> right, _ = query_case("count-below").scores(AttackedGate, 400, 0)
-    >>> bool(0.4 < first.std() / right.std() < 0.6)
-    True
+    >>> HalfSensitivity.factor / LessNoise.factor
+    1.6
     """
 
     factor = 2.0
-
-    def _calibrate(self, query: Any, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
-        stated = super()._calibrate(query, n_rows, stage, hidden=hidden)
-        if stated.mechanism in SMOOTH_MECHANISMS:
-            return stated
-        true = super()._calibrate(query, n_rows, _louder(stage, self.factor), hidden=hidden)
-        return replace(true, charged=true.charged / self.factor, share=true.share / self.factor)
 
 
 MUTANTS: dict[str, type[AttackedGate]] = {
@@ -183,28 +173,39 @@ MUTANTS: dict[str, type[AttackedGate]] = {
 """The gates that every audit must reject, by what is wrong with them."""
 
 
-class Understated:
-    """All that a query on a smooth scale is, with its scale divided by ``factor``.
+class Relayed:
+    """All that a query is, but that its answers pass through a function before noise is added.
+
+    Examples
+    --------
+    >>> from tailguard.queries.counts import CountBelow
+    >>> Relayed(CountBelow((0,)), abs).columns
+    (0,)
+    """
+
+    def __init__(self, query: Any, relay: Callable[[Any], Any]) -> None:
+        self._query, self._relay = query, relay
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._query, name)
+
+    def answer(self, rows: Rows, state: Any, calibration: Any) -> Any:
+        """Answer as the query does, and relay it."""
+        return self._relay(self._query.answer(rows, state, calibration))
+
+
+def understated(query: Any, factor: float) -> Relayed:
+    """Return a query on a smooth scale with its scale divided by ``factor``.
 
     Examples
     --------
     >>> from tailguard.queries.means.trimmed import TrimmedMean
     >>> from tailguard.queries.units import Units
     >>> query = TrimmedMean(None, Units.raw(1, intercept=False), low=0.0, high=9.0)
-    >>> Understated(query, 2.0).high
+    >>> understated(query, 2.0).high
     9.0
     """
-
-    def __init__(self, query: Any, factor: float) -> None:
-        self._query, self._factor = query, factor
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._query, name)
-
-    def answer(self, rows: Rows, state: Any, calibration: Any) -> Any:
-        """Answer as the query does, but for the scale."""
-        found = self._query.answer(rows, state, calibration)
-        return replace(found, scale=found.scale / self._factor)
+    return Relayed(query, lambda found: replace(found, scale=found.scale / factor))
 
 
 def _louder(stage: Stage, factor: float) -> Stage:

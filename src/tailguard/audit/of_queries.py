@@ -11,7 +11,7 @@ records, Bun and Steinke 2019 and Nissim, Raskhodnikova and Smith 2007.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +19,17 @@ import numpy as np
 from scipy.stats import norm
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.cases import Rates, Scores, ThresholdCase
+from tailguard.audit.cases import Rates, Scores, Scoring, ThresholdCase
 from tailguard.audit.claims import EpsilonClaim, GaussianClaim, ProfileClaim
 from tailguard.audit.gates import AttackedGate
-from tailguard.audit.worst_pairs import N_FEATURES, WorstPair, worst_pair
+from tailguard.audit.testers import Score
+from tailguard.audit.worst_pairs import (
+    N_FEATURES,
+    WorstPair,
+    moved_end,
+    moved_medians,
+    worst_pair,
+)
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.plans.stage import PureStage, SmoothStage, Stage
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
@@ -68,6 +75,28 @@ def even_rates(rate: Callable[[float], float]) -> Rates:
     return lambda factor: (float(rate(factor)),) * 2
 
 
+def arsinh_rates(shift: float) -> Rates:
+    """Return both errors of a threshold halfway, with arsinh-normal noise on a scale.
+
+    Examples
+    --------
+    >>> bool(arsinh_rates(2.0)(1.0)[0] == norm.sf(math.asinh(1.0)))
+    True
+    """
+    return even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
+
+
+def halfway_claim(rates: Rates) -> ProfileClaim:
+    """Return the delta at epsilon 0 that a threshold with these errors shows.
+
+    Examples
+    --------
+    >>> halfway_claim(even_rates(lambda factor: 0.25 / factor))
+    ProfileClaim(epsilon=0.0, delta=0.5)
+    """
+    return ProfileClaim(0.0, 1.0 - 2.0 * rates(1.0)[0])
+
+
 def heard(
     gate: type[AttackedGate],
     rows: Rows,
@@ -109,6 +138,24 @@ def _exact(query: Any, state: Any, rows: Rows, asked: Event) -> FloatArray:
     return answer
 
 
+def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: Score) -> Scoring:
+    """Return what scores the releases of both neighbours."""
+
+    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
+        first, second = (
+            score(heard(gate, rows, query, state, stage, n_runs, 2 * seed + side))
+            for side, rows in enumerate(pair)
+        )
+        return first, second
+
+    return scores
+
+
+def _between(low: FloatArray, high: FloatArray) -> Score:
+    """Return the score of every number by itself: 0 at the first answer, 1 at the second."""
+    return lambda told: ((told - low) / (high - low)).ravel()
+
+
 def query_case(name: str, mu: float = MU) -> ThresholdCase:
     """Return the audit of a query with Gaussian noise.
 
@@ -122,17 +169,8 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
     low, high = (_exact(pair.query, pair.state, each, Gaussian(mu)) for each in rows)
     way = (high - low) / float((high - low) @ (high - low))
     std = pair.query.calibrate(N_ROWS, N_FEATURES, mu).noise_std
-
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        first, second = (
-            heard(
-                gate, each, pair.query, pair.state, Stage(name, "", mu, 1, low.size), n_runs,
-                2 * seed + side,
-            )
-            for side, each in enumerate(rows)
-        )  # fmt: skip
-        return (first - low) @ way, (second - low) @ way
-
+    stage = Stage(name, "", mu, 1, low.size)
+    scores = _scores(pair.query, pair.state, stage, rows, lambda told: (told - low) @ way)
     attained = float(np.linalg.norm(high - low)) / std
     return ThresholdCase(f"query {name}", GaussianClaim(mu), scores, gaussian_rates(attained))
 
@@ -148,14 +186,7 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     pair, stage = _columns(worst_pair(name)), PureStage(name, "", epsilon * N_COLUMNS, 1, N_COLUMNS)
     rows = [_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
     low, high = (_exact(pair.query, pair.state, each, Laplace(stage.mu)) for each in rows)
-
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        first, second = (
-            heard(gate, each, pair.query, pair.state, stage, n_runs, 2 * seed + side)
-            for side, each in enumerate(rows)
-        )
-        return ((first - low) / (high - low)).ravel(), ((second - low) / (high - low)).ravel()
-
+    scores = _scores(pair.query, pair.state, stage, rows, _between(low, high))
     return ThresholdCase(
         f"query {name}, Laplace",
         EpsilonClaim(epsilon, 0.0),
@@ -196,15 +227,12 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
 
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        found = []
-        for side, record in enumerate(((4.0, -4.0), (-4.0, 4.0))):
-            X = np.zeros((20, 2))
-            X[3] = record
-            told = heard(gate, make_rows(X), query, state, stage, n_runs, 2 * seed + side)
-            found.append((told[:, 0] != 0.0).astype(np.float64))
-        return found[0], found[1]
-
+    pair = []
+    for record in ((4.0, -4.0), (-4.0, 4.0)):
+        X = np.zeros((20, 2))
+        X[3] = record
+        pair.append(make_rows(X))
+    scores = _scores(query, state, stage, pair, lambda told: (told[:, 0] != 0.0).astype(np.float64))
     rates = even_rates(lambda factor: 1.0 / (1.0 + math.exp(factor * ratio)))
     claim = ProfileClaim(0.0, math.tanh(ratio / 2.0))
     tester = "which entry is chosen"
@@ -224,16 +252,10 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     options: dict[str, Any] = {"n_trimmed": 20, "resolution": 100.0, "calibration": "numerical"}
     units = Units.raw(N_COLUMNS, intercept=False)
     query, event = TrimmedMean(None, units, -2.0, 2.0, **options), ZeroConcentrated(rho * N_COLUMNS)
-    data = np.full((41, N_COLUMNS), -2.0)
-    data[:20] = 2.0  # one more of the 41 values is 2 instead of -2
-    moved = data.copy()
-    moved[30] = 2.0
-    shift = query.calibrate_event(41, N_COLUMNS, event).shift
-    rates = even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
-    claim = ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(math.asinh(shift / 2.0))))
-    scores = _smooth_scores(query, event, (make_rows(data), make_rows(moved)))
+    pair = [make_rows(side) for side in moved_medians(N_COLUMNS)]
+    rates = arsinh_rates(query.calibrate_event(pair[0].n_rows, N_COLUMNS, event).shift)
     return ThresholdCase(
-        "query trimmed-mean", claim, scores, rates,
+        "query trimmed-mean", halfway_claim(rates), _smooth_scores(query, event, pair), rates,
         scores_per_run=N_COLUMNS, tester="threshold halfway",
     )  # fmt: skip
 
@@ -255,30 +277,19 @@ def sample_aggregate_case() -> ThresholdCase:
     'delta'
     """
     query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
-    event, line = Approximate(20.0, 0.1), np.array([-1, -1, -1, 0, 0, 0, 1, 1, 1.0])
-    data = np.zeros((2, 9, 1))
-    data[0][query._dealt(9), 0] = line
-    data[1][query._dealt(9), 0] = [1.0, *line[1:]]
-    shift = query.calibrate_event(9, 1, event).shift
-    claim = ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(shift / 2.0)))
-    scores = _smooth_scores(query, event, (make_rows(data[0]), make_rows(data[1])))
-    rates, tester = gaussian_rates(shift), "threshold halfway"
+    event = Approximate(20.0, 0.1)
+    pair = [make_rows(side[:, None]) for side in moved_end(query._dealt(9))]
+    rates = gaussian_rates(query.calibrate_event(9, 1, event).shift)
+    scores, tester = _smooth_scores(query, event, pair), "threshold halfway"
+    claim = halfway_claim(rates)
     return ThresholdCase("query sample-aggregate", claim, scores, rates, tester=tester)
 
 
-def _smooth_scores(query: Any, event: Event, pair: tuple[Rows, Rows]) -> Any:
+def _smooth_scores(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:
     """Return what scores releases of a query whose noise follows the records."""
     size = pair[0].n_features
     calibration = query.calibrate_event(pair[0].n_rows, size, event)
     stage = SmoothStage("smooth", "", 1.0, 1, size, share=event, kept=event)
     state = np.zeros(size)
     low, high = (query.answer(rows, state, calibration).value for rows in pair)
-
-    def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        first, second = (
-            heard(gate, rows, query, state, stage, n_runs, 2 * seed + side)
-            for side, rows in enumerate(pair)
-        )
-        return ((first - low) / (high - low)).ravel(), ((second - low) / (high - low)).ravel()
-
-    return scores
+    return _scores(query, state, stage, pair, _between(low, high))

@@ -9,7 +9,6 @@ Reference
 Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023; Fisher 1936 (discriminant).
 """
 
-import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -21,9 +20,15 @@ from tailguard.array_types import FloatArray
 from tailguard.audit.cases import NoiseCase, Scores, ThresholdCase
 from tailguard.audit.claims import GaussianClaim, ProfileClaim
 from tailguard.audit.gates import AttackedGate
-from tailguard.audit.of_queries import even_rates, gaussian_rates
+from tailguard.audit.of_queries import (
+    N_COLUMNS,
+    arsinh_rates,
+    gaussian_rates,
+    halfway_claim,
+)
 from tailguard.audit.overheard import OverheardGate, Transcript
 from tailguard.audit.testers import discriminant
+from tailguard.audit.worst_pairs import moved_end, moved_medians
 from tailguard.engine import Solver
 from tailguard.losses.squared import Squared
 from tailguard.means.registry import make_method
@@ -119,26 +124,30 @@ def points(
     return np.array(found)
 
 
+def _both(
+    gate: type[AttackedGate], solver: Solver, plan: Plan, pair: Pair, n_runs: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return all points of so many runs on either neighbour."""
+    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has so many
+    first, second = (
+        points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
+    )
+    return first, second
+
+
 def _run_case(
     name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **facts: Any
 ) -> ThresholdCase:
     """Return the audit of runs, told apart by the discriminant of a pilot."""
     plan = solver.plan(problem, guarantee)
 
-    def both(gate: type[AttackedGate], n_runs: int, seed: int) -> list[FloatArray]:
-        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has so many
-        return [
-            points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
-        ]
-
     @cache
     def learned() -> tuple[FloatArray, float]:
-        pilot = both(AttackedGate, N_PILOT, 9)
-        return discriminant(pilot[0], pilot[1])
+        return discriminant(*_both(AttackedGate, solver, plan, pair, N_PILOT, 9))
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
         weights, offset = learned()
-        first, second = both(gate, n_runs, seed)
+        first, second = _both(gate, solver, plan, pair, n_runs, seed)
         return first @ weights - offset, second @ weights - offset
 
     return ThresholdCase(name, scores=scores, tester="discriminant of a pilot", **facts)
@@ -184,29 +193,22 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
     >>> trimmed_mean_case().claim.unit
     'delta'
     """
-    n_rows, n_columns = 41, 50
-    X = np.full((n_rows, n_columns), -2.0)
-    X[:20] = 2.0  # one more of the 41 values is 2 instead of -2
-    other = X.copy()
-    other[30] = 2.0
+    low, high = moved_medians(N_COLUMNS)
+    n_rows, n_columns = low.shape
     method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
     problem = Problem(None, n_rows, n_columns)
     plan = method.plan(problem, ZCDP(rho * n_columns))
     query = method._planned_query(plan, Units.raw(n_columns, intercept=False))
-    shift = query.calibrate_event(n_rows, n_columns, plan.stage("mean").asked).shift
-    half = math.asinh(shift / 2.0)
+    rates = arsinh_rates(query.calibrate_event(n_rows, n_columns, plan.stage("mean").asked).shift)
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
-        first, second = (
-            points(gate, method, plan, (each, None), seeds[side::2])[:, :n_columns]
-            for side, each in enumerate((X, other))
-        )
-        return (first.ravel() + 2.0) / 4.0, (second.ravel() + 2.0) / 4.0
+        pair = (low, None), (high, None)
+        first, second = _both(gate, method, plan, pair, n_runs, seed)
+        means = first[:, :n_columns].ravel(), second[:, :n_columns].ravel()
+        return (means[0] + 2.0) / 4.0, (means[1] + 2.0) / 4.0
 
-    rates = even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
     return ThresholdCase(
-        "mean trimmed", ProfileClaim(0.0, float(1.0 - 2.0 * norm.sf(half))), scores, rates,
+        "mean trimmed", halfway_claim(rates), scores, rates,
         scores_per_run=n_columns, tester="threshold halfway",
     )  # fmt: skip
 
@@ -228,17 +230,11 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> Thres
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
     plan = solver.plan(problem, ApproxDP(epsilon, delta))
-    line = np.array([-1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
-    X, y = np.zeros((9, size)), np.empty((2, 9))
+    X, y = np.zeros((9, size)), moved_end(solver.query(1)._dealt(9))
     X[:, 0] = 1.0
-    for side, line[0] in enumerate((-1.0, 1.0)):
-        y[side, solver.query(1)._dealt(9)] = line
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
-        first, second = (
-            points(gate, solver, plan, (X, y[side]), seeds[side::2]) for side in (0, 1)
-        )
+        first, second = _both(gate, solver, plan, ((X, y[0]), (X, y[1])), n_runs, seed)
         return (first[:, 0] + 1.0) / 2.0, (second[:, 0] + 1.0) / 2.0
 
     return ThresholdCase(

@@ -13,32 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.audit.gates import MUTANTS, AttackedGate
+from tailguard.audit.gates import MUTANTS, AttackedGate, Relayed
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
-
-
-class Heard:
-    """A query that keeps the answer that it gives on the lattice.
-
-    Examples
-    --------
-    >>> from tailguard.queries.counts import CountBelow
-    >>> Heard(CountBelow((0,))).columns
-    (0,)
-    """
-
-    def __init__(self, query: Any) -> None:
-        self._query, self.clean = query, np.empty(0, dtype=np.int64)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._query, name)
-
-    def answer(self, rows: Rows, state: Any, calibration: Any) -> IntArray:
-        """Answer as the query does."""
-        self.clean = self._query.answer(rows, state, calibration)
-        return self.clean
 
 
 @dataclass
@@ -111,12 +89,17 @@ class OverheardGate(AttackedGate):
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        heard = Heard(query)
-        noised = super()._noised(heard, state, calibration, read)
+        clean: list[IntArray] = []
+
+        def heard(answer: IntArray) -> IntArray:
+            clean.append(answer)
+            return answer
+
+        noised = super()._noised(Relayed(query, heard), state, calibration, read)
         with np.errstate(all="ignore"):
             other = query.answer(self.there, state, calibration)
         step = calibration.grid / self.booked.noise_std
-        self._note(query, (other - heard.clean) * step, (noised - heard.clean) * step)
+        self._note(query, (other - clean[0]) * step, (noised - clean[0]) * step)
         return noised
 
     def _note(self, query: Any, way: FloatArray, noise: FloatArray) -> None:

@@ -102,7 +102,7 @@ def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> 
         )
 
     found = audit(factory, (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm)
-    return _named(f"tg.mean, by {tester}", found)
+    return replace(found, name=f"tg.mean, by {tester}")
 
 
 def one_step(*, false_alarm: float) -> AuditResult:
@@ -121,7 +121,7 @@ def one_step(*, false_alarm: float) -> AuditResult:
         ((X, low), (X, -low)),
         false_alarm=false_alarm,
     )
-    return _named("tg.LinearRegression, one step, by its coefficients", found)
+    return replace(found, name="tg.LinearRegression, one step, by its coefficients")
 
 
 def fits(*, false_alarm: float) -> AuditResult:
@@ -146,7 +146,7 @@ def fits(*, false_alarm: float) -> AuditResult:
         ((X, low), (X, high)),
         false_alarm=false_alarm,
     )
-    return _named("tg.LinearRegression, by its coefficients", found)
+    return replace(found, name="tg.LinearRegression, by its coefficients")
 
 
 def one_run(*, false_alarm: float) -> AuditResult:
@@ -192,7 +192,7 @@ def audit_row(name: str, *, false_alarm: float) -> AuditResult:
     if name in PUBLIC:
         return PUBLIC[name](false_alarm=false_alarm)
     found = {**CASES, **WEAKER}[name]().audit(false_alarm=false_alarm)
-    return _named(name, found)
+    return replace(found, name=name)
 
 
 def run_audit(names: tuple[str, ...] = QUICK, *, n_jobs: int = 1) -> Iterator[AuditResult]:
@@ -203,13 +203,11 @@ def run_audit(names: tuple[str, ...] = QUICK, *, n_jobs: int = 1) -> Iterator[Au
     >>> [row.verdict for row in run_audit(("query count-below, Laplace",))]
     ['holds']
     """
+    if not names:
+        return
     row = partial(audit_row, false_alarm=FALSE_ALARM / len(names))
     if n_jobs == 1:
         yield from map(row, names)
         return
     with ProcessPoolExecutor(min(n_jobs, len(names)), mp_context=get_context("spawn")) as pool:
         yield from pool.map(row, names)
-
-
-def _named(name: str, found: AuditResult) -> AuditResult:
-    return replace(found, name=name)

@@ -39,6 +39,9 @@ Decide: TypeAlias = Callable[[FloatArray], BoolArray]
 Learn: TypeAlias = Callable[[FloatArray, FloatArray, Claim, int, float], Decide]
 """Runs of both neighbours, the claim, the number of runs to come and the false alarm."""
 
+Score: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Of what is shown, a run a row: the higher, the more it looks like the second neighbour's."""
+
 N_CUTS, N_CELLS = 97, 16  # enough that the best is near one of them, and pilots fill the cells
 SMALLEST_UNIT = 1e-300  # of a number that no run changes
 
@@ -61,18 +64,14 @@ def discriminant(first: FloatArray, second: FloatArray) -> tuple[FloatArray, flo
     return weights, float(weights @ means[0])
 
 
-def learn_threshold(
-    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
-) -> Decide:
-    """Learn a threshold on the linear discriminant.
+def discriminant_score(first: FloatArray, second: FloatArray) -> Score:
+    """Learn the linear discriminant.
 
     Examples
     --------
-    >>> from tailguard.audit.claims import GaussianClaim
     >>> runs = np.arange(100.0)[:, None]
-    >>> decide = learn_threshold(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
-    >>> decide(np.array([[0.0], [189.0]]))
-    array([False,  True])
+    >>> discriminant_score(runs, runs + 90.0)(np.array([[49.5], [139.5]])).round(9)
+    array([0., 1.])
     """
     weights, offset = discriminant(first, second)
 
@@ -80,21 +79,17 @@ def learn_threshold(
         found: FloatArray = runs @ weights - offset
         return found
 
-    cut = _normal_cut(score(first), score(second), claim, n_runs, false_alarm)
-    return lambda runs: score(runs) > cut
+    return score
 
 
-def learn_classifier(
-    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
-) -> Decide:
-    """Learn a logistic regression on the numbers and their products, and a threshold on it.
+def classifier_score(first: FloatArray, second: FloatArray) -> Score:
+    """Learn a logistic regression on the numbers and their products.
 
     Examples
     --------
-    >>> from tailguard.audit.claims import ProfileClaim
     >>> narrow, wide = np.linspace(-1.0, 1.0, 200)[:, None], np.linspace(-9.0, 9.0, 200)[:, None]
-    >>> decide = learn_classifier(narrow, wide, ProfileClaim(0.0, 0.5), 200, 0.05)
-    >>> decide(np.array([[-8.0], [0.0], [8.0]]))  # on both sides of the first neighbour
+    >>> score = classifier_score(narrow, wide)
+    >>> score(np.array([[-8.0], [0.0], [8.0]])) > 0.0  # on both sides of the first neighbour
     array([ True, False,  True])
     """
     # What takes long to load is loaded by whoever audits.
@@ -105,61 +100,46 @@ def learn_classifier(
     model = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression())
     sides = np.repeat([0, 1], [len(first), len(second)])
     model.fit(np.concatenate([first, second]), sides)
-    cut = _normal_cut(
-        model.decision_function(first), model.decision_function(second), claim, n_runs, false_alarm
-    )
-    return lambda runs: model.decision_function(runs) > cut
+    score: Score = model.decision_function
+    return score
 
 
-def learn_cells(
-    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
-) -> Decide:
-    """Learn which cells of the discriminant are likelier with the second neighbour, and how much.
+def cell_score(first: FloatArray, second: FloatArray) -> Score:
+    """Learn how much likelier the second neighbour is in each cell of the discriminant.
 
     Examples
     --------
-    >>> from tailguard.audit.claims import ProfileClaim
     >>> narrow, wide = np.linspace(-1.0, 1.0, 400)[:, None], np.linspace(-8.0, 9.0, 400)[:, None]
-    >>> decide = learn_cells(narrow, wide, ProfileClaim(0.0, 0.5), 400, 0.05)
-    >>> decide(np.array([[-7.0], [0.0], [8.0]]))  # cells of both tails are the second one's
+    >>> score = cell_score(narrow, wide)
+    >>> score(np.array([[-7.0], [0.0], [8.0]])) > 1.0  # cells of both tails are the second one's
     array([ True, False,  True])
     """
-    weights, offset = discriminant(first, second)
-    both = np.concatenate([first, second]) @ weights - offset
+    place = discriminant_score(first, second)
+    both = place(np.concatenate([first, second]))
     edges = np.quantile(both, np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1])
-
-    def cell(runs: FloatArray) -> FloatArray:
-        found: FloatArray = np.searchsorted(edges, runs @ weights - offset).astype(np.float64)
-        return found
-
     counts = [
-        np.bincount(cell(runs).astype(np.int64), minlength=N_CELLS) + 0.5
+        np.bincount(np.searchsorted(edges, place(runs)), minlength=N_CELLS) + 0.5
         for runs in (first, second)
     ]
     ratio = counts[1] / counts[0]
 
     def score(runs: FloatArray) -> FloatArray:
-        found: FloatArray = ratio[cell(runs).astype(np.int64)]
+        found: FloatArray = ratio[np.searchsorted(edges, place(runs))]
         return found
 
-    cut = _best_cut(score(first), score(second), claim, n_runs, false_alarm)
-    return lambda runs: score(runs) > cut
+    return score
 
 
-def learn_kernel(
-    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
-) -> Decide:
-    """Learn the witness function of the maximum mean discrepancy, and a threshold on it.
+def kernel_score(first: FloatArray, second: FloatArray) -> Score:
+    """Learn the witness function of the maximum mean discrepancy.
 
     The witness is bounded, so that its mean is a valid test as well; but the two means lie near
     each other: at mu = 2 they show 0.8 to 1.2, where errors that are counted show 1.6 to 1.8.
 
     Examples
     --------
-    >>> from tailguard.audit.claims import GaussianClaim
     >>> runs = np.arange(100.0)[:, None]
-    >>> decide = learn_kernel(runs, runs + 90.0, GaussianClaim(1.0), 100, 0.05)
-    >>> decide(np.array([[20.0], [169.0]]))
+    >>> kernel_score(runs, runs + 90.0)(np.array([[20.0], [169.0]])) > 0.0
     array([False,  True])
     """
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
@@ -173,8 +153,7 @@ def learn_kernel(
         found: FloatArray = near[1] - near[0]
         return found
 
-    cut = _normal_cut(witness(first), witness(second), claim, n_runs, false_alarm)
-    return lambda runs: witness(runs) > cut
+    return witness
 
 
 def _best_cut(
@@ -219,10 +198,26 @@ def _surest(
     return int(np.argmax(claim.least(upper[0], upper[1])))
 
 
+def _by(
+    learn: Callable[[FloatArray, FloatArray], Score],
+    cut: Callable[[FloatArray, FloatArray, Claim, int, float], float] = _normal_cut,
+) -> Learn:
+    """Return a tester that learns a score, and then a threshold on it."""
+
+    def learned(
+        first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+    ) -> Decide:
+        score = learn(first, second)
+        least = cut(score(first), score(second), claim, n_runs, false_alarm)
+        return lambda runs: score(runs) > least
+
+    return learned
+
+
 TESTERS: dict[str, Learn] = {
-    "threshold": learn_threshold,
-    "classifier": learn_classifier,
-    "cells": learn_cells,
-    "kernel": learn_kernel,
+    "threshold": _by(discriminant_score),
+    "classifier": _by(classifier_score),
+    "cells": _by(cell_score, _best_cut),
+    "kernel": _by(kernel_score),
 }
 """Every tester by name."""

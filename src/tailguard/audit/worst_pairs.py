@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.bins import Bins
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
@@ -249,3 +249,38 @@ def worst_pair(name: str) -> WorstPair:
     (-9.0, -9.0, -9.0, -9.0)
     """
     return WORST_PAIRS[name]()
+
+
+def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
+    """Return equal columns of two ends, of which one record more is at the upper one in the second.
+
+    So all medians go from end to end.
+
+    Examples
+    --------
+    >>> [float(np.median(side)) for side in moved_medians(3)]
+    [-2.0, 2.0]
+    """
+    n_rows = 41
+    low = np.full((n_rows, n_columns), -2.0)
+    low[: n_rows // 2] = 2.0
+    high = low.copy()
+    high[-1] = 2.0
+    return low, high
+
+
+def moved_end(places: IntArray) -> FloatArray:
+    """Return points on a line at nine places, a third at -1, 0 and 1; the first one goes across.
+
+    The central point goes with it, by as much as its scale says.
+
+    Examples
+    --------
+    >>> moved_end(np.arange(9))[1].tolist()
+    [1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    """
+    line = np.repeat([-1.0, 0.0, 1.0], 3)
+    pair = np.empty((2, line.size))
+    for side, line[0] in enumerate((-1.0, 1.0)):
+        pair[side, places] = line
+    return pair

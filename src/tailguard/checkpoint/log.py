@@ -6,7 +6,6 @@ it writes leaves at most one line cut short, the last one, which counts as never
 
 import json
 import os
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO
 
 from tailguard.checks import InputError
 from tailguard.ledger.lines import canonical
+from tailguard.ledger.storage import flush_folder
 
 # How every line begins: whatever else a file holds is not overwritten.
 BEGINNING = b'{"content":{'
@@ -114,8 +114,7 @@ class Log:
             raise self._foreign()
         for line in whole.split(b"\n") if whole else []:
             self.lines.append(self._checked(line))
-        with suppress(OSError):  # a new file's name: not every system can flush a folder
-            _flush_folder(self.path)
+        flush_folder(self.path)
         return rest
 
     def _checked(self, line: bytes) -> tuple[str, dict[str, Any]]:
@@ -142,11 +141,3 @@ def _line(kind: str, content: dict[str, Any], before: str) -> tuple[bytes, str]:
     digest = sha256((before + canonical([kind, content])).encode()).hexdigest()
     text = canonical({"content": content, "digest": digest, "kind": kind})
     return text.encode() + b"\n", digest
-
-
-def _flush_folder(path: str) -> None:
-    folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

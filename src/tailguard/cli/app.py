@@ -1,14 +1,24 @@
-"""The application: its commands, and what a bad input ends in.
+r"""Differentially private regression for heavy-tailed data.
 
-Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
-sentence that names the parameter, what was given and what is allowed. Nothing that is printed to
-stderr depends on the values of records.
+A fit needs a file, a target and a privacy budget; no bounds, no tuning.
+
+[bold]Start here[/bold]
+
+\b
+  tailguard demo
+  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \
+      --out model.json
+  tailguard certificate model.json
+  tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
+  tailguard predict model.json new_claims.csv --out predictions.csv
+
+Every command explains itself: tailguard fit --help
 """
 
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, NoReturn
 from warnings import catch_warnings, simplefilter
@@ -29,48 +39,39 @@ from tailguard.cli.commands import (
     reproduce,
     schema,
 )
+from tailguard.cli.options import page
 from tailguard.version import __version__
 
-HELP = """
-Differentially private regression for heavy-tailed data.
-
-A fit needs a file, a target and a privacy budget; no bounds, no tuning.
-
-[bold]Start here[/bold]
-
-\b
-  tailguard demo
-  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \\
-      --out model.json
-  tailguard certificate model.json
-  tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
-  tailguard predict model.json new_claims.csv --out predictions.csv
-
-Every command explains itself: tailguard fit --help
-"""
+# Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
+# sentence that names the parameter, what was given and what is allowed. Nothing that is printed to
+# stderr depends on the values of records.
 INTERNAL_ERROR = (
     "tailguard stopped on an internal error; TAILGUARD_DEBUG=1 shows the traceback, "
     "which may show records."
 )
 
 app = typer.Typer(
-    help=HELP,
+    help=page(__doc__),
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
     add_completion=False,
     suggest_commands=False,  # its suggestion is a second sentence
     pretty_exceptions_enable=False,  # its tracebacks print local variables, hence records
 )
-app.command(help=demo.HELP)(demo.demo)
-app.command(help=fit.HELP)(fit.fit)
-app.command(help=predict.HELP)(predict.predict)
-app.command(help=schema.HELP)(schema.schema)
-app.command("mean", help=mean.HELP)(mean.estimate_means)
-app.command("plan", help=plan.HELP)(plan.list_methods)
-app.command(help=certificate.HELP)(certificate.certificate)
-app.command(help=audit.HELP)(audit.audit)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo.demo,
+    "fit": fit.fit,
+    "predict": predict.predict,
+    "schema": schema.schema,
+    "mean": mean.estimate_means,
+    "plan": plan.list_methods,
+    "certificate": certificate.certificate,
+    "audit": audit.audit,
+    "reproduce": reproduce.reproduce,
+}
+for name, command in COMMANDS.items():
+    app.command(name, help=page(sys.modules[command.__module__].__doc__))(command)
 app.add_typer(ledger.app, name="ledger")
-app.command(help=reproduce.HELP)(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

@@ -3,13 +3,18 @@
 import csv
 import math
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import typer
 
 from tailguard.checks import InputError
 from tailguard.ledger import Ledger
 from tailguard.privacy.guarantees import ApproxDP, PureDP
+
+Value = TypeVar("Value")
 
 
 def number(text: str) -> float:
@@ -81,16 +86,8 @@ def levels_of(declarations: list[str]) -> dict[str, tuple[str, ...]]:
     >>> levels_of(["region=north,south"])
     {'region': ('north', 'south')}
     """
-    declared: dict[str, tuple[str, ...]] = {}
-    for text in declarations:
-        column, equals, levels = text.partition("=")
-        if not (column and equals) or column in declared:
-            raise InputError(
-                "--categorical must declare each column once, such as region=north,south; "
-                f"got {text!r}."
-            )
-        declared[column] = names_of("--categorical", levels)
-    return declared
+    refusal = "--categorical must declare each column once, such as region=north,south"
+    return _pairs(declarations, refusal, partial(names_of, "--categorical"))
 
 
 def constants_of(declarations: list[str]) -> dict[str, float]:
@@ -101,20 +98,8 @@ def constants_of(declarations: list[str]) -> dict[str, float]:
     >>> constants_of(["age=40", "income=0"])
     {'age': 40.0, 'income': 0.0}
     """
-    declared: dict[str, float] = {}
-    for text in declarations:
-        column, _, constant = text.rpartition("=")
-        try:
-            value = float(constant)
-        except ValueError:
-            value = math.nan
-        if not column or column in declared or not math.isfinite(value):
-            raise InputError(
-                "--missing must give each column one constant known without the file, such as "
-                f"age=40; got {text!r}."
-            )
-        declared[column] = value
-    return declared
+    refusal = "--missing must give each column one constant known without the file, such as age=40"
+    return _pairs(declarations, refusal, _finite_number, split=str.rpartition)
 
 
 def options_of(declarations: list[str]) -> dict[str, int | float | str]:
@@ -125,26 +110,51 @@ def options_of(declarations: list[str]) -> dict[str, int | float | str]:
     >>> options_of(["clip_norm=2.5", "n_groups=3", "centre=median"])
     {'clip_norm': 2.5, 'n_groups': 3, 'centre': 'median'}
     """
-    declared: dict[str, int | float | str] = {}
+    refusal = "--option must give each option once, such as clip_norm=2.5"
+    return _pairs(declarations, refusal, _plain_value, split=_option)
+
+
+def _option(text: str, equals: str) -> tuple[str, str, str]:
+    """Split an option, whose name may be spelt as those of commands are."""
+    name, sign, value = text.partition(equals)
+    return name.strip().replace("-", "_"), sign, value
+
+
+def _pairs(
+    declarations: list[str],
+    refusal: str,
+    read: Callable[[str], Value | None],
+    *,
+    split: Callable[[str, str], tuple[str, str, str]] = str.partition,
+) -> dict[str, Value]:
+    """Read different names with a value each; what ``read`` makes nothing of is refused."""
+    declared: dict[str, Value] = {}
     for text in declarations:
-        name, equals, value = text.partition("=")
-        name = name.strip().replace("-", "_")
-        if not (name and equals and value.strip()) or name in declared:
-            raise InputError(
-                f"--option must give each option once, such as clip_norm=2.5; got {text!r}."
-            )
-        declared[name] = _plain_value(value.strip())
+        name, equals, value = split(text, "=")
+        found = read(value) if name and equals and name not in declared else None
+        if found is None:
+            raise InputError(f"{refusal}; got {text!r}.")
+        declared[name] = found
     return declared
 
 
-def _plain_value(text: str) -> int | float | str:
-    """Return a whole number, a number, or the text."""
+def _finite_number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _plain_value(text: str) -> int | float | str | None:
+    """Return a whole number, a number, or the text; None where there is nothing but space."""
+    text = text.strip()
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
-    return text
+    return text or None
 
 
 def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP | PureDP:

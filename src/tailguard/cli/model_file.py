@@ -7,7 +7,6 @@ allows. A number that is not finite is written as ``null``.
 import json
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,13 @@ KEY = "tailguard_model"
 """The key that says what the file is; its value is the version of the format."""
 VERSION = 3
 """A change of meaning takes a new number: version 1 had no schema, 2 no bounds of features."""
+# What a fit releases, as its attributes are called but for their last underscore.
+RELEASED = (
+    *("coef", "intercept", "feature_bounds", "score_bound", "coef_noise_std"),
+    *("intercept_noise_std", "coef_std", "intercept_std"),
+)
+# What files of before these were kept do not have.
+LATER = ("feature_bounds", "score_bound", "coef_std", "intercept_std", "notes")
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema")
 
@@ -62,16 +68,7 @@ class ModelFile:
             "schema": estimator.schema_.to_dict(),
             "classes": estimator.classes_.tolist() if "classes" in parameters else None,
             "feature_names": list(estimator.schema_.coefficient_names),
-            "coef": _finite_or_null(estimator.coef_),
-            "intercept": _finite_or_null([estimator.intercept_])[0],
-            "feature_bounds": _bounds_written(estimator.feature_bounds_),
-            "score_bound": _finite_or_null([estimator.score_bound_])[0],
-            "coef_noise_std": _finite_or_null(estimator.coef_noise_std_),
-            "intercept_noise_std": _finite_or_null([estimator.intercept_noise_std_])[0],
-            "coef_std": None
-            if estimator.coef_std_ is None
-            else _finite_or_null(estimator.coef_std_),
-            "intercept_std": _finite_or_null([estimator.intercept_std_])[0],
+            **{name: _written(getattr(estimator, f"{name}_")) for name in RELEASED},
             "notes": list(estimator.notes_),
             "certificate": estimator.certificate_.to_dict(),
         }
@@ -87,22 +84,19 @@ class ModelFile:
         schema = _schema_of_version_1(content) if version == 1 else content["schema"]
         estimator = MODELS[content["model"]](**content["parameters"], schema=Schema.of(schema))
         _restore_columns(estimator, content)
-        estimator.coef_ = _numbers_or_nan(content["coef"])
-        estimator.coef_noise_std_ = _numbers_or_nan(content["coef_noise_std"])
+        content = dict.fromkeys(LATER) | content
+        for name in ("coef", "coef_noise_std", "coef_std"):
+            setattr(estimator, f"{name}_", _numbers_or_nan(content[name]))
+        for name in ("intercept", "intercept_noise_std", "intercept_std", "score_bound"):
+            setattr(estimator, f"{name}_", float(_numbers_or_nan([content[name]])[0]))
+        if content["coef_std"] is None:
+            estimator.coef_std_ = None
+        estimator.score_bound_ = float(np.nan_to_num(estimator.score_bound_, nan=math.inf))
+        coefs = (estimator.coef_, estimator.coef_noise_std_, estimator.coef_std_)
         n_coefficients = len(content["feature_names"])
-        _require(n_coefficients == estimator.coef_.size == estimator.coef_noise_std_.size)
-        estimator.feature_bounds_ = _bounds_read(content.get("feature_bounds"), n_coefficients)
-        # None where there is no bound, and in files of before it was kept.
-        (score_bound,) = _numbers_or_nan([content.get("score_bound")])
-        estimator.score_bound_ = float(np.nan_to_num(score_bound, nan=math.inf))
-        estimator.intercept_ = float(_numbers_or_nan([content["intercept"]])[0])
-        estimator.intercept_noise_std_ = float(_numbers_or_nan([content["intercept_noise_std"]])[0])
-        # Files of before these were kept have none.
-        stds = content.get("coef_std")
-        estimator.coef_std_ = None if stds is None else _numbers_or_nan(stds)
-        _require(stds is None or n_coefficients == estimator.coef_std_.size)
-        estimator.intercept_std_ = float(_numbers_or_nan([content.get("intercept_std")])[0])
-        notes = content.get("notes", [])
+        _require(all(each is None or each.size == n_coefficients for each in coefs))
+        estimator.feature_bounds_ = _bounds_read(content["feature_bounds"], n_coefficients)
+        notes = content["notes"] or []
         _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))
         estimator.notes_ = tuple(notes)
         estimator.certificate_ = Certificate.from_dict(content["certificate"])
@@ -153,11 +147,6 @@ def _restore_columns(estimator: Any, content: dict[str, Any]) -> None:
         _require(len(estimator.classes_) == 2)
 
 
-def _bounds_written(bounds: FloatArray | None) -> list[list[float | None]] | None:
-    """Return lower and upper bounds; null where a feature has none."""
-    return None if bounds is None else [_finite_or_null(side) for side in bounds.T]
-
-
 def _bounds_read(written: list[list[float | None]] | None, n_features: int) -> FloatArray | None:
     if written is None:
         return None
@@ -166,13 +155,16 @@ def _bounds_read(written: list[list[float | None]] | None, n_features: int) -> F
     return np.column_stack([np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)])
 
 
-def _finite_or_null(values: Iterable[float]) -> list[float | None]:
-    return [float(value) if math.isfinite(value) else None for value in values]
+def _written(value: Any) -> Any:
+    """Return a number, a vector, or bounds of features side by side; null where none is finite."""
+    if np.ndim(value) > 0:
+        return [_written(each) for each in np.transpose(value)]
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _numbers_or_nan(values: list[float | None]) -> FloatArray:
+def _numbers_or_nan(values: list[float | None] | None) -> FloatArray:
     return np.array(
-        [math.nan if value is None else check_finite("number", value) for value in values]
+        [math.nan if value is None else check_finite("number", value) for value in values or ()]
     )
 
 

@@ -15,6 +15,17 @@ MODEL = "Model"
 METHOD = "Method"
 
 
+def page(doc: str | None) -> str:
+    r"""Return the help page that a command's module has for its docstring.
+
+    Examples
+    --------
+    >>> page(r"One line.\b")
+    'One line.\x08'
+    """
+    return (doc or "").replace(r"\b", "\b")  # typer leaves the lines after it as they are
+
+
 def typed(metavar: str, told: str, panel: str | None = None, *names: str, **more: Any) -> Any:
     """Describe an option that takes what is typed, by other names than the parameter's if given.
 

@@ -154,6 +154,35 @@ class PrivateLinearModel(BaseEstimator):
         """Say what is taken for granted of the records, from the parameters alone."""
         return ()
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        columns: Any = None,
+        row_id: str | None = None,
+    ) -> Self:
+        """Fit privately; see the class for the guarantee.
+
+        Parameters
+        ----------
+        X
+            Numeric columns: a NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow
+            table; or the path of a file, a folder or a pattern of Parquet files, or another source
+            that is read in batches.
+        y
+            One number per row, or of a logistic model one of the two labels: a typed column, or
+            with ``classes`` any sequence. None takes the column of X that ``target`` or the schema
+            names.
+        target, columns
+            The column that is fitted and a list of the features, by their names; all other columns
+            by default.
+        row_id
+            The name of a column that tells every row from all others: the rows then need no order.
+        """
+        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
+
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
@@ -332,33 +361,6 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     >>> HuberRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).predict(X[:2]).shape
     (2,)
     """
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        target: str | None = None,
-        columns: Any = None,
-        row_id: str | None = None,
-    ) -> Self:
-        """Fit privately; see the class for the guarantee.
-
-        Parameters
-        ----------
-        X
-            Numeric columns: a NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow
-            table; or the path of a file, a folder or a pattern of Parquet files, or another source
-            that is read in batches.
-        y
-            One number per row; None takes the column of X that ``target`` or the schema names.
-        target, columns
-            The column that is fitted and a list of the features, by their names; all other columns
-            by default.
-        row_id
-            The name of a column that tells every row from all others: the rows then need no order.
-        """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
 
     def predict(self, X: Any) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN."""

@@ -16,15 +16,7 @@ class HuberRegression(PrivateRegression):
     threshold
         Where the loss turns from squared to absolute, in multiples of the target's private scale;
         from 1e-100 to 1e100.
-    {shared_parameters}
-
-    Attributes
-    ----------
-    {shared_attributes}
-
-    Notes
-    -----
-    *Guarantee.* As for ``LinearRegression``.
+    {shared}
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Binary logistic regression with declared classes."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,27 +93,6 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
 
     def _assumptions(self) -> tuple[str, ...]:
         return (classes_assumed(2),) if self._classes() is None else ()
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        target: str | None = None,
-        columns: Any = None,
-        row_id: str | None = None,
-    ) -> Self:
-        """Fit privately.
-
-        Parameters
-        ----------
-        X, target, columns, row_id
-            As for ``LinearRegression``.
-        y
-            One of the two labels per row: a typed column, or with ``classes`` any sequence. None
-            takes the column of X that ``target`` or the schema names.
-        """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
 
     def _keep(self, solved: Solved) -> None:
         super()._keep(solved)

@@ -15,15 +15,7 @@ class LpRegression(PrivateRegression):
     ----------
     p
         The power, from 2 to 16.
-    {shared_parameters}
-
-    Attributes
-    ----------
-    {shared_attributes}
-
-    Notes
-    -----
-    *Guarantee.* As for ``LinearRegression``.
+    {shared}
 
     References
     ----------

@@ -15,15 +15,7 @@ class QuantileRegression(PrivateRegression):
     ----------
     level
         Which quantile: 0.5 is the median.
-    {shared_parameters}
-
-    Attributes
-    ----------
-    {shared_attributes}
-
-    Notes
-    -----
-    *Guarantee.* As for ``LinearRegression``.
+    {shared}
 
     References
     ----------

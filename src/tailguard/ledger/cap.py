@@ -213,10 +213,8 @@ def _worked_out(
     if charge.cover is not None and accountant is GdpAccountant:
         mu, failure = charge.cover
         return Fraction(mu) ** 2, Fraction(failure)
-    if not accountant().supports(charge.event):
-        return None
-    composed = accountant().compose(charge.event)
-    return composed.total, composed.failure
+    composed = accountant.of(charge.event)
+    return None if composed is None else (composed.total, composed.failure)
 
 
 def exact_sum(numbers: Iterable[Fraction]) -> Fraction:

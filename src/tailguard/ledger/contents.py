@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from tailguard.checks import check_integer, check_positive
+from tailguard.checks import check_failure, check_integer, check_positive
 from tailguard.ledger.cap import Cap, Charge
 from tailguard.ledger.lines import RESERVED, Line, changed_line
 from tailguard.privacy.events import event_from_dict
 from tailguard.privacy.guarantees import guarantee_from_dict
-from tailguard.privacy.ranges import check_failure
 from tailguard.version import __version__
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tailguard.checks import BudgetError
@@ -103,3 +103,18 @@ def file_system_of(path: str, mounts: str = MOUNTS) -> str:
         if inside and len(point) >= longest:  # a later mount hides an earlier one
             longest, found = len(point), source.split(" ")[0]
     return found
+
+
+def flush_folder(path: str) -> None:
+    """Put a new file's name on the disk, where the system can flush folders.
+
+    Examples
+    --------
+    >>> flush_folder("budget.sqlite")
+    """
+    with suppress(OSError):
+        folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -14,7 +14,7 @@ flush stops at the disk's cache).
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import get_ident
@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from tailguard.checks import BudgetError
 from tailguard.ledger.lines import FIELDS, Draft, Line
-from tailguard.ledger.storage import PATIENCE, check_local, one_sentence
+from tailguard.ledger.storage import PATIENCE, check_local, flush_folder, one_sentence
 
 APPLICATION = 0x7467_6C64
 """SQLite's mark of whose file it is: the letters tgld."""
@@ -91,7 +91,7 @@ class Store:
                 with open(draft, "rb+") as file:
                     os.fsync(file.fileno())
                 os.link(draft, self.path)
-                _flush_folder(self.path)
+                flush_folder(self.path)
             except FileExistsError:
                 pass
             finally:
@@ -217,16 +217,6 @@ def _same(rows: list[tuple[object, ...]], others: list[tuple[object, ...]]) -> b
         for row, known in zip(rows, others, strict=True)
         for cell, other in zip(row, known, strict=True)
     )
-
-
-def _flush_folder(path: str) -> None:
-    """Put a new file's name on the disk, where the system can flush folders."""
-    with suppress(OSError):
-        folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _now() -> str:

@@ -21,21 +21,25 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from tailguard.solvers.options import admit_printed
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
+IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
+IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
+ANY_TAIL = "means exist"
 # More numbers than any method here plans: histograms of columns, one of magnitudes, four shells.
 RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a method plans for: the public facts, what is promised, and whose noise it takes.
+class MeanFacts:
+    """The public facts that a method plans from: sizes, promise, and whose noise it takes.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> Task(Problem(None, n_rows=1000, n_features=3), tg.PureDP(1.0)).pure
+    >>> MeanFacts(Problem(None, n_rows=1000, n_features=3), tg.PureDP(1.0)).pure
     True
     """
 
@@ -77,9 +81,9 @@ class Task:
         Examples
         --------
         >>> import tailguard as tg
-        >>> task = Task(Problem(None, n_rows=10**5, n_features=10), tg.ZCDP(0.5))
+        >>> facts = MeanFacts(Problem(None, n_rows=10**5, n_features=10), tg.ZCDP(0.5))
         >>> mean_bound = tg.papers.kamath2022.mean_bound
-        >>> round(task.into(mean_bound, Moment(2.0, 1.0), rho=0.5), 5)
+        >>> round(facts.into(mean_bound, Moment(2.0, 1.0), rho=0.5), 5)
         0.03115
         """
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
@@ -166,7 +170,7 @@ class MeanExample:
     Attributes
     ----------
     wide
-        Options at which nothing within 50 of zero is cut.
+        Options at which nothing within 50 of zero is clipped.
     moment
         A bound on a moment, of the kind that the method takes; None if it takes none.
     refuses
@@ -210,14 +214,15 @@ class MeanMethod:
     calibration: CalibrationMode = "tight"
     unsafe_reproduction: bool = False
 
+    name: ClassVar[str] = ""
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
-        task = Task(problem, guarantee, self.calibration, self.unsafe_reproduction)
-        return self.plan_task(task)
+        facts = MeanFacts(problem, guarantee, self.calibration, self.unsafe_reproduction)
+        return self.plan_from(facts)
 
-    def plan_task(self, task: Task) -> MeanPlan:
+    def plan_from(self, facts: MeanFacts) -> MeanPlan:
         """Plan; every method says how."""
         raise TypeError(f"{type(self).__name__} must say what it plans.")
 
@@ -258,28 +263,23 @@ def found_mean(
     )
 
 
-def paper_budget(task: Task, spent: float) -> tuple[Budget, Guarantee]:
+def paper_budget(facts: MeanFacts, spent: float) -> tuple[Budget, Guarantee]:
     """Return what a printed noise really spends, and the promise that it keeps.
 
     Guarantee
     ---------
-    Where the paper's calibration spends more than it promises, the run is refused unless the task
-    says ``unsafe_reproduction``; the promise is then the true one.
+    Where the paper's calibration spends more than it promises, the run is refused unless the facts
+    say ``unsafe_reproduction``; the promise is then the true one.
 
     Examples
     --------
     >>> import tailguard as tg
-    >>> task = Task(Problem(None, 1000, 1), tg.GDP(1.0), "paper", unsafe_reproduction=True)
-    >>> paper_budget(task, spent=2.0)[1].describe()
+    >>> facts = MeanFacts(Problem(None, 1000, 1), tg.GDP(1.0), "paper", unsafe_reproduction=True)
+    >>> paper_budget(facts, spent=2.0)[1].describe()
     'Gaussian differential privacy with mu = 2'
     """
-    allowed, budget = task.budget, Budget(spent, task.pure)
+    allowed, budget = facts.budget, Budget(spent, facts.pure)
     if spent <= allowed.amount:
-        return budget, task.guarantee
-    true = promise_of(task.guarantee, budget)
-    if not task.unsafe_reproduction:
-        raise InputError(
-            "unsafe_reproduction must be True for this calibration='paper': the printed noise "
-            f"does not keep {task.guarantee.describe()} but {true.describe()}."
-        )
-    return budget, true
+        return budget, facts.guarantee
+    true = promise_of(facts.guarantee, budget)
+    return budget, admit_printed(facts.guarantee, true, unsafe=facts.unsafe_reproduction)

@@ -18,6 +18,9 @@ from tailguard.privacy.events.calibration import Calibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.base import Query
 
+LAPLACE_TAIL = 1.8
+"""Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -53,6 +56,11 @@ class Budget:
         """Work out the noise of a query that spends all of this; no record is read."""
         calibrated = query.calibrate_pure if self.pure else query.calibrate
         return calibrated(n_rows, n_features, self.amount)
+
+    def tail_noise(self, query: Query, n_rows: int, n_features: int) -> float:
+        """Return the noise of a query, as Gaussian noise that is as rarely large."""
+        noise_std = self.calibrate(query, n_rows, n_features).noise_std
+        return noise_std * (LAPLACE_TAIL if self.pure else 1.0)
 
     def stage(self, name: str, purpose: str, times: int, size: int) -> Stage:
         """Return a stage whose releases spend all of this each."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, check_choice
-from tailguard.means.base import CalibrationMode, Expected, MeanMethod, MeanPlan
-from tailguard.means.messages import IN_USER_UNITS, check_level
+from tailguard.means.base import IN_USER_UNITS, CalibrationMode, Expected, MeanMethod, MeanPlan
+from tailguard.means.levels import check_level
 from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import MEANS, make_method
 from tailguard.moments import Moment

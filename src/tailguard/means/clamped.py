@@ -9,9 +9,10 @@ import math
 from dataclasses import dataclass
 
 from tailguard.checks import InputError
-from tailguard.means.base import MeanExample, Task
+from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.budget import Budget
-from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
+from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022
 from tailguard.papers.kamath2022 import parameters as printed
@@ -26,7 +27,7 @@ FEWEST_MOMENT_UNITS = 10.0
 
 @dataclass(frozen=True)
 class Clamped(CoordinateWise):
-    """Median over groups of the means of entries cut at three times a threshold.
+    """Median over groups of the means of entries clipped at three times a threshold.
 
     Attributes
     ----------
@@ -68,31 +69,31 @@ class Clamped(CoordinateWise):
             return chosen_groups(self.n_groups, problem)
         return theory_groups(problem, self.failure_probability)
 
-    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
         """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""
-        moment = task.known_moment("central")
+        moment = facts.known_moment("central")
         if budget.pure:
-            found = task.into(printed.mean_threshold_pure, moment, epsilon=budget.amount)
+            found = facts.into(printed.mean_threshold_pure, moment, epsilon=budget.amount)
         else:
-            found = task.into(printed.mean_threshold, moment, rho=budget.amount**2 / 2.0)
+            found = facts.into(printed.mean_threshold, moment, rho=budget.amount**2 / 2.0)
         threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
         told = {"threshold": threshold, "mean_bound": threshold}
-        bias = task.into(kamath2022.clamping_bias, moment, **told)
-        return Level(threshold, bias, moment.scale / math.sqrt(task.n_rows))
+        bias = facts.into(kamath2022.clamping_bias, moment, **told)
+        return Level(threshold, bias, moment.scale / math.sqrt(facts.n_rows))
 
-    def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
+    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the noise of Theorem 4.1 really spends: less than it promises."""
-        query = self.query(Units.raw(task.n_features, intercept=False), threshold, groups)
+        query = self.query(Units.raw(facts.n_features, intercept=False), threshold, groups)
         told = {"threshold": threshold, "failure_probability": self.failure_probability}
-        if task.pure:
-            epsilon = task.budget.amount
-            scale = task.into(printed.printed_noise_scale_pure, epsilon=epsilon, **told)
-            return query.pure_sensitivity(task.n_rows, task.n_features).ideal / scale
-        if not isinstance(task.guarantee, ZCDP | GDP):
+        if facts.pure:
+            epsilon = facts.budget.amount
+            scale = facts.into(printed.printed_noise_scale_pure, epsilon=epsilon, **told)
+            return query.pure_sensitivity(facts.n_rows, facts.n_features).ideal / scale
+        if not isinstance(facts.guarantee, ZCDP | GDP):
             raise InputError(
                 "calibration='paper' needs guarantee=ZCDP(rho) or PureDP(epsilon) with method "
-                f"'clamped', whose paper prints its noise in them; got {task.guarantee!r}."
+                f"'clamped', whose paper prints its noise in them; got {facts.guarantee!r}."
             )
-        rho = task.guarantee.gaussian_mu() ** 2 / 2.0
-        noise_std = task.into(printed.printed_noise_std, rho=rho, **told)
-        return query.sensitivity(task.n_rows, task.n_features).ideal / noise_std
+        rho = facts.guarantee.gaussian_mu() ** 2 / 2.0
+        noise_std = facts.into(printed.printed_noise_std, rho=rho, **told)
+        return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std

@@ -1,6 +1,7 @@
 """The l2-clipped mean, in private units by default.
 
-With an assumed moment, or a clip norm, it is the papers' estimator: rows are cut at a fixed norm.
+With an assumed moment, or a clip norm, it is the papers' estimator: rows are clipped at a fixed
+norm.
 
 Without either, a centre and a scale of every column are released, then a histogram of the rows'
 norms about the centre. The largest clip level is put where the tail that it cuts off and its noise
@@ -24,21 +25,13 @@ from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
     MeanExample,
-    MeanMethod,
+    MeanFacts,
     MeanPlan,
-    Task,
     found_mean,
     paper_budget,
 )
-from tailguard.means.messages import (
-    ANY_TAIL,
-    IN_PRIVATE_UNITS,
-    IN_USER_UNITS,
-    check_level,
-    refuse_numerical,
-    refuse_paper,
-    refuse_pure,
-)
+from tailguard.means.budget import Budget
+from tailguard.means.levels import Level, LevelMethod, directional_level
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.moments import Moment
@@ -56,8 +49,8 @@ FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
 
 
 @dataclass(frozen=True)
-class Clipped(MeanMethod):
-    """Mean of rows cut at an l2 norm.
+class Clipped(LevelMethod):
+    """Mean of rows clipped at an l2 norm.
 
     Attributes
     ----------
@@ -85,15 +78,8 @@ class Clipped(MeanMethod):
     clip_norm: float | None = None
 
     name = "clipped"
+    option, few = "clip_norm", "few rows exceed the clip norm"
     example = MeanExample({"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), distance=1e-6)
-
-    def plan_task(self, task: Task) -> MeanPlan:
-        """Choose a clip norm, or plan to release one."""
-        refuse_pure(self.name, task)
-        refuse_numerical(self.name, task)
-        if self.clip_norm is None and task.moment is None:
-            return self._private_plan(task)
-        return self._public_plan(task)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask, and put the shells together."""
@@ -106,63 +92,41 @@ class Clipped(MeanMethod):
             return found_mean(plan, value, np.full(gate.n_features, noise_std))
         return _from_shells(plan, gate, PrivateUnits.planned(plan, "norm").release(gate))
 
-    def _private_plan(self, task: Task) -> MeanPlan:
-        refuse_paper(self.name, "clip_norm", task)
-        units_plan, d = PrivateUnits.of(task, "norm"), task.n_features
-        slope = _clipped_noise_slope(task.n_rows, d, units_plan.left.amount)
-        expected = units_plan.expected_of_clip(task, slope)
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Plan to release shells of several clip norms."""
+        units_plan, d = PrivateUnits.of(facts, "norm"), facts.n_features
+        unit_noise = _noise_per_unit(facts.n_rows, d, units_plan.left.amount)
         stage = units_plan.left.stage("mean", "the clipped mean", 1, MOST_SHELLS * d)
-        return MeanPlan(
-            self.name,
-            task.problem,
-            task.guarantee,
-            (*units_plan.stages, stage),
-            assumptions=(ANY_TAIL,),
-            expected=expected,
-            unit=IN_PRIVATE_UNITS,
-        )
+        expected = units_plan.expected_of_clip(facts, unit_noise)
+        return self.planned(facts, (*units_plan.stages, stage), expected)
 
-    def _public_plan(self, task: Task) -> MeanPlan:
-        budget, guarantee = task.budget, task.guarantee
-        if task.calibration == "paper":
-            asked = task.approximate
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Plan with one clip norm."""
+        budget, guarantee, d = facts.budget, facts.guarantee, facts.n_features
+        if facts.calibration == "paper":
+            asked = facts.approximate
             rho = printed.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
-            budget, guarantee = paper_budget(task, math.sqrt(2.0 * rho))
-        clip_norm, bias, sampling = self._level(task, budget.amount)
-        d = task.n_features
-        noise = 2.0 * clip_norm * math.sqrt(d) / (task.n_rows * budget.amount)
-        return MeanPlan(
-            self.name,
-            task.problem,
-            guarantee,
-            (budget.stage("mean", "the clipped mean", 1, d),),
-            {"clip norm": clip_norm},
-            (task.moment.describe(),) if task.moment else ("few rows exceed the clip norm",),
-            expected=Expected(noise, bias, sampling),
-            unit=IN_USER_UNITS,
-        )
+            budget, guarantee = paper_budget(facts, math.sqrt(2.0 * rho))
+        level = self.chosen_level(facts, budget)
+        noise = 2.0 * level.value * math.sqrt(d) / (facts.n_rows * budget.amount)
+        stage = budget.stage("mean", "the clipped mean", 1, d)
+        expected = Expected(noise, level.bias, level.sampling)
+        return self.planned(facts, (stage,), expected, guarantee, {"clip norm": level.value})
 
-    def _level(self, task: Task, mu: float) -> tuple[float, float, float]:
-        """Return clip norm, bias and sampling error, from the cards."""
-        d, n = task.n_features, task.n_rows
-        if self.clip_norm is not None:
-            clip_norm = check_level("clip_norm", self.clip_norm)
-            return clip_norm, 0.0, clip_norm / math.sqrt(n)
-        moment = task.moment
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+        """Return the cards' clip norm."""
+        n, mu, moment = facts.n_rows, budget.amount, facts.moment
         assert moment is not None
-        moment = moment if moment.kind == "norm" else moment.convert("directional", n_features=d)
         if moment.kind == "norm":
-            clip_norm = task.into(xu2025.gradient_clip_norm, moment, mu=mu)
+            clip_norm = facts.into(xu2025.gradient_clip_norm, moment, mu=mu)
             # A bound on the norm counts all directions at once.
             told = {"clip_norm": clip_norm, "n_features": 1}
-            bias = task.into(zhao2024.clipping_bias, moment, **told)
-            return clip_norm, bias, moment.scale / math.sqrt(n)
-        clip_norm = task.into(printed.mean_clip_norm, moment, rho=mu**2 / 2.0)
-        bias = task.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
-        return clip_norm, bias, moment.scale * math.sqrt(d / n)
+            bias = facts.into(zhao2024.clipping_bias, moment, **told)
+            return Level(clip_norm, bias, moment.scale / math.sqrt(n))
+        return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
 
 
-def _clipped_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise, in l2, per unit of the radius."""
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
@@ -170,7 +134,7 @@ def _clipped_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
 def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
     """Release the shells and return their mixture of least estimated error."""
     d, stage = gate.n_features, plan.stage("mean")
-    largest = released.distribution.radius(_clipped_noise_slope(gate.n_rows, d, stage.mu))
+    largest = released.distribution.radius(_noise_per_unit(gate.n_rows, d, stage.mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO

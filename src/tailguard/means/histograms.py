@@ -18,9 +18,6 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 
-LAPLACE_TAIL = 1.8
-"""Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5."""
-
 TWO_BINS = Bins("linear", -1.0, 1.0, 2)  # noise is that of any bins
 ROUNDING = 1.0 - 1e-12  # sums of squares are rounded
 
@@ -35,9 +32,7 @@ def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
     4.0
     """
     query = ColumnHistograms(tuple(range(columns)), TWO_BINS)
-    budget = Budget.of_stage(stage)
-    noise_std = budget.calibrate(query, n_rows, n_features).noise_std
-    return noise_std * (LAPLACE_TAIL if budget.pure else 1.0)
+    return Budget.of_stage(stage).tail_noise(query, n_rows, n_features)
 
 
 class MeanHistograms:

@@ -19,7 +19,6 @@ holds for secret groups is in :mod:`tailguard.privacy.amplification.grouped`.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -28,29 +27,20 @@ from tailguard.gate import Gate
 from tailguard.means.base import (
     Expected,
     MeanExample,
-    MeanMethod,
+    MeanFacts,
     MeanPlan,
-    Task,
     found_mean,
     most_coordinates,
 )
 from tailguard.means.budget import Budget
-from tailguard.means.messages import (
-    ANY_TAIL,
-    IN_PRIVATE_UNITS,
-    IN_USER_UNITS,
-    check_level,
-    refuse_numerical,
-    refuse_paper,
-    refuse_pure,
-)
+from tailguard.means.levels import Level, LevelMethod, directional_level
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
-from tailguard.papers import zhao2024
 from tailguard.papers.common.statement import CENTRE_LOSS
 from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -63,6 +53,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
 from tailguard.queries.units import Units
+from tailguard.solvers.options import admit_printed
 
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
@@ -72,7 +63,7 @@ ACCURACY = 1e-3  # of mu, where an accountant finds it in some steps of a fracti
 
 
 @dataclass(frozen=True)
-class Iterative(MeanMethod):
+class Iterative(LevelMethod):
     """Centre of the noised means of random groups of clipped rows.
 
     Attributes
@@ -125,17 +116,11 @@ class Iterative(MeanMethod):
     proof: str = "least"
 
     name = "iterative"
+    option, few = "clip_norm", "few rows exceed the clip norm"
     # Its walk follows the points less closely than their median does.
     example = MeanExample(
         {"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), noise_factor=2.5
     )
-
-    def plan_task(self, task: Task) -> MeanPlan:
-        """Choose groups, noise and clip norm, or plan to release the scale of one."""
-        self._check(task)
-        if self.clip_norm is None and task.moment is None:
-            return self._private_plan(task)
-        return self._public_plan(task)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask for the means of all groups, and find their centre."""
@@ -145,7 +130,7 @@ class Iterative(MeanMethod):
         released = PrivateUnits.planned(plan, "norm").release(gate)
         mu, k = plan.stage("mean").mu, plan.stage("mean").n_blocks
         radius = released.distribution.radius(
-            _center_noise_slope(gate.n_rows, gate.n_features, mu / math.sqrt(k))
+            _noise_per_unit(gate.n_rows, gate.n_features, mu / math.sqrt(k))
         )
         slope = released.mean_slope(radius)
         return self._answer(plan, gate, released.units, radius, slope)
@@ -167,59 +152,63 @@ class Iterative(MeanMethod):
             {"clip norm": clip_norm},
         )
 
-    def _private_plan(self, task: Task) -> MeanPlan:
-        refuse_paper(self.name, "clip_norm", task)
-        units_plan, d = PrivateUnits.of(task, "norm", self._budget(task)), task.n_features
-        released = tuple(stage.event for stage in units_plan.stages)
-        budget, shuffled = self._cheapest(task, units_plan.left, released)
-        together = budget.amount / math.sqrt(self._group_count(task))
-        slope = _center_noise_slope(task.n_rows, d, together)
-        expected = units_plan.expected_of_clip(task, slope)
-        expected = replace(expected, sampling=CENTRE_LOSS * expected.sampling)
-        stages = (*units_plan.stages, self._stage(task, budget, shuffled=shuffled))
-        return self._plan(task, task.guarantee, stages, expected, IN_PRIVATE_UNITS, ANY_TAIL)
+    def groups(self, problem: Problem) -> int:
+        """Return how many groups the records are cut into."""
+        if self.n_groups is None:
+            return max(1, min(FEW_GROUPS, problem.n_rows // FEWEST_ROWS))
+        return check_group_count(self.n_groups, problem.n_rows)
 
-    def _public_plan(self, task: Task) -> MeanPlan:
-        guarantee, k = task.guarantee, self._group_count(task)
-        if task.calibration == "paper":
-            budget, guarantee = _printed(task, k)
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Plan to release the scale of a clip norm."""
+        units_plan, d = PrivateUnits.of(facts, "norm", self._budget(facts)), facts.n_features
+        released = tuple(stage.event for stage in units_plan.stages)
+        budget, shuffled = self._cheapest(facts, units_plan.left, released)
+        together = budget.amount / math.sqrt(self.groups(facts.problem))
+        unit_noise = _noise_per_unit(facts.n_rows, d, together)
+        expected = units_plan.expected_of_clip(facts, unit_noise)
+        expected = replace(expected, sampling=CENTRE_LOSS * expected.sampling)
+        stage = self._stage(facts, budget, shuffled=shuffled)
+        settings = self._settings(stage)
+        return self.planned(facts, (*units_plan.stages, stage), expected, settings=settings)
+
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Choose groups, noise and clip norm."""
+        guarantee, k = facts.guarantee, self.groups(facts.problem)
+        if facts.calibration == "paper":
+            budget, guarantee = _printed(facts, k)
             shuffled = True
         else:
-            budget, shuffled = self._cheapest(task, self._budget(task), ())
-        clip_norm, bias, sampling = self._level(task, budget.amount / math.sqrt(k))
-        noise = 2.0 * clip_norm * math.sqrt(k * task.n_features) / (task.n_rows * budget.amount)
-        expected = Expected(CENTRE_LOSS * noise, bias, CENTRE_LOSS * sampling)
-        stages = (self._stage(task, budget, shuffled=shuffled),)
-        assumed = task.moment.describe() if task.moment else "few rows exceed the clip norm"
-        clip: dict[str, Any] = {"clip norm": clip_norm}
-        return self._plan(task, guarantee, stages, expected, IN_USER_UNITS, assumed, **clip)
+            budget, shuffled = self._cheapest(facts, self._budget(facts), ())
+        level = self.chosen_level(facts, budget, k)
+        noise = 2.0 * level.value * math.sqrt(k * facts.n_features) / (facts.n_rows * budget.amount)
+        expected = Expected(CENTRE_LOSS * noise, level.bias, CENTRE_LOSS * level.sampling)
+        stage = self._stage(facts, budget, shuffled=shuffled)
+        settings = {**self._settings(stage), "clip norm": level.value}
+        return self.planned(facts, (stage,), expected, guarantee, settings)
 
-    def _plan(
-        self,
-        task: Task,
-        guarantee: Guarantee,
-        stages: tuple[Stage, ...],
-        expected: Expected,
-        unit: str,
-        assumed: str,
-        **settings: float | int | str,
-    ) -> MeanPlan:
-        proof = "amplified" if stages[-1].shuffled else "parallel"
-        settings = {"groups": self._group_count(task), "proof": proof, **settings}
-        facts = (self.name, task.problem, guarantee, stages, settings, (assumed,))
-        return MeanPlan(*facts, expected=expected, unit=unit)
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+        """Return the cards' clip norm, for group means that spend the budget each."""
+        if facts.calibration == "paper":
+            epsilon = facts.approximate.epsilon
+            return directional_level(facts, printed.iterative_clip_norm, epsilon=epsilon)
+        mu = budget.amount / math.sqrt(groups)
+        return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
 
-    def _stage(self, task: Task, budget: Budget, *, shuffled: bool) -> Stage:
-        k = self._group_count(task)
-        one = budget.stage("mean", f"the clipped means of {k} groups", 1, task.n_features)
+    def _settings(self, stage: Stage) -> dict[str, float | int | str]:
+        proof = "amplified" if stage.shuffled else "parallel"
+        return {"groups": stage.n_blocks, "proof": proof}
+
+    def _stage(self, facts: MeanFacts, budget: Budget, *, shuffled: bool) -> Stage:
+        k = self.groups(facts.problem)
+        one = budget.stage("mean", f"the clipped means of {k} groups", 1, facts.n_features)
         return replace(one, block_map=GROUPS, n_blocks=k, shuffled=shuffled)
 
     def _cheapest(
-        self, task: Task, alone: Budget, released: tuple[Event, ...]
+        self, facts: MeanFacts, alone: Budget, released: tuple[Event, ...]
     ) -> tuple[Budget, bool]:
         """Return what a group's mean may spend beside ``released``, and whether by a shuffle."""
-        promise = usable_guarantee(task.guarantee, self._coordinates(task))
-        parallel, k = (alone, False), self._group_count(task)
+        promise = usable_guarantee(facts.guarantee, self._coordinates(facts))
+        parallel, k = (alone, False), self.groups(facts.problem)
         if self.proof == "parallel" or not isinstance(promise, ApproxDP):
             return parallel
 
@@ -240,54 +229,33 @@ class Iterative(MeanMethod):
         amount = found * (1.0 - BUDGET_MARGIN)
         return Budget(amount, pure=False), True
 
-    def _level(self, task: Task, mu: float) -> tuple[float, float, float]:
-        """Return clip norm, bias and sampling error, for group means that are worth ``mu``."""
-        d, n = task.n_features, task.n_rows
-        if self.clip_norm is not None:
-            return self.clip_norm, 0.0, self.clip_norm / math.sqrt(n)
-        moment = task.known_moment("directional")
-        if task.calibration == "paper":
-            epsilon = task.approximate.epsilon
-            clip_norm = task.into(printed.iterative_clip_norm, moment, epsilon=epsilon)
-        else:
-            clip_norm = task.into(printed.mean_clip_norm, moment, rho=mu**2 / 2.0)
-        bias = task.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
-        return clip_norm, bias, moment.scale * math.sqrt(d / n)
+    def _coordinates(self, facts: MeanFacts) -> int:
+        return most_coordinates(facts.problem) + self.groups(facts.problem) * facts.n_features
 
-    def _group_count(self, task: Task) -> int:
-        if self.n_groups is None:
-            return max(1, min(FEW_GROUPS, task.n_rows // FEWEST_ROWS))
-        return check_group_count(self.n_groups, task.n_rows)
+    def _budget(self, facts: MeanFacts) -> Budget:
+        return Budget.of(facts.guarantee, coordinates=self._coordinates(facts))
 
-    def _coordinates(self, task: Task) -> int:
-        return most_coordinates(task.problem) + self._group_count(task) * task.n_features
-
-    def _budget(self, task: Task) -> Budget:
-        return Budget.of(task.guarantee, coordinates=self._coordinates(task))
-
-    def _check(self, task: Task) -> None:
-        refuse_pure(self.name, task)
-        refuse_numerical(self.name, task)
-        check_given(self, check_level, "clip_norm")
+    def check(self, facts: MeanFacts) -> None:
+        """Check groups, centre and proof."""
         check_given(self, check_count, "n_groups")
         check_choice("centre", self.centre, CENTRES)
         check_open_unit("level", self.level)
         check_choice("start", self.start, STARTS)
         check_choice("proof", self.proof, PROOFS)
-        if self.proof == "amplified" and not isinstance(task.guarantee, ApproxDP):
+        if self.proof == "amplified" and not isinstance(facts.guarantee, ApproxDP):
             raise InputError(
                 "proof must not be 'amplified' unless epsilon and delta are given; got "
-                f"{task.guarantee!r}."
+                f"{facts.guarantee!r}."
             )
 
 
-def _printed(task: Task, n_groups: int) -> tuple[Budget, Guarantee]:
+def _printed(facts: MeanFacts, n_groups: int) -> tuple[Budget, Guarantee]:
     """Return the noise that the paper prints, for secret groups, and the promise that it keeps."""
-    asked = task.approximate
+    asked = facts.approximate
     rho = printed.printed_amplified_rho(n_groups=n_groups, epsilon=asked.epsilon, delta=asked.delta)
     budget = Budget(math.sqrt(2.0 * rho), pure=False)
     cost = Shuffled(budget.amount, n_groups)
-    distance = COORDINATE_DISTANCE.times(n_groups * task.n_features)
+    distance = COORDINATE_DISTANCE.times(n_groups * facts.n_features)
     if satisfies(cost, asked, distance=distance):
         return budget, asked
     true = epsilon_at_distance(cost, asked.delta, distance).epsilon * (1.0 + BUDGET_MARGIN)
@@ -297,14 +265,9 @@ def _printed(task: Task, n_groups: int) -> tuple[Budget, Guarantee]:
             f"proved at delta = {asked.delta:g}."
         )
     promise = ApproxDP(true, asked.delta)
-    if not task.unsafe_reproduction:
-        raise InputError(
-            "unsafe_reproduction must be True for this calibration='paper': the printed noise does "
-            f"not keep {asked.describe()} but {promise.describe()}."
-        )
-    return budget, promise
+    return budget, admit_printed(asked, promise, unsafe=facts.unsafe_reproduction)
 
 
-def _center_noise_slope(n_rows: int, n_features: int, mu: float) -> float:
+def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
     """Return the noise on the centre, in l2, per unit of the radius, for a release worth ``mu``."""
     return CENTRE_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)

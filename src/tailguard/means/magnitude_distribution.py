@@ -71,13 +71,13 @@ class MagnitudeDistribution:
         """The survival function from below, as a list: plans ask for thousands of quantiles."""
         return [-float(share) for share in self.survival]
 
-    def radius(self, slope: float) -> float:
-        """Return where noise of ``slope`` per unit and half of the worst bias have the least sum.
+    def radius(self, unit_noise: float) -> float:
+        """Return the radius at which its noise and half of the worst bias have the least sum.
 
         The bias of a clip at R is the mean of what lies beyond, and falls by ``survival(R)`` per
         unit of R. At least half of the records are left whole.
         """
-        return self.quantile(min(slope / BIAS_SHARE, 0.5))
+        return self.quantile(min(unit_noise / BIAS_SHARE, 0.5))
 
 
 def assumed_entries() -> MagnitudeDistribution:

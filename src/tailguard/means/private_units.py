@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, Task, most_coordinates
+from tailguard.means.base import Expected, MeanFacts, most_coordinates
 from tailguard.means.budget import Budget
-from tailguard.means.histograms import LAPLACE_TAIL, MeanHistograms, noise_of
+from tailguard.means.histograms import MeanHistograms, noise_of
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,
@@ -84,7 +84,7 @@ class PrivateUnits:
     --------
     >>> import tailguard as tg
     >>> from tailguard.plans.problem import Problem
-    >>> units_plan = PrivateUnits.of(Task(Problem(None, 10_000, 2), tg.GDP(1.0)), "norm")
+    >>> units_plan = PrivateUnits.of(MeanFacts(Problem(None, 10_000, 2), tg.GDP(1.0)), "norm")
     >>> [stage.name for stage in units_plan.stages], round(units_plan.left.amount, 3)
     (['typical size', 'location', 'fine location', 'scale', 'tail'], 0.938)
     """
@@ -95,19 +95,21 @@ class PrivateUnits:
     unit: float | None = None
 
     @classmethod
-    def of(cls, task: Task, of_what: Magnitude, budget: Budget | None = None) -> "PrivateUnits":
-        """Share the task's budget out, or the one that is given."""
-        budget, width = budget or task.budget, task.n_features
+    def of(
+        cls, facts: MeanFacts, of_what: Magnitude, budget: Budget | None = None
+    ) -> "PrivateUnits":
+        """Share the budget out that the facts leave, or the one that is given."""
+        budget, width = budget or facts.budget, facts.n_features
         cells = _magnitudes(Units.raw(width, intercept=False), of_what)
         tail = budget.share(TAIL_SHARE)
-        tail = replace(tail, amount=tail.calibrate(cells, task.n_rows, width).share)
+        tail = replace(tail, amount=tail.calibrate(cells, facts.n_rows, width).share)
         words = f"a histogram of {_WORDS[of_what]}"
         histogram = tail.stage("tail", words, 1, len(cells.edges) + 1)
-        unit = task.problem.unit
+        unit = facts.problem.unit
         if unit is not None:
             return cls((histogram,), budget.share(1.0 - TAIL_SHARE), of_what, unit)
-        part = units_share(task, budget)
-        stages = (*_histograms(task, budget, part), histogram)
+        part = units_share(facts, budget)
+        stages = (*_histograms(facts, budget, part), histogram)
         return cls(stages, budget.share(1.0 - part - TAIL_SHARE), of_what)
 
     @classmethod
@@ -120,13 +122,13 @@ class PrivateUnits:
         """Return the distribution that plans assume, and runs fall back to."""
         return assumed_norms(n_features) if self.of_what == "norm" else assumed_entries()
 
-    def expected_of_clip(self, task: Task, slope: float) -> Expected:
-        """Predict the error of rows clipped where bias and noise of ``slope`` per unit balance."""
-        distribution = self.assumed(task.n_features)
-        radius = distribution.radius(slope)
+    def expected_of_clip(self, facts: MeanFacts, unit_noise: float) -> Expected:
+        """Predict the error of rows clipped where their bias and their noise balance."""
+        distribution = self.assumed(facts.n_features)
+        radius = distribution.radius(unit_noise)
         bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
-        sampling = math.sqrt(distribution.expected(np.square) / task.n_rows)
-        return Expected(slope * radius, bias, sampling)
+        sampling = math.sqrt(distribution.expected(np.square) / facts.n_rows)
+        return Expected(unit_noise * radius, bias, sampling)
 
     def release(self, gate: Gate) -> ReleasedUnits:
         """Measure the columns, then count magnitudes in the units found."""
@@ -134,7 +136,7 @@ class PrivateUnits:
         query = _magnitudes(units, self.of_what)
         counts, spent = gate.ask(query, None, tail), Budget.of_stage(tail)
         noise_std = spent.calibrate(query, gate.n_rows, gate.n_features).noise_std
-        tail_noise = noise_std * (LAPLACE_TAIL if spent.pure else 1.0)
+        tail_noise = spent.tail_noise(query, gate.n_rows, gate.n_features)
         distribution = released_distribution(np.array(query.edges), counts, tail_noise)
         counted = counts.sum() / (gate.n_rows * query.per_record)
         slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
@@ -214,38 +216,37 @@ def affords_tail(plan: Plan) -> bool:
     >>> [affords_tail(method.plan(problem, tg.PureDP(1.0))) for problem in problems]
     [False, True]
     """
-    problem, spent = plan.problem, Budget.of_stage(plan.stage("tail"))
-    cells = _magnitudes(Units.raw(problem.n_features, intercept=False), "entries")
-    noise_std = spent.calibrate(cells, problem.n_rows, problem.n_features).noise_std
-    tail_noise = noise_std * (LAPLACE_TAIL if spent.pure else 1.0)
-    return problem.n_rows * problem.n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * tail_noise
+    n_rows, n_features = plan.problem.n_rows, plan.problem.n_features
+    cells = _magnitudes(Units.raw(n_features, intercept=False), "entries")
+    noise = Budget.of_stage(plan.stage("tail")).tail_noise(cells, n_rows, n_features)
+    return n_rows * n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * noise
 
 
 _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
 
 
-def units_share(task: Task, budget: Budget) -> float:
+def units_share(facts: MeanFacts, budget: Budget) -> float:
     """Return the part of the budget at which a bin's noise is as small as wanted.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.plans.problem import Problem
-    >>> many, few = (Task(Problem(None, n_rows, 1), tg.GDP(1.0)) for n_rows in (10**6, 100))
+    >>> many, few = (MeanFacts(Problem(None, n_rows, 1), tg.GDP(1.0)) for n_rows in (10**6, 100))
     >>> units_share(many, many.budget), units_share(few, few.budget)
     (0.02, 0.25)
     """
-    sizes = _histograms(task, budget, LARGEST_SHARE)[0]
-    noise_std = noise_of(sizes, task.n_features, task.n_rows, task.n_features)
-    excess = noise_std / (BIN_NOISE * task.n_rows)
-    share = LARGEST_SHARE * (excess if task.pure else excess**2)
+    sizes = _histograms(facts, budget, LARGEST_SHARE)[0]
+    noise_std = noise_of(sizes, facts.n_features, facts.n_rows, facts.n_features)
+    excess = noise_std / (BIN_NOISE * facts.n_rows)
+    share = LARGEST_SHARE * (excess if facts.pure else excess**2)
     return min(max(share, SMALLEST_SHARE), LARGEST_SHARE)
 
 
-def _histograms(task: Task, budget: Budget, part: float) -> tuple[Stage, ...]:
+def _histograms(facts: MeanFacts, budget: Budget, part: float) -> tuple[Stage, ...]:
     """Share a part of the budget out over the histograms of columns."""
     planned = planned_histograms(
-        Columns(task.n_features),
+        Columns(facts.n_features),
         size=SIZE_SHARE,
         location=LOCATION_SHARE,
         pair_differences=PAIRS_SHARE,
@@ -256,7 +257,7 @@ def _histograms(task: Task, budget: Budget, part: float) -> tuple[Stage, ...]:
         for name, purpose, share, times, size in planned
     )
     for stage in stages:  # calibration refuses what lattices do not carry
-        noise_of(stage, task.n_features, task.n_rows, task.n_features)
+        noise_of(stage, facts.n_features, facts.n_rows, facts.n_features)
     return stages
 
 

@@ -82,7 +82,7 @@ def described() -> str:
     Examples
     --------
     >>> described().splitlines()[0]
-    '``"clipped"``: mean of rows cut at an l2 norm'
+    '``"clipped"``: mean of rows clipped at an l2 norm'
     """
     firsts = {name: cleandoc(_class_of(name).__doc__).partition("\n\n")[0] for name in MEANS}
     told = {name: " ".join(first.split()).rstrip(".") for name, first in firsts.items()}

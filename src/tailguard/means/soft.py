@@ -10,9 +10,10 @@ import math
 from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_positive
-from tailguard.means.base import MeanExample, Task
+from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.budget import Budget
-from tailguard.means.coordinate_wise import CoordinateWise, Level
+from tailguard.means.coordinate_wise import CoordinateWise
+from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.wang2020 import parameters as wang2020
@@ -73,40 +74,40 @@ class Soft(CoordinateWise):
         """Return the query at a scale."""
         return SoftMean(None, units, threshold, self.strength)
 
-    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
         """Return the scale for second raw moments, or for Kamath's noise for central ones."""
-        n, d = task.n_rows, task.n_features
-        moment = task.known_moment("raw").at_order(2.0)
+        n, d = facts.n_rows, facts.n_features
+        moment = facts.known_moment("raw").at_order(2.0)
         chance = {"failure_probability": self.failure_probability}
-        if task.calibration == "paper":
-            scale = task.into(wang2020.printed_scale, moment, **chance)
+        if facts.calibration == "paper":
+            scale = facts.into(wang2020.printed_scale, moment, **chance)
         else:
             # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
             mu = budget.amount / (math.sqrt(2.0 * d) if budget.pure else 1.0)
-            scale = task.into(wang2020.noise_aware_scale, moment, n_steps=1, mu=mu, **chance)
+            scale = facts.into(wang2020.noise_aware_scale, moment, n_steps=1, mu=mu, **chance)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
         return Level(scale, bias, moment.scale / math.sqrt(n))
 
-    def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
+    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the printed noise really spends.
 
         Wang's is valid. Kamath's spends ``2 K^2 rho`` where it promises rho, more than that for a
         smoothing above 1.3233.
         """
-        n, d = task.n_rows, task.n_features
-        if isinstance(task.guarantee, ZCDP | GDP):
-            rho = task.guarantee.gaussian_mu() ** 2 / 2.0
+        n, d = facts.n_rows, facts.n_features
+        if isinstance(facts.guarantee, ZCDP | GDP):
+            rho = facts.guarantee.gaussian_mu() ** 2 / 2.0
             spent = kamath2022.printed_soft_noise_rho(rho=rho, smoothing=self.strength)
             return math.sqrt(2.0 * spent)
-        asked = task.approximate
-        if task.moment is None:
+        asked = facts.approximate
+        if facts.moment is None:
             raise InputError(
                 "calibration='paper' needs moment= with method 'soft' and epsilon=, as the printed "
                 "noise is stated for a moment."
             )
-        noise_std = task.into(
+        noise_std = facts.into(
             wang2020.printed_noise_std,
-            task.known_moment("raw").at_order(2.0),
+            facts.known_moment("raw").at_order(2.0),
             n_steps=1,
             failure_probability=self.failure_probability,
             epsilon=asked.epsilon,

@@ -17,11 +17,14 @@ import numpy as np
 from tailguard.checks import InputError, check_count, check_finite, check_given
 from tailguard.gate import Gate
 from tailguard.means.base import (
+    ANY_TAIL,
+    IN_PRIVATE_UNITS,
+    IN_USER_UNITS,
     Expected,
     MeanExample,
+    MeanFacts,
     MeanMethod,
     MeanPlan,
-    Task,
     found_mean,
     most_coordinates,
 )
@@ -31,7 +34,6 @@ from tailguard.means.magnitude_distribution import (
     MagnitudeDistribution,
     assumed_entries,
 )
-from tailguard.means.messages import ANY_TAIL, IN_PRIVATE_UNITS, IN_USER_UNITS
 from tailguard.means.private_units import PrivateUnits
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan
@@ -90,9 +92,9 @@ class Trimmed(MeanMethod):
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01
     )
 
-    def plan_task(self, task: Task) -> MeanPlan:
+    def plan_from(self, facts: MeanFacts) -> MeanPlan:
         """Choose how much to trim."""
-        if task.moment is not None or task.problem.unit is not None:
+        if facts.moment is not None or facts.problem.unit is not None:
             raise InputError(
                 "moment must not be given with method 'trimmed', which takes low= and high=, a "
                 "range of the means, or neither."
@@ -100,13 +102,13 @@ class Trimmed(MeanMethod):
         if (self.low is None) != (self.high is None):
             raise InputError("low and high must be given together; got one of them.")
         check_given(self, check_count, "n_trimmed")
-        budget = Budget(math.sqrt(2.0 * _rho(task)), pure=False)
+        budget = Budget(math.sqrt(2.0 * _rho(facts)), pure=False)
         if self.low is None or self.high is None:
-            return self._private_plan(task, budget)
+            return self._private_plan(facts, budget)
         low, high = check_finite("low", self.low), check_finite("high", self.high)
         distribution = assumed_entries()
         distribution = replace(distribution, points=distribution.points * _spread(low, high))
-        return self._plan(task, budget, (), low, high, distribution)
+        return self._plan(facts, budget, (), low, high, distribution)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask once, in the planned or the released units."""
@@ -125,21 +127,21 @@ class Trimmed(MeanMethod):
         )
         return found_mean(plan, units.center + units.scale * found, units.scale * noise_std)
 
-    def _private_plan(self, task: Task, budget: Budget) -> MeanPlan:
-        units_plan = PrivateUnits.of(task, "entries", budget)
-        distribution = units_plan.assumed(task.n_features)
-        return self._plan(task, units_plan.left, units_plan.stages, -REACH, REACH, distribution)
+    def _private_plan(self, facts: MeanFacts, budget: Budget) -> MeanPlan:
+        units_plan = PrivateUnits.of(facts, "entries", budget)
+        distribution = units_plan.assumed(facts.n_features)
+        return self._plan(facts, units_plan.left, units_plan.stages, -REACH, REACH, distribution)
 
     def _plan(
         self,
-        task: Task,
+        facts: MeanFacts,
         budget: Budget,
         released: tuple[Stage, ...],
         low: float,
         high: float,
         distribution: MagnitudeDistribution,
     ) -> MeanPlan:
-        d, spread = task.n_features, _spread(low, high)
+        d, spread = facts.n_features, _spread(low, high)
         query = TrimmedMean(
             None,
             Units.raw(d, intercept=False),
@@ -147,17 +149,17 @@ class Trimmed(MeanMethod):
             high,
             n_trimmed=self.n_trimmed,
             resolution=spread,
-            calibration=task.calibration,
-            unsafe_reproduction=task.unsafe_reproduction,
+            calibration=facts.calibration,
+            unsafe_reproduction=facts.unsafe_reproduction,
         )
         event = ZeroConcentrated(budget.amount**2 / 2.0)
-        query, public, expected = _least_error(query, task, event, distribution, spread)
+        query, public, expected = _least_error(query, facts, event, distribution, spread)
         stage = SmoothStage.of(public, event, "mean", "the trimmed mean")
-        broken = task.calibration == "paper"
+        broken = facts.calibration == "paper"
         return MeanPlan(
             self.name,
-            task.problem,
-            Unprotected(task.guarantee) if broken else task.guarantee,
+            facts.problem,
+            Unprotected(facts.guarantee) if broken else facts.guarantee,
             (*released, stage),
             {
                 "trimmed at either end": int(public.facts["n_trimmed"]),
@@ -196,25 +198,25 @@ def _spread(low: float, high: float) -> float:
     return (high - low) / (2.0 * REACH)
 
 
-def _rho(task: Task) -> float:
+def _rho(facts: MeanFacts) -> float:
     """Return the concentrated budget of a guarantee that has one."""
-    if isinstance(task.guarantee, ZCDP):
-        return task.guarantee.rho * (1.0 - BUDGET_MARGIN)
-    if isinstance(task.guarantee, ApproxDP):
-        usable = usable_guarantee(task.guarantee, most_coordinates(task.problem))
+    if isinstance(facts.guarantee, ZCDP):
+        return facts.guarantee.rho * (1.0 - BUDGET_MARGIN)
+    if isinstance(facts.guarantee, ApproxDP):
+        usable = usable_guarantee(facts.guarantee, most_coordinates(facts.problem))
         assert isinstance(usable, ApproxDP)
-        if task.calibration == "paper":
-            return rho_of_simple(task.guarantee.epsilon, task.guarantee.delta)
+        if facts.calibration == "paper":
+            return rho_of_simple(facts.guarantee.epsilon, facts.guarantee.delta)
         return rho_of(usable.epsilon, usable.delta) * (1.0 - BUDGET_MARGIN)
     raise InputError(
         "method 'trimmed' must be used with an (epsilon, delta) promise or ZCDP, as its noise is "
-        f"neither Gaussian nor pure; got {task.guarantee!r}."
+        f"neither Gaussian nor pure; got {facts.guarantee!r}."
     )
 
 
 def _least_error(
     query: TrimmedMean,
-    task: Task,
+    facts: MeanFacts,
     event: ZeroConcentrated,
     distribution: MagnitudeDistribution,
     spread: float,
@@ -224,11 +226,11 @@ def _least_error(
     for share in SMOOTHNESS_SHARES if query.n_trimmed is None else (query.smoothness_share,):
         candidate = replace(query, smoothness_share=share)
         try:
-            public = candidate.calibrate_event(task.n_rows, task.n_features, event)
+            public = candidate.calibrate_event(facts.n_rows, facts.n_features, event)
         except InputError as error:
             refusal = error
             continue
-        found.append((candidate, public, _expected(distribution, public, task, spread)))
+        found.append((candidate, public, _expected(distribution, public, facts, spread)))
     if not found:
         assert refusal is not None
         raise refusal
@@ -236,14 +238,14 @@ def _least_error(
 
 
 def _expected(
-    distribution: MagnitudeDistribution, public: SmoothCalibration, task: Task, spread: float
+    distribution: MagnitudeDistribution, public: SmoothCalibration, facts: MeanFacts, spread: float
 ) -> Expected:
     """Predict noise, bias and sampling error from a distribution of magnitudes."""
-    part = 2.0 * int(public.facts["n_trimmed"]) / task.n_rows
-    cut, root = distribution.quantile(min(part, 1.0)), math.sqrt(task.n_features)
-    bias = BIAS_SHARE * distribution.expected(lambda t: np.where(t > cut, t - cut, 0.0))
-    noise = _noise_std(distribution, public, task.n_rows)
-    return Expected(noise * root, bias * root, root * spread / math.sqrt(task.n_rows))
+    part = 2.0 * int(public.facts["n_trimmed"]) / facts.n_rows
+    edge, root = distribution.quantile(min(part, 1.0)), math.sqrt(facts.n_features)
+    bias = BIAS_SHARE * distribution.expected(lambda t: np.where(t > edge, t - edge, 0.0))
+    noise = _noise_std(distribution, public, facts.n_rows)
+    return Expected(noise * root, bias * root, root * spread / math.sqrt(facts.n_rows))
 
 
 def _noise_std(

@@ -8,9 +8,10 @@ Tao, Wu, Cheng and Wang 2022, Algorithm 1 and Theorem 1 (one column), Algorithm 
 import math
 from dataclasses import dataclass
 
-from tailguard.means.base import MeanExample, Task
+from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.budget import Budget
-from tailguard.means.coordinate_wise import CoordinateWise, Level, chosen_groups, theory_groups
+from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
+from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.tao2022 import parameters as printed
 from tailguard.papers.tao2022.printed import printed_mean_threshold
@@ -65,41 +66,41 @@ class Truncated(CoordinateWise):
             return chosen_groups(self.n_groups, problem)
         return 1 if problem.n_features == 1 else theory_groups(problem, self.failure_probability)
 
-    def moment_level(self, task: Task, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
         """Return the threshold for raw moments of an order up to 2.
 
-        ``(u v / slope)^(1 / (1 + v))`` minimises the bias ``u / B^v`` plus the noise ``slope B``.
+        ``(u v / s)^(1 / (1 + v))`` minimises the bias ``u / B^v`` plus the noise ``s B``.
         """
-        moment = task.known_moment("raw")
+        moment = facts.known_moment("raw")
         moment = moment.at_order(min(moment.order, 2.0))
-        order, bound, n = moment.order, moment.bound, task.n_rows
-        slope = self.noise_slope(task.problem, budget, groups)
-        threshold = (bound * (order - 1.0) / slope) ** (1.0 / order)
-        if task.calibration == "paper":
-            threshold = self._printed_threshold(task, moment, groups)
+        order, bound, n = moment.order, moment.bound, facts.n_rows
+        unit_noise = self.noise_per_unit(facts.problem, budget, groups)
+        threshold = (bound * (order - 1.0) / unit_noise) ** (1.0 / order)
+        if facts.calibration == "paper":
+            threshold = self._printed_threshold(facts, moment, groups)
         variance = bound * threshold ** (2.0 - order)
         return Level(threshold, bound / threshold ** (order - 1.0), math.sqrt(variance / n))
 
-    def _printed_threshold(self, task: Task, moment: Moment, groups: int) -> float:
+    def _printed_threshold(self, facts: MeanFacts, moment: Moment, groups: int) -> float:
         """Return the threshold of Algorithm 1, or of Corollary 1 for a median of means."""
-        asked, chance = task.approximate, self.failure_probability
-        if groups > 1 or task.n_features > 1:
-            return task.into(printed_mean_threshold, moment, epsilon=asked.epsilon)
+        asked, chance = facts.approximate, self.failure_probability
+        if groups > 1 or facts.n_features > 1:
+            return facts.into(printed_mean_threshold, moment, epsilon=asked.epsilon)
         told = {"epsilon": asked.epsilon, "delta": asked.delta, "failure_probability": chance}
-        return task.into(printed.scalar_threshold, moment, **told)
+        return facts.into(printed.scalar_threshold, moment, **told)
 
-    def printed_spend(self, task: Task, threshold: float, groups: int) -> float:
+    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the noise of Algorithm 1 or 3 really spends.
 
         For an odd number of groups that do not divide the rows, and for epsilon above 1, it can be
         more than promised.
         """
-        asked, n, d = task.approximate, task.n_rows, task.n_features
+        asked, n, d = facts.approximate, facts.n_rows, facts.n_features
         query = self.query(Units.raw(d, intercept=False), threshold, groups)
         told = {"epsilon": asked.epsilon, "delta": asked.delta, "threshold": threshold}
         if groups == d == 1:
-            noise_std = task.into(printed.printed_scalar_noise_std, **told)
+            noise_std = facts.into(printed.printed_scalar_noise_std, **told)
         else:
             told |= {"failure_probability": self.failure_probability}
-            noise_std = task.into(printed.printed_noise_std, **told)
+            noise_std = facts.into(printed.printed_noise_std, **told)
         return query.sensitivity(n, d).ideal / noise_std

@@ -6,7 +6,6 @@ Canonne, Kamath and Steinke 2020, Theorem 4 (discrete Gaussian); Ghosh, Roughgar
 Sundararajan 2012 (discrete Laplace).
 """
 
-import math
 from typing import Protocol
 
 import numpy as np
@@ -99,9 +98,8 @@ class GaussianMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check_calibrated(lattice, calibration, self.name)
-        noise = discrete_gaussian(lattice.size, calibration.levels, source)
-        return _add(lattice, noise)
+        check_calibrated(lattice, calibration, self.name)
+        return _add(lattice, lattice_noise(lattice.size, calibration, source))
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return how far the draws of all coordinates are from rounded Gaussians."""
@@ -148,18 +146,42 @@ class LaplaceMechanism:
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        _check_calibrated(lattice, calibration, self.name)
-        log2_scale = int(math.log2(calibration.lattice_scale))  # the scale is a power of two
-        noise = discrete_laplace(lattice.size, log2_scale, source)
-        return _add(lattice, noise)
+        check_calibrated(lattice, calibration, self.name)
+        return _add(lattice, lattice_noise(lattice.size, calibration, source))
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return none: the sampler is exact."""
         return EXACT
 
 
-def _check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
-    """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
+def lattice_noise(size: int, calibration: Calibration, source: Source) -> IntArray:
+    """Draw the noise of a calibration, in lattice steps, for so many coordinates.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import SimulationSource
+    >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
+    >>> calibration = GaussianMechanism().calibrate(count, 0.5)
+    >>> lattice_noise(3, calibration, SimulationSource(1)).shape
+    (3,)
+    """
+    if calibration.mechanism.endswith("gaussian"):
+        return discrete_gaussian(size, calibration.levels, source)
+    return discrete_laplace(size, calibration.log2_scale, source)
+
+
+def check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
+    """Refuse a calibration of another mechanism, and what is not the calibrated vector.
+
+    Examples
+    --------
+    >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
+    >>> calibration = GaussianMechanism().calibrate(count, 0.5)
+    >>> check_calibrated(np.zeros(2, dtype=np.int64), calibration, "gaussian")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: lattice must be an int64 vector of 1 coordinates; got int64 of \
+shape (2,).
+    """
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     size = calibration.sensitivity.size
     if lattice.dtype != np.int64 or lattice.shape != (size,):

@@ -11,7 +11,6 @@ Tao, Wu, Cheng and Wang 2022, Algorithm 4; Cai, Wang and Zhang 2021, Algorithm 2
 is 3.4 to 6.4 times what its guarantee needs.
 """
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -20,11 +19,11 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_choice, check_integer, shown
-from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
+from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.discrete_laplace import discrete_laplace
 from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
 from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
-from tailguard.noise.mechanisms import ANSWER_LIMIT
+from tailguard.noise.mechanisms import ANSWER_LIMIT, check_calibrated, lattice_noise
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.events import Event, peeling
@@ -62,17 +61,36 @@ class PeelingCalibration(Calibration):
         """How many noise scales one entry may move."""
         return self.charged / (self.grid * self.lattice_scale)
 
-    @property
-    def noise_std(self) -> float:
-        """Standard deviation of the noise on each released value, in the units of the vector."""
-        spread = self.grid * self.lattice_scale
-        return spread if self.levels else spread * 2.0**0.5
-
 
 class _Peeling(ABC):
-    """What both forms share: the price, and the two steps of a release."""
+    """What both forms share: the calibration, the price, and the two steps of a release."""
 
     name: ClassVar[str]
+
+    def calibrate(
+        self, sensitivity: Sensitivity, share: float, *, n_selected: int = 1, n_free: int = 0
+    ) -> PeelingCalibration:
+        """Choose lattice and noise so that a release spends at most ``share``."""
+        check_choice("sensitivity.norm", sensitivity.norm, ("linf",))
+        check_integer("n_free", n_free, minimum=0, maximum=sensitivity.size)
+        check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
+        factor = peeling.share_factor(self.name, n_selected, n_free)
+        each = self._of_one(replace(sensitivity, size=1), share / factor)
+        return PeelingCalibration(
+            sensitivity=sensitivity,
+            mechanism=self.name,
+            grid=each.grid,
+            lattice_scale=each.lattice_scale,
+            levels=each.levels,
+            charged=each.charged,
+            share=each.share * factor,
+            n_selected=n_selected,
+            n_free=n_free,
+        )
+
+    @abstractmethod
+    def _of_one(self, entry: Sensitivity, share: float) -> Calibration:
+        """Calibrate the noise of one entry, which every norm measures alike."""
 
     def event(self, calibration: Calibration) -> Event:
         """Return what one release of this calibration costs."""
@@ -82,12 +100,8 @@ class _Peeling(ABC):
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return noised values at the chosen and the free places, zero elsewhere."""
         known = _known(calibration, self.name)
-        size = calibration.sensitivity.size
-        if lattice.dtype != np.int64 or lattice.shape != (size,):
-            raise InputError(
-                f"lattice must be an int64 vector of {size} coordinates; got {lattice.dtype} of "
-                f"shape {lattice.shape}."
-            )
+        check_calibrated(lattice, known, self.name)
+        size = lattice.size
         answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
         selectable = size - known.n_free
         places = np.arange(selectable, size)
@@ -105,9 +119,9 @@ class _Peeling(ABC):
     ) -> IntArray:
         """Choose ``n_selected`` places."""
 
-    @abstractmethod
     def _noise(self, count: int, calibration: PeelingCalibration, source: Source) -> IntArray:
         """Draw the noise of the values."""
+        return lattice_noise(count, calibration, source)
 
 
 class PeeledGaussian(_Peeling):
@@ -140,14 +154,8 @@ class PeeledGaussian(_Peeling):
 
     name = "peeled-gaussian"
 
-    def calibrate(
-        self, sensitivity: Sensitivity, share: float, *, n_selected: int = 1, n_free: int = 0
-    ) -> PeelingCalibration:
-        """Choose lattice and noise so that a release is ``share**2 / 2``-zCDP."""
-        _check_counts(sensitivity, n_selected, n_free)
-        factor = peeling.share_factor(self.name, n_selected, n_free)
-        each = gaussian_calibration(replace(sensitivity, norm="l2", size=1), share / factor)
-        return _peeling_calibration(self.name, sensitivity, each, factor, n_selected, n_free)
+    def _of_one(self, entry: Sensitivity, share: float) -> Calibration:
+        return gaussian_calibration(replace(entry, norm="l2"), share)
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return how far each value's noise is off, and the undecided pairs of keys."""
@@ -159,9 +167,6 @@ class PeeledGaussian(_Peeling):
         self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source
     ) -> IntArray:
         return gumbel_top(magnitudes, calibration.n_selected, calibration.lattice_scale, source)
-
-    def _noise(self, count: int, calibration: PeelingCalibration, source: Source) -> IntArray:
-        return discrete_gaussian(count, calibration.levels, source)
 
 
 class PeeledLaplace(_Peeling):
@@ -194,14 +199,8 @@ class PeeledLaplace(_Peeling):
 
     name = "peeled-laplace"
 
-    def calibrate(
-        self, sensitivity: Sensitivity, share: float, *, n_selected: int = 1, n_free: int = 0
-    ) -> PeelingCalibration:
-        """Choose lattice and noise so that a release is ``share``-DP."""
-        _check_counts(sensitivity, n_selected, n_free)
-        factor = peeling.share_factor(self.name, n_selected, n_free)
-        each = laplace_calibration(replace(sensitivity, norm="l1", size=1), share / factor)
-        return _peeling_calibration(self.name, sensitivity, each, factor, n_selected, n_free)
+    def _of_one(self, entry: Sensitivity, share: float) -> Calibration:
+        return laplace_calibration(replace(entry, norm="l1"), share)
 
     def distance(self, calibration: Calibration) -> Distance:
         """Return none: the sampler is exact."""
@@ -211,12 +210,7 @@ class PeeledLaplace(_Peeling):
     def _select(
         self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source
     ) -> IntArray:
-        return select_by_laplace(
-            magnitudes, calibration.n_selected, _log2_scale(calibration), source
-        )
-
-    def _noise(self, count: int, calibration: PeelingCalibration, source: Source) -> IntArray:
-        return discrete_laplace(count, _log2_scale(calibration), source)
+        return select_by_laplace(magnitudes, calibration.n_selected, calibration.log2_scale, source)
 
 
 def select_by_laplace(
@@ -242,39 +236,6 @@ def select_by_laplace(
         chosen.append(int(left[best]))
         left = np.delete(left, best)
     return np.array(sorted(chosen), dtype=np.int64)
-
-
-def _log2_scale(calibration: Calibration) -> int:
-    return int(math.log2(calibration.lattice_scale))  # the scale is a power of two
-
-
-def _check_counts(sensitivity: Sensitivity, n_selected: int, n_free: int) -> None:
-    """Refuse another norm, and more choices than there are entries."""
-    check_choice("sensitivity.norm", sensitivity.norm, ("linf",))
-    check_integer("n_free", n_free, minimum=0, maximum=sensitivity.size)
-    check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
-
-
-def _peeling_calibration(
-    name: str,
-    sensitivity: Sensitivity,
-    each: Calibration,
-    factor: float,
-    n_selected: int,
-    n_free: int,
-) -> PeelingCalibration:
-    """Turn the calibration of one entry by itself into that of the peeling."""
-    return PeelingCalibration(
-        sensitivity=sensitivity,
-        mechanism=name,
-        grid=each.grid,
-        lattice_scale=each.lattice_scale,
-        levels=each.levels,
-        charged=each.charged,
-        share=each.share * factor,
-        n_selected=n_selected,
-        n_free=n_free,
-    )
 
 
 def _known(calibration: Calibration, name: str) -> PeelingCalibration:

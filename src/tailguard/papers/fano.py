@@ -15,15 +15,6 @@ from scipy.optimize import minimize_scalar
 
 from tailguard.papers.common.facts import check_facts, checked, moment_scale
 
-__all__ = [
-    "fano_bound",
-    "fano_bound_pure",
-    "least_distance",
-    "log_packing_size",
-    "mean_lower_bound",
-    "mean_lower_bound_pure",
-]
-
 
 def fano_bound(
     *,

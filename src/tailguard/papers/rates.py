@@ -13,8 +13,6 @@ from typing import Literal
 
 from tailguard.papers.common.facts import check_order
 
-__all__ = ["MEAN_RATES", "MeanRate"]
-
 
 @dataclass(frozen=True)
 class MeanRate:

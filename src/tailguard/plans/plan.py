@@ -77,16 +77,16 @@ class Plan:
             for stage in self.stages
         )
 
-    def _price(self, unhidden: str) -> str:
+    def _total_cost(self, unhidden: str) -> str:
         """Say what all stages cost together, in the unit in which their costs add up."""
-        prices = {stage.price for stage in self.stages}
-        if prices == {"mu"}:
+        currencies = {stage.currency for stage in self.stages}
+        if currencies == {"mu"}:
             return f"mu{unhidden} = {self.total_mu:.6g}"
-        if prices <= {"mu", "rho"}:
+        if currencies <= {"mu", "rho"}:
             return f"rho = {self.total_mu**2 / 2.0:.6g}"
-        if prices == {"epsilon"}:
+        if currencies == {"epsilon"}:
             return f"epsilon = {self._total:.6g}"
-        return f"cost {', '.join(sorted(prices - {'mu', 'rho'}))}"
+        return f"cost {', '.join(sorted(currencies - {'mu', 'rho'}))}"
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Plan:
         unhidden = " before samples" if sampled else " before shuffles" if shuffled else ""
         lines = [
             f"{self.solver}: {self.guarantee.describe()}, {self.problem.describe()}",
-            f"total {self._price(unhidden)}, shared out as",
+            f"total {self._total_cost(unhidden)}, shared out as",
         ]
         for stage in self.stages:
             # What samples make cheaper is no share of the squared total.

@@ -115,7 +115,7 @@ class Stage:
         return event if self.within is None else Parallel(*self.within, event)
 
     @property
-    def price(self) -> str:
+    def currency(self) -> str:
         """In what its costs add up: ``"mu"``, ``"rho"`` or ``"epsilon"``; else the cost itself."""
         return "mu"
 
@@ -177,7 +177,7 @@ class PureStage(Stage):
         return self.times * self.mu
 
     @property
-    def price(self) -> str:
+    def currency(self) -> str:
         """Pure costs add up in epsilon."""
         return "epsilon"
 
@@ -252,7 +252,7 @@ class SmoothStage(Stage):
         return self.kept
 
     @property
-    def price(self) -> str:
+    def currency(self) -> str:
         """Concentrated costs add up in rho; an approximate one is told as it is."""
         return "rho" if isinstance(self.share, ZeroConcentrated) else self.spends
 

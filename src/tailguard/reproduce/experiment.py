@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from tailguard.reproduce.judges import Judge
-from tailguard.reproduce.results import Results
-
-Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need be, none of a paper
+from tailguard.reproduce.results import Point, Results
 
 
 @dataclass(frozen=True)
@@ -29,23 +27,6 @@ class Setup:
     quick: bool = False
     data: Path | None = None
     n_seeds: int | None = None
-
-
-@dataclass(frozen=True)
-class Point:
-    """One measured number: in which panel, of which curve and noise, where on the axis.
-
-    Examples
-    --------
-    >>> Point("ridge", "Algorithm 4", "tight", 1.0, 0.25).value
-    0.25
-    """
-
-    panel: str
-    curve: str
-    noise: Noise
-    x: float
-    value: float
 
 
 Measure = Callable[[int], Iterable[Point]]  # from a seed

@@ -33,8 +33,8 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     Examples
     --------
     >>> from tailguard.reproduce.registry import find_experiments
-    >>> from tailguard.reproduce.results import Row
-    >>> found = Results([Row("a", "soft", "tight", x, 0, 1.0 / x) for x in (1.0, 2.0)])
+    >>> from tailguard.reproduce.results import Point
+    >>> found = Results([Point("a", "soft", "tight", x, 1.0 / x, 0) for x in (1.0, 2.0)])
     >>> draw_figure(Path("toy.png"), find_experiments("rates")[0], found)
     >>> Path("toy.png").stat().st_size < 150_000
     True

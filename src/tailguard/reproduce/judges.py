@@ -1,13 +1,14 @@
 """How measurements decide a claim: functions of results and a noise, made from curves' names.
 
 Each says *holds* or *does not hold* only where seeds tell: a difference within its 95 % interval is
-level, and what is level everywhere is *not reached at this size*.
+a tie, and what is tied everywhere is *not reached at this size*.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -34,6 +35,10 @@ class Decision:
 Judge = Callable[[Results, str], Decision]
 NOT_RUN = Decision("not run", "-")
 
+Seeds = Mapping[int, float]
+Pair = tuple[Seeds, Seeds]  # what is to be below what, seed by seed
+Curves = Callable[[str, str], Mapping[float, Seeds]]  # of a panel, by name and noise
+
 
 def below(
     curve: str,
@@ -51,8 +56,8 @@ def below(
 
     Examples
     --------
-    >>> from tailguard.reproduce.results import Row
-    >>> rows = [Row("a", name, "tight", 1.0, seed, value + seed / 100)
+    >>> from tailguard.reproduce.results import Point
+    >>> rows = [Point("a", name, "tight", 1.0, value + seed / 100, seed)
     ...         for name, value in (("new", 1.0), ("old", 2.0)) for seed in range(3)]
     >>> below("new", "old")(Results(rows), "tight")
     Decision(outcome='holds', figure='0.5 times; below at 1 of 1')
@@ -60,19 +65,16 @@ def below(
     'does not hold'
     """
 
-    def judge(results: Results, noise: str) -> Decision:
-        found = []
-        for panel in tuple(panels) or results.panels:
-            own, its = (results.curve(panel, name, noise) for name in (curve, other))
-            pairs = [(x, x) for x in own if x in its]
-            if at == "end" and own and its:
-                pairs = [(max(own), max(its))]
-            elif at != "all":
-                pairs = pairs[:1] if at == "first" else pairs[-1:]
-            found += [compare(own[x], its[z], factor=factor) for x, z in pairs]
-        return _of_share(found, share)
+    def pairs_of(curves: Curves, noise: str) -> Iterator[Pair]:
+        own, its = curves(curve, noise), curves(other, noise)
+        pairs = [(own[x], its[x]) for x in own if x in its]
+        if at == "end" and own and its:
+            pairs = [(own[max(own)], its[max(its)])]
+        elif at != "all":
+            pairs = pairs[:1] if at == "first" else pairs[-1:]
+        yield from pairs
 
-    return judge
+    return _compared(pairs_of, panels, factor, share)
 
 
 def above(curve: str, other: str, **options: object) -> Judge:
@@ -95,25 +97,21 @@ def falls(
 
     Examples
     --------
-    >>> from tailguard.reproduce.results import Row
-    >>> rows = [Row("a", "soft", "tight", x, seed, 1.0 / x) for x in (1, 4) for seed in range(3)]
+    >>> from tailguard.reproduce.results import Point
+    >>> rows = [Point("a", "soft", "tight", x, 1.0 / x, seed) for x in (1, 4) for seed in range(3)]
     >>> falls("soft")(Results(rows), "tight")
     Decision(outcome='holds', figure='0.25 times; below at 1 of 1')
     >>> falls("soft", rises=True)(Results(rows), "tight").outcome
     'does not hold'
     """
 
-    def judge(results: Results, noise: str) -> Decision:
-        found = []
-        for panel in tuple(panels) or results.panels:
-            for name in curves:
-                ends = list(results.curve(panel, name, noise).values())
-                if len(ends) > 1:
-                    high, low = (ends[-1], ends[0]) if rises else (ends[0], ends[-1])
-                    found.append(compare(low, high, factor=1.0 / factor))
-        return _of_share(found, 1.0)
+    def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
+        for name in curves:
+            ends = list(found(name, noise).values())
+            if len(ends) > 1:
+                yield (ends[0], ends[-1]) if rises else (ends[-1], ends[0])
 
-    return judge
+    return _compared(pairs_of, panels, 1.0 / factor)
 
 
 def saves(*curves: str) -> Judge:
@@ -121,8 +119,8 @@ def saves(*curves: str) -> Judge:
 
     Examples
     --------
-    >>> from tailguard.reproduce.results import Row
-    >>> rows = [Row("a", "soft", noise, 1.0, seed, value + seed / 100)
+    >>> from tailguard.reproduce.results import Point
+    >>> rows = [Point("a", "soft", noise, 1.0, value + seed / 100, seed)
     ...         for noise, value in (("tight", 1.0), ("printed", 2.0)) for seed in range(3)]
     >>> saves("soft")(Results(rows), "tight")
     Decision(outcome='holds', figure='0.5 times; below at 1 of 1')
@@ -130,15 +128,12 @@ def saves(*curves: str) -> Judge:
     'not run'
     """
 
-    def judge(results: Results, noise: str) -> Decision:
-        found = []
-        for panel in results.panels if noise == "tight" else ():
-            for name in curves:
-                tight, printed = (results.curve(panel, name, each) for each in ("tight", "printed"))
-                found += [compare(tight[x], printed[x]) for x in tight if x in printed]
-        return _of_share(found, 1.0)
+    def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
+        for name in curves if noise == "tight" else ():
+            tight, printed = found(name, "tight"), found(name, "printed")
+            yield from ((tight[x], printed[x]) for x in tight if x in printed)
 
-    return judge
+    return _compared(pairs_of)
 
 
 def spreads_more(curve: str, other: str) -> Judge:
@@ -149,8 +144,8 @@ def spreads_more(curve: str, other: str) -> Judge:
 
     Examples
     --------
-    >>> from tailguard.reproduce.results import Row
-    >>> rows = [Row("a", name, "tight", 1.0, seed, scale * (-1) ** seed)
+    >>> from tailguard.reproduce.results import Point
+    >>> rows = [Point("a", name, "tight", 1.0, scale * (-1) ** seed, seed)
     ...         for name, scale in (("wild", 9.0), ("calm", 1.0)) for seed in range(10)]
     >>> spreads_more("wild", "calm")(Results(rows), "tight")
     Decision(outcome='holds', figure='spread 9 times')
@@ -173,6 +168,25 @@ def spreads_more(curve: str, other: str) -> Judge:
         if abs(middle) > doubt:
             outcome = "holds" if middle > 0.0 else "does not hold"
         return Decision(outcome, f"spread {math.exp(middle):.2g} times")
+
+    return judge
+
+
+def _compared(
+    pairs_of: Callable[[Curves, str], Iterable[Pair]],
+    panels: Iterable[str] = (),
+    factor: float = 1.0,
+    share: float = 1.0,
+) -> Judge:
+    """Judge whether the first of a pair is below ``factor`` times the second, often enough."""
+
+    def judge(results: Results, noise: str) -> Decision:
+        found = [
+            compare(*pair, factor=factor)
+            for panel in tuple(panels) or results.panels
+            for pair in pairs_of(partial(results.curve, panel), noise)
+        ]
+        return _of_share(found, share)
 
     return judge
 

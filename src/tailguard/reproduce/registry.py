@@ -1,11 +1,9 @@
 """The experiments, by the paper that they are of: one line a file."""
 
-from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
 
-from tailguard.checks import InputError, shown
+from tailguard.checks import InputError, class_called, shown
 from tailguard.reproduce.experiment import Experiment
 
 # Paper -> the function of a file that lists its experiments.
@@ -23,9 +21,7 @@ EXPERIMENTS = {
 @cache
 def _of_paper(paper: str) -> tuple[Experiment, ...]:
     """Import the experiments of a paper."""
-    module, function = EXPERIMENTS[paper].split(":")
-    listed: Sequence[Experiment] = getattr(import_module(module), function)()
-    return tuple(listed)
+    return tuple(class_called(paper, EXPERIMENTS)())
 
 
 def all_experiments() -> tuple[Experiment, ...]:

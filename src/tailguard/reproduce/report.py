@@ -33,8 +33,8 @@ def write_curves(path: Path, results: Results) -> None:
 
     Examples
     --------
-    >>> from tailguard.reproduce.results import Row
-    >>> write_curves(Path("toy.csv"), Results([Row("a", "soft", "tight", 1.0, 0, 0.5)]))
+    >>> from tailguard.reproduce.results import Point
+    >>> write_curves(Path("toy.csv"), Results([Point("a", "soft", "tight", 1.0, 0.5, 0)]))
     >>> Path("toy.csv").read_text().splitlines()[1]
     'a,soft,tight,1,1,0.5,0.5,0.5,0.5,0.5'
     """

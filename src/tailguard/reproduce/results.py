@@ -13,22 +13,25 @@ from scipy import stats
 CONFIDENCE = 0.95
 
 
+Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need be, none of a paper
+
+
 @dataclass(frozen=True)
-class Row:
-    """One number of one seed.
+class Point:
+    """One measured number: in which panel, of which curve, noise and seed, where on the axis.
 
     Examples
     --------
-    >>> Row("ridge", "soft", "tight", 1.0, 3, 0.25).seed
-    3
+    >>> Point("ridge", "Algorithm 4", "tight", 1.0, 0.25).value
+    0.25
     """
 
     panel: str
     curve: str
-    noise: str
+    noise: Noise
     x: float
-    seed: int
     value: float
+    seed: int = 0  # which the runner sets
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Comparison:
     ratio: float
     gaps: tuple[float, ...]
 
-    def verdict(self, n_places: int = 1) -> Literal["less", "level", "more"]:
+    def verdict(self, n_places: int = 1) -> Literal["less", "tied", "more"]:
         """Say where the 95 % interval of the mean paired difference lies.
 
         To be below at all of several places is no more likely than at any one of them. To be above
@@ -107,7 +110,7 @@ class Comparison:
         if student_interval(self.gaps)[1] < 0.0:
             return "less"
         wide = 1.0 - (1.0 - CONFIDENCE) / n_places
-        return "more" if student_interval(self.gaps, wide)[0] > 0.0 else "level"
+        return "more" if student_interval(self.gaps, wide)[0] > 0.0 else "tied"
 
 
 def compare(
@@ -120,7 +123,7 @@ def compare(
     Examples
     --------
     >>> compare({0: 1.0, 1: 1.1, 2: 1.0}, {0: 0.9, 1: 1.3, 2: 1.0}).verdict()
-    'level'
+    'tied'
     """
     seeds = sorted(own.keys() & other.keys())
     pairs = [(own[seed], factor * other[seed]) for seed in seeds]
@@ -138,16 +141,16 @@ class Results:
 
     Examples
     --------
-    >>> found = Results([Row("ridge", "soft", "tight", x, 0, 1.0 / x) for x in (1.0, 2.0)])
+    >>> found = Results([Point("ridge", "soft", "tight", x, 1.0 / x) for x in (1.0, 2.0)])
     >>> found.panels, found.places("ridge", "soft", "tight")
     (('ridge',), (1.0, 2.0))
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, points: Iterable[Point]) -> None:
         self._found: dict[tuple[str, str, str], dict[float, dict[int, float]]] = {}
-        for row in rows:
-            curve = self._found.setdefault((row.panel, row.curve, row.noise), defaultdict(dict))
-            curve[row.x][row.seed] = row.value
+        for point in points:
+            key = point.panel, point.curve, point.noise
+            self._found.setdefault(key, defaultdict(dict))[point.x][point.seed] = point.value
 
     @property
     def panels(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Seeds are the outer loop, so that a run that is cut short has all cells at equal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -58,7 +59,8 @@ def run_experiment(
 
     Examples
     --------
-    >>> from tailguard.reproduce.experiment import Axes, Point
+    >>> from tailguard.reproduce.experiment import Axes
+    >>> from tailguard.reproduce.results import Point
     >>> cell = Cell("mean", lambda seed: [Point("mean", "soft", "tight", 1.0, float(seed))])
     >>> toy = Experiment("toy", "-", "-", Axes("x", "y"), lambda setup: [cell], ())
     >>> [line.seed for line in run_experiment(toy, Setup(quick=True), Path("out"))]
@@ -100,7 +102,8 @@ def _line(cell: Cell, seed: int) -> Line:
     with catch_warnings():
         simplefilter("ignore", BudgetWarning)  # of a delta of 1 / n, which is a paper's choice
         try:
-            points, refused = tuple(cell.measure(seed)), None
+            points = tuple(replace(point, seed=seed) for point in cell.measure(seed))
+            refused = None
         except InputError as error:
             points, refused = (), str(error)
     return Line(cell.name, seed, points, refused, time.process_time() - start)

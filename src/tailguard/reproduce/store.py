@@ -1,12 +1,11 @@
 """A line of JSON for every cell and seed, so that what was run is not run again."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailguard.reproduce.experiment import Noise, Point
-from tailguard.reproduce.results import Row
+from tailguard.reproduce.results import Point
 
 # Far more than any seed tells, and short lines.
 DIGITS = 6
@@ -18,7 +17,7 @@ class Line:
 
     Examples
     --------
-    >>> Line("mean", 1, (Point("mean", "soft", "tight", 1.0, 0.5),)).rows()[0].value
+    >>> Line("mean", 1, (Point("mean", "soft", "tight", 1.0, 0.5, seed=1),)).points[0].value
     0.5
     """
 
@@ -27,10 +26,6 @@ class Line:
     points: tuple[Point, ...]
     refused: str | None = None
     seconds: float = 0.0
-
-    def rows(self) -> list[Row]:
-        """Return the points as rows of the seed."""
-        return [Row(p.panel, p.curve, p.noise, p.x, self.seed, p.value) for p in self.points]
 
     def as_json(self) -> str:
         """Return the line; points of one curve stand together."""
@@ -46,14 +41,13 @@ class Line:
     def of_json(cls, text: str) -> "Line":
         """Read a line back."""
         found = json.loads(text)
-        points = tuple(_points(found["curves"]))
-        return cls(found["cell"], found["seed"], points, found["refused"], found["seconds"])
-
-
-def _points(curves: Iterable[tuple[str, str, Noise, list[list[float]]]]) -> Iterator[Point]:
-    for panel, curve, noise, places in curves:
-        for x, value in places:
-            yield Point(panel, curve, noise, x, value)
+        seed = found["seed"]
+        points = tuple(
+            Point(panel, curve, noise, x, value, seed)
+            for panel, curve, noise, places in found["curves"]
+            for x, value in places
+        )
+        return cls(found["cell"], seed, points, found["refused"], found["seconds"])
 
 
 def read_lines(path: Path) -> list[Line]:

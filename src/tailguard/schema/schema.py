@@ -3,17 +3,23 @@
 Everything in it is public and comes from the user, never from a cell.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError
-from tailguard.schema import declared, stored
+from tailguard.checks import InputError, check_version, shown
+from tailguard.schema import declared
 from tailguard.schema.levels import indicator_names
 
 Label: TypeAlias = str | int | float | bool
+
+KEY = "tailguard_schema"
+"""The key that says what the file is; its value is the version of the format."""
+VERSION = 1
+"""Of the JSON: ``{"tailguard_schema": 1, "features": [...], ...}``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +155,7 @@ class Schema:
         if isinstance(schema, cls):
             return schema
         if isinstance(schema, Mapping):
-            return cls.from_dict({stored.KEY: stored.VERSION, **schema})
+            return cls.from_dict({KEY: VERSION, **schema})
         if isinstance(schema, str | PathLike):
             return cls.load(schema)
         raise InputError(
@@ -159,21 +165,42 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, with the version of the format."""
-        return stored.to_dict(self)
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
+        plain["categorical"] = {column: list(v) for column, v in self.categorical.items()}
+        plain["missing"] = dict(self.missing)
+        if self.row_id is None:  # which files of version 1 did not have at first
+            del plain["row_id"]
+        return {KEY: VERSION, **plain}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Schema":
         """Read what ``to_dict`` returns; what is left out is not declared."""
-        return cls(**stored.declarations(content))
+        if not isinstance(content, Mapping) or KEY not in content:
+            raise InputError(f'schema must be a JSON object that starts with "{KEY}": {VERSION}.')
+        check_version("schema", content[KEY], newest=VERSION)
+        known = [each.name for each in fields(cls)]
+        for key in content:
+            if key not in (KEY, *known):
+                raise InputError(f"schema must declare {', '.join(known)} only; got {key!r}.")
+        return cls(**{key: content[key] for key in content if key != KEY})
 
     def to_json(self) -> str:
-        """Return it as JSON, which ``from_json`` reads back."""
-        return stored.to_json(self.to_dict())
+        """Return it as JSON, one declaration a line, which ``from_json`` reads back."""
+        content = self.to_dict().items()
+        lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Schema":
-        """Read what ``to_json`` returns."""
-        return cls.from_dict(stored.content_of(text))
+        """Read what ``to_json`` returns; no key may come twice."""
+        try:
+            content = json.loads(text, object_pairs_hook=_without_repeats)
+        except InputError:
+            raise
+        except (ValueError, RecursionError):
+            raise InputError("schema must be JSON, which it is not.") from None
+        return cls.from_dict(content)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a JSON file."""
@@ -182,7 +209,22 @@ class Schema:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Schema":
         """Read it from a JSON file."""
-        return cls.from_json(stored.text_of(path))
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            raise InputError(
+                f"schema must be a JSON file; {shown(str(path))} cannot be read as one."
+            ) from None
+        return cls.from_json(text)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"schema must declare everything once; got {repeated!r} twice.")
+    return content
 
 
 Declared: TypeAlias = Schema | Mapping[str, Any] | str | PathLike[str]

@@ -28,8 +28,8 @@ from tailguard.solvers.registry import plan_for
 # measured in ``docs/search.md``.
 SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
 
-# Rounds of counting the numbers that are released and planning with what they leave.
-ROUNDS = 3
+# How often the released numbers are counted, and what they leave is planned with.
+REPEATS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ def plan_search(
             f"mu, rho or pure epsilon; got {shown(guarantee)}."
         )
     left = guarantee
-    for _ in range(ROUNDS):
+    for _ in range(REPEATS):
         mu = mu_of_a_try(left, tries, math.sqrt(UNITS_SHARE)) * (1.0 - BUDGET_MARGIN)
         plan = _plan_at(mu, tasks, problem, guarantee, tries)
         usable = usable_guarantee(guarantee, plan.coordinates)

@@ -90,9 +90,9 @@ def best_step_count(
     def risk(n_steps: int) -> float:
         clip = clip_norm or clip_norm_for(facts, n_rows, n_steps, mu)
         noise = 2.0 * clip * math.sqrt(facts.size * n_steps) / (n_rows * mu)
-        cut = facts.scale**facts.order / ((facts.order - 1.0) * clip ** (facts.order - 1.0))
+        bias = facts.scale**facts.order / ((facts.order - 1.0) * clip ** (facts.order - 1.0))
         return smoothness * (diameter / n_steps) ** 2 + diameter * (
-            noise + (cut if clip < facts.largest else 0.0)
+            noise + (bias if clip < facts.largest else 0.0)
         )
 
     return min(sorted(candidates), key=risk)

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tailguard.checks import InputError, check_choice, check_integer, require
+from tailguard.checks import InputError, check_integer, require
 from tailguard.gate import Gate
 from tailguard.plans.budget import BUDGET_MARGIN
 from tailguard.plans.stage import Stage
@@ -27,6 +27,7 @@ from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.solvers.options import check_ranges
 
 SCHEDULES = ("full", "disjoint", "shuffled", "sampled")
 
@@ -63,23 +64,19 @@ class Batches:
     batch_rows: int | None = None
 
     def __post_init__(self) -> None:
-        check_choice("schedule", self.schedule, SCHEDULES)
-        check_integer("n_steps", self.n_steps, minimum=1)
+        check_ranges(self, schedule=SCHEDULES)
         require(
             (self.batch_rows is not None) == (self.schedule == "sampled"),
             "batch_rows must be given where schedule='sampled', and be None elsewhere.",
         )
-        if self.batch_rows is not None:
-            check_integer("batch_rows", self.batch_rows, minimum=1)
-        if self.n_batches is None:
-            return
-        check_integer("n_batches", self.n_batches, minimum=1)
-        if self.schedule != "shuffled":
-            raise InputError("n_batches must be None unless schedule='shuffled'.")
-        if self.n_steps % self.n_batches:
-            raise InputError(
-                f"n_batches must divide n_steps = {self.n_steps}; got {self.n_batches}."
-            )
+        require(
+            self.n_batches is None or self.schedule == "shuffled",
+            "n_batches must be None unless schedule='shuffled'.",
+        )
+        require(
+            self.n_steps % (self.n_batches or 1) == 0,
+            f"n_batches must divide n_steps = {self.n_steps}; got {self.n_batches}.",
+        )
 
     @property
     def n_blocks(self) -> int:

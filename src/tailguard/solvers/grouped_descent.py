@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tailguard.checks import check_choice, check_open_unit, check_positive, require
+from tailguard.checks import require
 from tailguard.gate import Gate
 from tailguard.plans.budget import usable_guarantee
 from tailguard.plans.plan import Plan
@@ -25,6 +25,7 @@ from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of
 from tailguard.solvers.batches import Batches
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.user_units import clipped_gradients, set_of, solved_at
 
 
@@ -80,11 +81,7 @@ class GroupedDescent:
     def __post_init__(self) -> None:
         """Check the public numbers."""
         _ = self.batches
-        check_positive("step_size", self.step_size)
-        check_positive("clip_norm", self.clip_norm)
-        check_choice("centre", self.centre, CENTRES)
-        check_choice("start", self.start, STARTS)
-        check_open_unit("level", self.level)
+        check_ranges(self, centre=CENTRES, start=STARTS)
 
     @property
     def batches(self) -> Batches:

@@ -20,11 +20,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
-    check_choice,
-    check_count,
     check_finite,
-    check_given,
-    check_open_unit,
     check_positive,
     require,
 )
@@ -39,6 +35,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.sets.sparse_ball import SparseBall
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
@@ -106,11 +103,7 @@ class HardThresholding:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_open_unit("units_share", self.units_share)
-        check_choice("calibration", self.calibration, ("tight", "paper"))
-        check_finite("target_center", self.target_center)
-        check_given(self, check_count, "n_nonzero", "n_steps")
-        check_given(self, check_positive, "threshold", "step_size", "target_scale")
+        check_ranges(self, calibration=("tight", "paper"))
         for name, check in (("feature_scale", check_positive), ("feature_center", check_finite)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _per_column(name, getattr(self, name), check))

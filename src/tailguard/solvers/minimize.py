@@ -13,8 +13,8 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
+from tailguard.solvers.options import promises_nothing
 from tailguard.solvers.registry import plan_for
-from tailguard.solvers.reproduction import promises_nothing
 from tailguard.sources.given import Given, given
 from tailguard.tables import check_plain_labels, classes_assumed
 

@@ -22,10 +22,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tailguard.checks import (
-    check_choice,
-    check_finite,
-    check_given,
-    check_positive,
     require,
 )
 from tailguard.gate import Gate
@@ -42,6 +38,7 @@ from tailguard.queries.units import Units
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.clip_level import CLIP_RELEASES, clip_level_stage, release_clip_norm
 from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.oracles import Oracle
 from tailguard.solvers.user_units import (
     check_vectors,
@@ -126,10 +123,7 @@ class NoisyGradientDescent:
     def __post_init__(self) -> None:
         """Check the public numbers."""
         Batches(self.schedule, self.n_steps, self.n_batches, self.batch_rows)
-        check_choice("iterate", self.iterate, ITERATES)
-        check_choice("decay", self.decay, DECAYS)
-        check_finite("start", self.start)
-        check_given(self, check_positive, "clip_norm", "step_size")
+        check_ranges(self, iterate=ITERATES, decay=DECAYS)
         if self.oracle is not None:
             require(self.clip_norm is None, "clip_norm must be None where an oracle is given.")
             require(self.step_size is not None, "step_size must be given with an oracle.")

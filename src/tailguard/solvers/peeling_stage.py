@@ -54,11 +54,11 @@ class PeelingStage(Stage):
         cls, form: str, ratio: float, n_selected: int, n_free: int, *, n_blocks: int, size: int
     ) -> "PeelingStage":
         """Work the rho out."""
-        price = ZcdpAccountant().compose(peeling_event(form, ratio, n_selected, n_free))
+        cost = ZcdpAccountant().compose(peeling_event(form, ratio, n_selected, n_free))
         return cls(
             name="descent",
             purpose="the largest entries of steps, a block of records each",
-            mu=math.sqrt(2.0 * price.rho),
+            mu=math.sqrt(2.0 * cost.rho),
             times=1,
             size=size,
             block_map=BLOCK_MAP,
@@ -70,8 +70,8 @@ class PeelingStage(Stage):
         )
 
     @property
-    def price(self) -> str:
-        """A peeling is priced by its zCDP."""
+    def currency(self) -> str:
+        """A peeling costs zCDP."""
         return "rho"
 
     @property

@@ -17,12 +17,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
-    check_boolean,
-    check_choice,
-    check_count,
-    check_finite,
-    check_given,
-    check_positive,
     require,
 )
 from tailguard.gate import Gate
@@ -43,6 +37,7 @@ from tailguard.solvers.acceleration import (
 from tailguard.solvers.batch_noise import as_it_is_worth, batch_noise, printed_batch_noise
 from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.limits import step_curvature, typical_curvature
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.user_units import (
     check_constraint,
     clipped_gradients,
@@ -123,13 +118,7 @@ class PermutedAccelerated:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_given(self, check_positive, "clip_norm", "gradient_scale", "smoothness", "diameter")
-        check_given(self, check_count, "n_steps")
-        order = check_finite("moment_order", self.moment_order)
-        require(order > 1.0, f"moment_order must be above 1; got {order!r}.")
-        check_finite("start", self.start)
-        check_choice("calibration", self.calibration, ("tight", "paper"))
-        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
+        check_ranges(self, calibration=("tight", "paper"))
         require(
             self.calibration == "tight" or self.unsafe_reproduction,
             "calibration must be 'tight' unless unsafe_reproduction=True: the noise that the paper "
@@ -217,9 +206,9 @@ class PermutedAccelerated:
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
         """One batch after the other, each read once."""
-        price = printed_batch_noise if self.calibration == "paper" else batch_noise
+        share_of = printed_batch_noise if self.calibration == "paper" else batch_noise
         n_rows = self.pass_sizes(problem)[index] // n_steps
-        mu, shuffled = price(promise, n_batches=n_steps, n_rows=n_rows)
+        mu, shuffled = share_of(promise, n_batches=n_steps, n_rows=n_rows)
         return Stage(
             "batches",
             "gradients of the clipped loss",

@@ -14,7 +14,7 @@ from tailguard.engine import Solver
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, Unprotected
-from tailguard.solvers.reproduction import promises_nothing
+from tailguard.solvers.options import promises_nothing
 
 SOLVERS = {
     "doubling-accelerated": "tailguard.solvers.doubling_accelerated:DoublingAccelerated",

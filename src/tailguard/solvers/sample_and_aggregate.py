@@ -13,10 +13,6 @@ from dataclasses import dataclass
 
 from tailguard.checks import (
     InputError,
-    check_count,
-    check_finite,
-    check_given,
-    check_positive,
     require,
 )
 from tailguard.gate import Gate
@@ -29,7 +25,7 @@ from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import SampleAggregate
-from tailguard.solvers.reproduction import kept_promise
+from tailguard.solvers.options import check_ranges, kept_promise
 from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
@@ -44,7 +40,8 @@ class SampleAndAggregate:
     least_rows
         How many records a block has at least, where ``n_blocks`` is None.
     diameter
-        Minimisers are cut to a ball of this diameter around the start; None takes that of the set.
+        Minimisers are moved into a ball of this diameter around the start; None takes that of the
+        set.
     start
         A public start, one number for every coordinate.
     ridge
@@ -98,10 +95,7 @@ class SampleAndAggregate:
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the query it checks itself."""
-        check_count("least_rows", self.least_rows)
-        check_finite("start", self.start)
-        check_positive("ridge", self.ridge)
-        check_given(self, check_positive, "diameter")
+        check_ranges(self)
 
     @property
     def unprotected(self) -> bool:

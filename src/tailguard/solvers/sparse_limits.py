@@ -1,13 +1,12 @@
-"""Public numbers of hard thresholding: how many steps, where gradients are cut, how long a step is.
+"""Public numbers of hard thresholding: how many steps, their clip level, and how long they are.
 
 Each step sees a block of ``m = n_rows / n_steps`` records, and noise of scale
 ``2 * threshold / (ratio * m)`` in gradient units. What counts is the largest noise of all entries,
 about ``log d`` scales: the theorem's threshold balances the bias against one scale, and the support
-is lost. In private units a typical entry of a gradient is about 1, and what is cut off biases the
-mean by about ``1 / threshold**2`` for tails with three moments. So the threshold balances
-``1 / threshold**2`` with the largest noise, and the number of steps balances both with what
-descent leaves. The constants were chosen on simulated Student-t, normal, correlated and log-normal
-designs.
+is lost. In private units a typical entry of a gradient is about 1, and clipping biases the mean by
+about ``1 / threshold**2`` for tails with three moments. So the threshold balances that with the
+largest noise, and the number of steps balances both with what descent leaves. The constants were
+chosen on simulated Student-t, normal, correlated and log-normal designs.
 
 Reference
 ---------
@@ -112,10 +111,10 @@ def choose_sparse_limits(
         noise = 2.0 * reach * count / (problem.n_rows * ratio)
         multiple = (2.0 / noise) ** (1.0 / 3.0)
         multiple = min(max(multiple, SMALLEST_THRESHOLD), LARGEST_THRESHOLD)
-        cut = threshold or multiple * slope
-        error = (slope / cut) ** 2 + noise * cut / slope
+        clip = threshold or multiple * slope
+        error = (slope / clip) ** 2 + noise * clip / slope
         predicted = LEFT**count + error
-        limits = SparseLimits(count, cut, step_size, step_size * noise * cut)
+        limits = SparseLimits(count, clip, step_size, step_size * noise * clip)
         if best is None or predicted < best[0]:
             best = predicted, limits
     assert best is not None

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tailguard.checks import InputError
-from tailguard.privacy.amplification import clones_delta, clones_epsilon
-from tailguard.privacy.amplification.clones import MARGIN, SPREAD, Clones, failure_variation
+from tailguard.privacy.amplification.clones import MARGIN, SPREAD, Clones
 
 
 def enumerated(n_units, unit_epsilon, epsilon):
@@ -51,7 +50,7 @@ def test_enumeration(n_units, unit_epsilon, place):
     ],
 )
 def test_published_deltas(n_units, unit_epsilon, epsilon, delta, digits):
-    got = clones_delta(epsilon, n_units=n_units, unit_epsilon=unit_epsilon)
+    got = Clones(n_units, unit_epsilon).delta_at(epsilon)
     assert got == pytest.approx(delta, rel=digits)
 
 
@@ -70,7 +69,7 @@ def test_published_deltas(n_units, unit_epsilon, epsilon, delta, digits):
     ],
 )
 def test_published_epsilons(n_units, unit_epsilon, epsilon):
-    got = clones_epsilon(1e-6, n_units=n_units, unit_epsilon=unit_epsilon)
+    got = Clones(n_units, unit_epsilon).epsilon(1e-6)
     assert got == pytest.approx(epsilon, abs=5.1e-5)
 
 
@@ -83,7 +82,7 @@ def test_above_shuffled_randomised_response(n_units, unit_epsilon):
     zero = np.convolve(others, [1 - lie, lie])
     one = np.convolve(others, [lie, 1 - lie])
     for e in np.linspace(0, unit_epsilon, 7):
-        bound = clones_delta(e, n_units=n_units, unit_epsilon=unit_epsilon)
+        bound = Clones(n_units, unit_epsilon).delta_at(e)
         for p, q in ((zero, one), (one, zero)):
             assert np.maximum(p - math.exp(e) * q, 0).sum() <= bound * (1 + 1e-9) + 1e-15
 
@@ -132,45 +131,30 @@ def test_fewer_clones_hide_less():
     assert np.all(np.diff(values) <= 1e-15)
 
 
-@pytest.mark.parametrize("unit_delta", [0.0, 1e-10])
-def test_monotone_and_at_most_a_unit(unit_delta):
+def test_monotone_and_at_most_a_unit():
     def delta(e, n=100, u=0.5):
-        return clones_delta(e, n_units=n, unit_epsilon=u, unit_delta=unit_delta)
+        return Clones(n, u).delta_at(e)
 
     by_epsilon = [delta(e) for e in np.linspace(0, 0.5, 30)]
     by_units = [delta(0.1, n=n) for n in (1, 2, 3, 10, 50, 200)]
     by_unit = [delta(0.1, u=u) for u in (0.11, 0.2, 0.5, 1.0, 2.0)]
-    if not unit_delta:
-        assert by_epsilon == sorted(by_epsilon, reverse=True)
-        assert delta(0.5) == delta(9.0) == 0.0
+    assert by_epsilon == sorted(by_epsilon, reverse=True)
+    assert delta(0.5) == delta(9.0) == 0.0
     assert by_units == sorted(by_units, reverse=True)
     assert by_unit == sorted(by_unit)
     alone = [delta(e, n=1) for e in np.linspace(0, 0.5, 30)]
     assert all(amplified <= single for amplified, single in zip(by_epsilon, alone, strict=True))
     for n_units in (1, 10, 1000):
-        epsilons = [
-            clones_epsilon(d, n_units=n_units, unit_epsilon=0.5, unit_delta=unit_delta)
-            for d in (1e-9, 1e-6, 1e-3, 0.2)
-        ]
+        epsilons = [Clones(n_units, 0.5).epsilon(d) for d in (1e-9, 1e-6, 1e-3, 0.2)]
         assert epsilons == sorted(epsilons, reverse=True)
         assert epsilons[0] <= 0.5
 
 
 def test_epsilon_inverts_delta():
-    for unit_delta in (0.0, 1e-10):
-        units = {"n_units": 500, "unit_epsilon": 0.8, "unit_delta": unit_delta}
-        e = clones_epsilon(1e-6, **units)
-        assert clones_delta(e, **units) <= 1e-6 * (1 + 1e-11)
-        assert clones_delta(e * (1 - 1e-6), **units) > 1e-6
-
-
-def test_failures_are_charged_at_the_epsilon_that_is_claimed():
-    e = clones_epsilon(1e-6, n_units=1000, unit_epsilon=1.0, unit_delta=1e-10)
-    spent = (1 + math.exp(e)) * failure_variation(1000, 1.0, 1e-10)
-    assert spent == pytest.approx((1 + math.exp(e)) * (1 + math.exp(-1) / 2) * 1e-7)
-    assert Clones(1000, 1.0).delta_at(e) == pytest.approx(1e-6 - spent, rel=1e-6)
-    assert clones_epsilon(1e-6, n_units=1000, unit_epsilon=1.0, unit_delta=1e-7) == 1.0
-    assert clones_epsilon(1e-6, n_units=1000, unit_epsilon=1.0, unit_delta=1e-5) == math.inf
+    pair = Clones(500, 0.8)
+    e = pair.epsilon(1e-6)
+    assert pair.delta_at(e) <= 1e-6 * (1 + 1e-11)
+    assert pair.delta_at(e * (1 - 1e-6)) > 1e-6
 
 
 @pytest.mark.parametrize(("n_units", "unit_epsilon"), [(1000, 0.5), (10_000, 1.0), (10**6, 1.0)])
@@ -179,38 +163,21 @@ def test_the_closed_form_is_several_times_looser(n_units, unit_epsilon):
     grown = math.exp(unit_epsilon)
     inner = 8 * math.sqrt(grown * math.log(4e6) / n_units) + 8 * grown / n_units
     closed = math.log1p(math.tanh(unit_epsilon / 2) * inner)
-    got = clones_epsilon(1e-6, n_units=n_units, unit_epsilon=unit_epsilon)
+    got = Clones(n_units, unit_epsilon).epsilon(1e-6)
     assert 2.5 * got <= closed <= 6 * got
 
 
 @pytest.mark.parametrize("unit_epsilon", [1e-6, 40.0, 600.0])
 def test_extreme_units(unit_epsilon):
     for n_units in (1, 10**9):
-        got = clones_epsilon(1e-6, n_units=n_units, unit_epsilon=unit_epsilon)
+        got = Clones(n_units, unit_epsilon).epsilon(1e-6)
         assert 0.0 <= got <= unit_epsilon
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"n_units": 0},
-        {"unit_epsilon": 0.0},
-        {"unit_delta": 1.0},
-        {"delta": 0.0},
-    ],
-)
+@pytest.mark.parametrize("bad", [{"n_units": 0}, {"unit_epsilon": 0.0}])
 def test_bad_parameters_are_refused(bad):
-    good = {"delta": 1e-6, "n_units": 10, "unit_epsilon": 1.0, "unit_delta": 0.0}
-    parameters = good | bad
     with pytest.raises(InputError):
-        clones_epsilon(parameters.pop("delta"), **parameters)
-
-
-@pytest.mark.parametrize("unit_delta", [-0.1, 1.0, math.nan])
-def test_a_chance_of_failure_that_is_none_is_named(unit_delta):
-    for bound in (clones_delta, clones_epsilon):
-        with pytest.raises(InputError, match="unit_delta must be"):
-            bound(1e-3, n_units=10, unit_epsilon=1.0, unit_delta=unit_delta)
+        Clones(**({"n_units": 10, "unit_epsilon": 1.0} | bad))
 
 
 @pytest.mark.parametrize("unit_epsilon", [500.0, 650.0, 717.0, 5_000.0])

@@ -9,7 +9,9 @@ import pytest
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.amplification import grouped, grouped_shuffle, shuffled_mu, shuffled_profile
+from tailguard.privacy.amplification import grouped
+from tailguard.privacy.amplification.grouped import grouped_shuffle
+from tailguard.privacy.amplification.shuffled import shuffled_mu, shuffled_profile
 from tailguard.privacy.events import Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 

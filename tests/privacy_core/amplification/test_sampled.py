@@ -12,14 +12,10 @@ from scipy.special import ndtr
 
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.pld import PldAccountant
-from tailguard.privacy.accounting.profiles import loss_distribution, profile_of
+from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
 from tailguard.privacy.accounting.smallest import smallest_epsilon
 from tailguard.privacy.accounting.solve import calibrate, satisfies, spent_share
-from tailguard.privacy.amplification import (
-    fixed_size_profile,
-    poisson_pair_profile,
-    poisson_profile,
-)
+from tailguard.privacy.amplification.sampled import fixed_size_profile, poisson_profile
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated, Sampled
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP
 
@@ -32,6 +28,27 @@ TABLE = [
     (0.01, 0.25, 1000, 0.82715794, 0.70747599, 0.64824739),
     (0.1, 0.25, 100, 2.88384424, 2.49350598, 2.25136254),
 ]
+
+
+def poisson_pair_profile(mu, rate):
+    """The pair that is believed to be the worst (Lebeda, Regehr, Kamath and Steinke 2024).
+
+    It is (1 - rate) N(0, 1) + rate N(-mu/2, 1) against (1 - rate) N(0, 1) + rate N(mu/2, 1): no
+    proved bound lies below it.
+    """
+    shift, scale = mu / 2, rate * math.exp(-mu * mu / 8)
+
+    def delta(e):
+        gamma = np.exp(e)
+        linear = (gamma - 1) * (1 - rate)
+        root = (linear + np.sqrt(linear * linear + 4 * gamma * scale * scale)) / (2 * scale)
+        place = np.log(root) / shift
+        moved = ndtr(shift - place) - gamma * ndtr(-shift - place)
+        return np.maximum(rate * moved - linear * ndtr(-place), 0)
+
+    return Profile(delta, fixed_size_profile(mu, rate).end)
+
+
 PROFILES = [fixed_size_profile, poisson_profile, poisson_pair_profile]
 
 

@@ -7,20 +7,19 @@ import pytest
 from scipy.optimize import brentq
 
 from tailguard.checks import InputError
+from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
 from tailguard.privacy.accounting.pld import PldAccountant
 from tailguard.privacy.accounting.profiles import profile_of
-from tailguard.privacy.accounting.smallest import smallest_epsilon
-from tailguard.privacy.amplification import (
-    repeated_clones_epsilon,
+from tailguard.privacy.accounting.total_cost import epsilon_at_distance
+from tailguard.privacy.amplification.clones import Clones, failure_variation
+from tailguard.privacy.amplification.shuffled import (
     shuffled_epsilon,
     shuffled_mu,
     shuffled_profile,
     shuffled_pure_profile,
 )
-from tailguard.privacy.amplification.clones import Clones
 from tailguard.privacy.events import (
-    Approximate,
     Gaussian,
     Parallel,
     Repeated,
@@ -147,44 +146,15 @@ def test_mu_inverts_epsilon(epsilon):
         assert shuffled_epsilon(mu * (1 + 3e-6), n_units=n_units, delta=1e-6) > epsilon
 
 
-def test_repeated_shuffles_of_pure_units():
-    once = repeated_clones_epsilon(1e-6, times=1, n_units=1000, unit_epsilon=0.5)
-    assert once == pytest.approx(0.0705, abs=1e-4)
-    ten = repeated_clones_epsilon(1e-6, times=10, n_units=1000, unit_epsilon=0.5)
-    assert once < ten < 10 * once
-    assert ten == accounted(Repeated(ShuffledPure(0.5, 1000), 10))
-
-
-def test_failures_are_charged_at_the_total_epsilon():
-    units = {"times": 20, "n_units": 100, "unit_epsilon": 0.5, "unit_delta": 1e-11}
-    total = repeated_clones_epsilon(1e-6, **units)
-    spent = 20 * (1 + math.exp(total)) * (1 + math.exp(-0.5) / 2) * 100 * 1e-11
-    left = accounted(Repeated(ShuffledPure(0.5, 100), 20), 1e-6 - spent)
-    assert total == pytest.approx(left, rel=1e-6)
-    # The mutant charges at the epsilon of one round, and claims less.
-    per_round = repeated_clones_epsilon(1e-6, **(units | {"times": 1}))
-    assert per_round < total
-    short = 20 * (1 + math.exp(per_round)) * (1 + math.exp(-0.5) / 2) * 100 * 1e-11
-    assert accounted(Repeated(ShuffledPure(0.5, 100), 20), 1e-6 - short) < total
-    # Where failures leave nothing to the shuffle, the units cost what they cost without it.
-    alone = smallest_epsilon(Repeated(Approximate(0.5, 1e-9), 20), 1e-6).epsilon
-    assert repeated_clones_epsilon(1e-6, **(units | {"unit_delta": 1e-9})) == alone
-    assert repeated_clones_epsilon(1e-6, **(units | {"unit_delta": 1e-6})) == math.inf
-
-
 @pytest.mark.parametrize(("mu", "n_units", "times"), [(0.05, 200, 30)])
 def test_the_event_is_sharper_than_any_single_pair(mu, n_units, times):
     got = accounted(Repeated(Shuffled(mu, n_units), times))
     for share in (1e-7, 1e-9, 1e-11):
         unit_delta = share / (times * n_units)
-        pair = repeated_clones_epsilon(
-            1e-6,
-            times=times,
-            n_units=n_units,
-            unit_epsilon=epsilon_of(mu, unit_delta),
-            unit_delta=unit_delta,
-        )
-        assert got < pair
+        unit = epsilon_of(mu, unit_delta)
+        failures = Distance(variation=times * failure_variation(n_units, unit, unit_delta))
+        pure = Repeated(ShuffledPure(unit, n_units), times)
+        assert got < epsilon_at_distance(pure, 1e-6, failures).epsilon
     assert got < epsilon_of(mu * math.sqrt(times), 1e-6)
 
 

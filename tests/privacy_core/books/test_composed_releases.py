@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tailguard.checks import BudgetError
 from tailguard.privacy.accounting.smallest import smallest_epsilon, total_mu
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.books.composed_releases import ComposedReleases, ShuffledPass, spent_event
+from tailguard.privacy.books.composed_releases import ComposedReleases, pass_event, spent_event
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated, Shuffled
@@ -68,7 +68,7 @@ def test_what_is_no_pass_is_priced_without_the_shuffle(releases):
 
 def test_a_pass_within_a_block_happens_to_that_block():
     inner = asked(0, outer_map="phases", outer_block=2)
-    assert ShuffledPass((inner,)).event == Parallel("phases", 2, Shuffled(MU, K))
+    assert pass_event((inner,)) == Parallel("phases", 2, Shuffled(MU, K))
 
 
 @given(st.lists(st.sampled_from([0, 1, 2, None, "alone", "other"]), max_size=8))

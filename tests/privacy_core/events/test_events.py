@@ -23,8 +23,7 @@ from tailguard.privacy.events import (
     ShuffledPure,
     event_from_dict,
 )
-from tailguard.privacy.events.events import KINDS
-from tailguard.privacy.events.selected import LARGEST_MEAN
+from tailguard.privacy.events.events import KINDS, LARGEST_MEAN
 
 # The constitution: these dictionaries are in people's books, so they must read the same for ever.
 OLD_BOOKS = [

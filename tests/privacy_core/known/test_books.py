@@ -11,8 +11,8 @@ from tailguard.privacy.books import MemoryBooks, ReadOnlyBooks, Release, own_cop
 from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.books.composed_releases import (
     ComposedReleases,
-    ShuffledPass,
     covers,
+    pass_event,
     spent_event,
 )
 from tailguard.privacy.books.entries import LedgerEntry
@@ -86,7 +86,7 @@ def test_passes(known, name):
     spent = ComposedReleases()
     for release in releases:
         spent = spent.plus(release)
-    known([ShuffledPass(tuple(releases)).event, spent_event(releases), spent.flat_events,
+    known([pass_event(releases), spent_event(releases), spent.flat_events,
            covers(Gaussian(1.0), releases)])  # fmt: skip
 
 

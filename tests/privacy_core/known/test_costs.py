@@ -7,7 +7,7 @@ import pytest
 
 from support.known import outcome
 from tailguard.privacy.events import Selected
-from tailguard.privacy.events.selected import LAWS
+from tailguard.privacy.events.events import LAWS
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.selection import costs
 from tailguard.privacy.selection.budget import mu_of_a_try

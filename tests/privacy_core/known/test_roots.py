@@ -5,8 +5,8 @@ import math
 import pytest
 
 from support.known import outcome
+from tailguard.checks import check_cost, check_failure
 from tailguard.privacy import roots
-from tailguard.privacy.ranges import check_cost, check_failure
 
 VALUES = (0.0, -0.0, 1.0, 0.3, 1e-300, -2.0, 7e200, math.inf)
 

@@ -20,7 +20,7 @@ from tailguard.privacy.accounting.smallest import smallest_epsilon
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.events import Composed, Gaussian, Repeated, Selected
-from tailguard.privacy.events.selected import LAWS
+from tailguard.privacy.events.events import LAWS
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.privacy.selection.budget import mu_of_a_try
 from tailguard.privacy.selection.costs import (
@@ -186,6 +186,13 @@ def test_a_profile_falls_from_at_most_one(law):
     assert 1.0 >= delta[0] > delta[-1]
     assert (np.diff(delta) <= 1e-15).all()
     assert delta[-1] <= 1e-19
+
+
+def test_a_profile_of_losses_whose_exponentials_are_zero_in_floats_is_no_lower_than_one_try():
+    mu, profile = 100.0, selected_profile(Selected(100.0, 10.0))
+    assert math.exp(-profile.end) == 0.0
+    levels = np.array([0.0, mu**2 / 4.0, mu**2 / 2.0])
+    assert (profile.delta(levels) >= [delta_of(mu, level) for level in levels]).all()
 
 
 @every_law

@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.rdp import rdp_privacy_accountant
 
 from tailguard.checks import InputError
-from tailguard.privacy.events.selected import LAWS
+from tailguard.privacy.events.events import LAWS
 from tailguard.privacy.selection.tries import NumberOfTries
 
 MEANS = (1.0, 1.3, 5.0, 40.0)

@@ -1,21 +1,4 @@
-"""``tailguard audit``: attack every query, mean and solver on made-up records."""
-
-from typing import Annotated
-
-import typer
-from rich import box
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
-
-from tailguard.audit.cases import FALSE_ALARM, AuditResult
-from tailguard.audit.suite import LONG, QUICK, run_audit
-from tailguard.checks import InputError
-from tailguard.cli.options import counted, flag, typed
-from tailguard.cli.printing import print_wrapped
-
-HELP = """
-Attack every query, mean and solver on made-up records.
+r"""Attack every query, mean and solver on made-up records.
 
 For each a worst pair of neighbours is told apart, over and over: what is
 claimed, what was shown of it at least, and whether the same audit sees noise of
@@ -30,6 +13,20 @@ fault goes unseen. --quick takes some two minutes of one core, --all some ten.
   tailguard audit --all --jobs 2
   tailguard audit --only mean
 """
+
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from tailguard.audit.cases import FALSE_ALARM, AuditResult
+from tailguard.audit.suite import LONG, QUICK, run_audit
+from tailguard.checks import InputError
+from tailguard.cli.options import counted, flag, typed
+from tailguard.cli.printing import print_wrapped
 
 
 def audit(

@@ -1,16 +1,4 @@
-"""``tailguard certificate``: what a model file promises, spent and assumed."""
-
-from typing import Annotated
-
-import typer
-from rich.console import Console
-
-from tailguard.cli import options
-from tailguard.cli.model_file import load_model
-from tailguard.cli.printing import print_plain
-
-HELP = """
-Show the certificate of a model file, for whoever answers for privacy.
+r"""Show the certificate of a model file, for whoever answers for privacy.
 
 It states the promise and whom it protects, what was released and what that
 costs in total, and what was assumed for accuracy only. With --json it is the
@@ -22,6 +10,15 @@ record from which anyone can work out the total again.
   tailguard certificate model.json
   tailguard certificate model.json --json > certificate.json
 """
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tailguard.cli import options
+from tailguard.cli.model_file import load_model
+from tailguard.cli.printing import print_plain
 
 
 def certificate(

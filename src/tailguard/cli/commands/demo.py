@@ -1,4 +1,15 @@
-"""``tailguard demo``: a private fit of simulated claims, beside the truth."""
+r"""Fit a private regression to simulated insurance claims and print its certificate.
+
+Nobody's records are involved, so it may show what a private fit must not:
+the truth, and a fit without privacy to compare with.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard demo
+  tailguard demo --epsilon 0.1
+  tailguard demo --rows 10000
+"""
 
 from time import perf_counter
 from typing import Annotated
@@ -15,19 +26,6 @@ from tailguard.cli import options
 from tailguard.cli.printing import coefficient_table, print_note, print_plain, print_wrapped
 from tailguard.datasets.dataset import Dataset
 
-HELP = """
-Fit a private regression to simulated insurance claims and print its certificate.
-
-Nobody's records are involved, so it may show what a private fit must not:
-the truth, and a fit without privacy to compare with.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard demo
-  tailguard demo --epsilon 0.1
-  tailguard demo --rows 10000
-"""
 # The two tables that are compared hold 1.5 GB at this size.
 MOST_ROWS = 10_000_000
 

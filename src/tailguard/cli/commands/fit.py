@@ -1,4 +1,37 @@
-"""``tailguard fit``: from a file to a model file with its certificate."""
+r"""Fit a private regression to a CSV file, or to Parquet files of any size.
+
+The promise: whatever any one row is replaced by, the chance of any model
+file changes by little more than a factor of exp(epsilon). Every further fit
+of the same rows spends again; what was spent adds up.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \
+      --out model.json
+  tailguard fit claims.parquet --target claims --exposure years \
+      --model poisson --features age,power,region \
+      --categorical region=north,south,west \
+      --epsilon 1 --delta 1e-6 --out model.json
+  tailguard fit 'claims/*.parquet' --target cost --epsilon 1 --delta 1e-6 \
+      --out model.json
+  tailguard fit patients.csv --target ill --model logistic \
+      --classes no,yes --epsilon 0.5 --delta 1e-7 --out model.json
+  tailguard fit genes.parquet --target growth --model sparse-linear \
+      --keep 5 --epsilon 1 --delta 1e-6 --out model.json
+  tailguard fit claims.csv --target cost --model quantile --level 0.9 \
+      --epsilon 1 --delta 1e-6 --out model.json
+
+[bold]What a cell may hold[/bold]
+
+The header is public, the cells are not. A column is numeric unless it is
+declared categorical, in CSV and Parquet alike. A row with an empty or
+unreadable cell is void: it counts as a row, contributes nothing, and nothing
+is said about it; with --missing age=40 such a cell of age counts as 40
+instead, in predictions too. In a categorical column, values that were not
+declared share the level 'other'. A column of words or dates that is neither
+declared categorical nor dropped makes every row void.
+"""
 
 from pathlib import Path
 
@@ -13,42 +46,6 @@ from tailguard.cli.models import make_estimator
 from tailguard.cli.printing import coefficient_table, print_findings, print_plain
 from tailguard.cli.progress_bar import with_progress
 from tailguard.sources.opening import opened_table
-
-HELP = """
-Fit a private regression to a CSV file, or to Parquet files of any size.
-
-The promise: whatever any one row is replaced by, the chance of any model
-file changes by little more than a factor of exp(epsilon). Every further fit
-of the same rows spends again; what was spent adds up.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \\
-      --out model.json
-  tailguard fit claims.parquet --target claims --exposure years \\
-      --model poisson --features age,power,region \\
-      --categorical region=north,south,west \\
-      --epsilon 1 --delta 1e-6 --out model.json
-  tailguard fit 'claims/*.parquet' --target cost --epsilon 1 --delta 1e-6 \\
-      --out model.json
-  tailguard fit patients.csv --target ill --model logistic \\
-      --classes no,yes --epsilon 0.5 --delta 1e-7 --out model.json
-  tailguard fit genes.parquet --target growth --model sparse-linear \\
-      --keep 5 --epsilon 1 --delta 1e-6 --out model.json
-  tailguard fit claims.csv --target cost --model quantile --level 0.9 \\
-      --epsilon 1 --delta 1e-6 --out model.json
-
-[bold]What a cell may hold[/bold]
-
-The header is public, the cells are not. A column is numeric unless it is
-declared categorical, in CSV and Parquet alike. A row with an empty or
-unreadable cell is void: it counts as a row, contributes nothing, and nothing
-is said about it; with --missing age=40 such a cell of age counts as 40
-instead, in predictions too. In a categorical column, values that were not
-declared share the level 'other'. A column of words or dates that is neither
-declared categorical nor dropped makes every row void.
-"""
 
 
 def fit(

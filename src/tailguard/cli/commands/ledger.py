@@ -1,4 +1,20 @@
-"""``tailguard ledger``: the durable budget of a data set."""
+r"""Keep the privacy budget of a data set in a file that all runs share.
+
+Each run is charged before it reads a record, and one that would break the
+cap is refused. Pass the file to fit and mean with --ledger.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard ledger create budget.sqlite --name claims-2026 \
+      --epsilon 4 --delta 1e-5
+  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \
+      --ledger budget.sqlite --out model.json
+  tailguard ledger show budget.sqlite
+  tailguard ledger history budget.sqlite
+  tailguard ledger export budget.sqlite --out ledger.json
+  tailguard ledger verify budget.sqlite --against ledger.json
+"""
 
 import json
 import os
@@ -15,26 +31,7 @@ from tailguard.cli.arguments import destination, number, promise_of, write_text
 from tailguard.cli.printing import print_plain
 from tailguard.ledger.report import history_text, summary_text
 
-HELP = """
-Keep the privacy budget of a data set in a file that all runs share.
-
-Each run is charged before it reads a record, and one that would break the
-cap is refused. Pass the file to fit and mean with --ledger.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard ledger create budget.sqlite --name claims-2026 \\
-      --epsilon 4 --delta 1e-5
-  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \\
-      --ledger budget.sqlite --out model.json
-  tailguard ledger show budget.sqlite
-  tailguard ledger history budget.sqlite
-  tailguard ledger export budget.sqlite --out ledger.json
-  tailguard ledger verify budget.sqlite --against ledger.json
-"""
-
-app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(help=options.page(__doc__), add_completion=False, rich_markup_mode="rich")
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
 Name = Annotated[

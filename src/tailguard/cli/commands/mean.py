@@ -1,4 +1,33 @@
-"""``tailguard mean``: private means of a file's columns."""
+r"""Estimate the means of a file's columns privately, however heavy their tails.
+
+Nothing need be known of the columns: a scale and a centre of each are bought
+from the budget first. If you know a bound on a moment, say so with
+--moment-order and --moment-bound; a wrong one costs accuracy, never privacy.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
+  tailguard mean claims.parquet --columns cost,years --method soft \
+      --epsilon 1 --delta 1e-6 --explain --out means.json
+  tailguard mean claims.csv --columns cost --epsilon 1 --pure
+  tailguard mean claims.csv --columns cost --method truncated --groups 1 \
+      --moment-order 1.5 --moment-bound 100 --moment-kind raw \
+      --epsilon 1 --delta 1e-6
+  tailguard mean claims.csv --columns cost --method clipped \
+      --option clip_norm=2000 --epsilon 1 --delta 1e-6
+
+Options by method, which must not come from the same file:
+
+\b
+{methods}
+
+A row with an empty or unreadable cell is void: it counts as a row,
+contributes nothing, and nothing is said about it; with --missing age=40 such
+a cell of age counts as 40 instead. Of a categorical column the means are the
+shares of its levels but the first. Every further mean of the same rows spends
+again.
+"""
 
 import json
 from math import isfinite
@@ -26,37 +55,8 @@ from tailguard.cli.progress_bar import with_progress
 from tailguard.means.registry import MEANS, check_options, own_options
 from tailguard.sources.opening import opened_table
 
-HELP = """
-Estimate the means of a file's columns privately, however heavy their tails.
-
-Nothing need be known of the columns: a scale and a centre of each are bought
-from the budget first. If you know a bound on a moment, say so with
---moment-order and --moment-bound; a wrong one costs accuracy, never privacy.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
-  tailguard mean claims.parquet --columns cost,years --method soft \\
-      --epsilon 1 --delta 1e-6 --explain --out means.json
-  tailguard mean claims.csv --columns cost --epsilon 1 --pure
-  tailguard mean claims.csv --columns cost --method truncated --groups 1 \\
-      --moment-order 1.5 --moment-bound 100 --moment-kind raw \\
-      --epsilon 1 --delta 1e-6
-  tailguard mean claims.csv --columns cost --method clipped \\
-      --option clip_norm=2000 --epsilon 1 --delta 1e-6
-
-Options by method, which must not come from the same file:
-
-\b
-{methods}
-
-A row with an empty or unreadable cell is void: it counts as a row,
-contributes nothing, and nothing is said about it; with --missing age=40 such
-a cell of age counts as 40 instead. Of a categorical column the means are the
-shares of its levels but the first. Every further mean of the same rows spends
-again.
-""".format(methods="\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS))
+METHODS = "\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS)
+__doc__ = str(__doc__).replace("{methods}", METHODS)
 
 
 def estimate_means(

@@ -1,4 +1,18 @@
-"""``tailguard plan``: what can be done for a task and how well, before there are any records."""
+r"""List the methods for a task: predicted error, passes over the data, noise.
+
+No record is read and no budget is spent. TASK is one of
+{tasks}.
+
+The theorems of the papers want a moment of the gradients and the diameter of
+the set; a mean and the models of 'tailguard fit' can do without.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard plan mean --rows 100000 --columns 10 --epsilon 1 --delta 1e-6
+  tailguard plan convex --rows 100000 --columns 5 --epsilon 1 --delta 1e-6 \
+      --moment-bound 5 --diameter 2 --smoothness 1
+"""
 
 from typing import Annotated, Any
 
@@ -11,22 +25,7 @@ from tailguard.moments import Moment
 from tailguard.planning import TASKS
 from tailguard.planning import plan as plan_of
 
-HELP = f"""
-List the methods for a task: predicted error, passes over the data, noise.
-
-No record is read and no budget is spent. TASK is one of
-{", ".join(TASKS)}.
-
-The theorems of the papers want a moment of the gradients and the diameter of
-the set; a mean and the models of 'tailguard fit' can do without.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard plan mean --rows 100000 --columns 10 --epsilon 1 --delta 1e-6
-  tailguard plan convex --rows 100000 --columns 5 --epsilon 1 --delta 1e-6 \\
-      --moment-bound 5 --diameter 2 --smoothness 1
-"""
+__doc__ = str(__doc__).replace("{tasks}", ", ".join(TASKS))
 FACTS = "What is publicly known"
 
 

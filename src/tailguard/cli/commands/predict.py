@@ -1,24 +1,4 @@
-"""``tailguard predict``: from a model file and a file of rows to predictions."""
-
-import csv
-import io
-from pathlib import Path
-from typing import Annotated, Any
-
-import numpy as np
-import typer
-from numpy.typing import NDArray
-
-from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_choice
-from tailguard.cli import options
-from tailguard.cli.arguments import destination, write_text
-from tailguard.cli.model_file import ModelFile, load_model
-from tailguard.estimators.base import EXTRAPOLATIONS
-from tailguard.sources.files import FileColumns
-
-HELP = """
-Predict with a model file for every row of a CSV or Parquet file.
+r"""Predict with a model file for every row of a CSV or Parquet file.
 
 FILE needs the model's columns, in any order. Predictions are written as CSV,
 one line a row, in order; a row with an empty or unreadable cell gets an
@@ -38,6 +18,23 @@ the rows that they are made for: guard them as you guard FILE.
   tailguard predict model.json new_claims.parquet --out predictions.csv
   tailguard predict counts.json new_claims.csv --exposure years
 """
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, check_choice
+from tailguard.cli import options
+from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.model_file import ModelFile, load_model
+from tailguard.estimators.base import EXTRAPOLATIONS
+from tailguard.sources.files import FileColumns
 
 
 def predict(

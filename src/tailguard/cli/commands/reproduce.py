@@ -1,4 +1,17 @@
-"""``tailguard reproduce``: the experiments of the papers beside ours."""
+r"""Run the experiments of the papers, and decide what they claim.
+
+Each leaves a CSV, a figure and its verdicts; claims.md has all verdicts.
+What was run is not run again. Nobody's records are involved: they are
+simulated, or public sets that --data has. --quick is a glance.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard reproduce --list
+  tailguard reproduce rates --quick
+  tailguard reproduce xu2025 --data sets --out figures
+  tailguard reproduce all --quick
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,22 +34,6 @@ from tailguard.reproduce.report import claims_page, refusals, write_curves
 from tailguard.reproduce.results import Results
 from tailguard.reproduce.runner import check_data, run_experiment
 from tailguard.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
-
-HELP = """
-Run the experiments of the papers, and decide what they claim.
-
-Each leaves a CSV, a figure and its verdicts; claims.md has all verdicts.
-What was run is not run again. Nobody's records are involved: they are
-simulated, or public sets that --data has. --quick is a glance.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard reproduce --list
-  tailguard reproduce rates --quick
-  tailguard reproduce xu2025 --data sets --out figures
-  tailguard reproduce all --quick
-"""
 
 
 def reproduce(
@@ -118,7 +115,7 @@ def _run_one(
             n_jobs=jobs,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    results = Results(row for line in lines for row in line.rows())
+    results = Results(point for line in lines for point in line.points)
     write_curves(out / f"{experiment.name}.csv", results)
     if experiment.table is not None:
         write_text(out / f"{experiment.name}.md", experiment.table(results))

@@ -1,4 +1,18 @@
-"""``tailguard schema``: the beginning of a schema file, made of a file's header alone."""
+r"""Begin a schema file: what is declared of the columns of a CSV or Parquet file.
+
+It is made of the header alone, no cell is read: every column is a numeric
+feature until you declare another place for it. Edit the file, then pass it to
+fit and mean with --schema, or to Python as schema=.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard schema claims.csv --out schema.json
+  tailguard schema claims.csv --target cost --drop id,date \
+      --categorical region=north,south --out schema.json
+  tailguard fit claims.csv --schema schema.json --epsilon 1 --delta 1e-6 \
+      --out model.json
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,23 +25,6 @@ from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
 from tailguard.schema.declared import listing
 from tailguard.sources.opening import opened_path
-
-HELP = """
-Begin a schema file: what is declared of the columns of a CSV or Parquet file.
-
-It is made of the header alone, no cell is read: every column is a numeric
-feature until you declare another place for it. Edit the file, then pass it to
-fit and mean with --schema, or to Python as schema=.
-
-[bold]Examples[/bold]
-
-\b
-  tailguard schema claims.csv --out schema.json
-  tailguard schema claims.csv --target cost --drop id,date \\
-      --categorical region=north,south --out schema.json
-  tailguard fit claims.csv --schema schema.json --epsilon 1 --delta 1e-6 \\
-      --out model.json
-"""
 
 
 def schema(

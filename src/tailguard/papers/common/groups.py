@@ -9,15 +9,6 @@ import math
 from tailguard.checks import InputError, check_choice
 from tailguard.papers.common.facts import check_facts, checked
 
-__all__ = [
-    "check_groups",
-    "group_count",
-    "group_count_with_probability",
-    "median_sensitivity",
-    "whole_groups",
-]
-
-
 FAILURE_PROBABILITY = 0.1  # of a median of means, where none is stated: a round figure
 
 

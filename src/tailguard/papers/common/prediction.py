@@ -93,12 +93,12 @@ def accelerated_excess(
     0.051
     """
     square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
-    slope = min(curvature, smoothness)
+    smallest = min(curvature, smoothness)
     for n_steps, noise in passes:
         eta = step_parameter(
             n_steps, gradient_error=noise, smoothness=smoothness, diameter=2.0 * distance
         )
-        left, spread = _after_a_pass(n_steps, eta, slope)
+        left, spread = _after_a_pass(n_steps, eta, smallest)
         square = min(left * square + spread * noise**2, largest)
     return curvature / 2.0 * square
 
@@ -107,9 +107,9 @@ def _after_a_pass(n_steps: int, eta: float, curvature: float) -> tuple[float, fl
     """Return what a squared distance is multiplied by, and what the noise of a step is."""
 
     def gradient(step: int, point: FloatArray) -> FloatArray:
-        slope = curvature * point
-        slope[step] += 1.0
-        return slope
+        found = curvature * point
+        found[step] += 1.0
+        return found
 
     start = np.eye(n_steps + 1)[-1]  # the start in one column, a step's noise in each other
     answer = accelerate(gradient, n_steps, eta, start=start, constraint=WholeSpace())[-1]

@@ -15,6 +15,7 @@ from tailguard.moments import Moment
 from tailguard.papers.common.facts import check_facts, put_into
 from tailguard.papers.common.steps import whole_steps
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
+from tailguard.solvers.options import admit_printed
 
 Found = TypeVar("Found")
 
@@ -203,9 +204,4 @@ class Facts:
         spent = GDP(printed_mu)
         if printed_mu <= self.mu:
             return self.guarantee, spent
-        if not self.unsafe_reproduction:
-            raise InputError(
-                "unsafe_reproduction must be True for this calibration='paper': the printed noise "
-                f"does not keep {self.guarantee.describe()} but {spent.describe()}."
-            )
-        return spent, spent
+        return admit_printed(self.guarantee, spent, unsafe=self.unsafe_reproduction), spent

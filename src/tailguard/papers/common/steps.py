@@ -9,19 +9,8 @@ from collections.abc import Callable
 
 from tailguard.papers.common.facts import check_facts, checked
 
-__all__ = [
-    "contraction",
-    "descent_step_size",
-    "printed_strongly_convex_steps",
-    "settled_steps",
-    "strongly_convex_step_size",
-    "strongly_convex_steps",
-    "whole_steps",
-    "worthwhile_steps",
-]
-
-# Rounds after which the fixed point of error and step count is taken as it is.
-MAXIMAL_ROUNDS = 20
+# Repeats after which the fixed point of error and step count is taken as it is.
+MOST_REPEATS = 20
 
 
 def whole_steps(count: float, *, maximum: int = 1000) -> int:
@@ -171,7 +160,7 @@ def settled_steps(
 ) -> int:
     """Break the circle of the theorems: steps depend on the error, which depends on the steps.
 
-    Starts at one step and recomputes until the count repeats, for at most 20 rounds.
+    Starts at one step and recomputes until the count repeats, at most 20 times.
     ``error_of(n_steps)`` is the predicted error of one gradient when each step has
     ``n_rows // n_steps`` records.
 
@@ -183,7 +172,7 @@ def settled_steps(
     24
     """
     n_steps = 1
-    for _ in range(MAXIMAL_ROUNDS):
+    for _ in range(MOST_REPEATS):
         count = strongly_convex_steps(
             error=error_of(n_steps), strong_convexity=strong_convexity, smoothness=smoothness
         )

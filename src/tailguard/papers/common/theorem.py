@@ -29,7 +29,7 @@ from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.minimize import minimize
-from tailguard.solvers.reproduction import promises_nothing
+from tailguard.solvers.options import promises_nothing
 
 SIZES = ("n_rows", "n_features", "guarantee")
 SET = ("diameter", "constraint")

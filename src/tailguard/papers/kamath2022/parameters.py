@@ -17,24 +17,6 @@ from tailguard.papers.common.groups import group_count, median_sensitivity
 from tailguard.papers.wang2020.parameters import psi_limit
 from tailguard.privacy.accounting.concentrated import rho_of_laplace
 
-__all__ = [
-    "convex_steps",
-    "convex_threshold",
-    "mean_threshold",
-    "mean_threshold_pure",
-    "noise_scale_pure",
-    "noise_std",
-    "printed_noise_scale_pure",
-    "printed_noise_std",
-    "printed_soft_noise_rho",
-    "pure_noise_rho",
-    "soft_balance",
-    "soft_noise_std",
-    "soft_steps",
-    "soft_threshold",
-    "strongly_convex_threshold",
-]
-
 
 @checked
 def mean_threshold(

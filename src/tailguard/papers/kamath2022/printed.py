@@ -9,8 +9,6 @@ import math
 
 from tailguard.papers.common.facts import checked
 
-__all__ = ["printed_strongly_convex_chance", "uniform_group_count"]
-
 
 @checked
 def printed_strongly_convex_chance(

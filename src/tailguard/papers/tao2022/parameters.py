@@ -15,24 +15,6 @@ from tailguard.papers.common.facts import checked, checked_up_to_2, moment_scale
 from tailguard.papers.common.groups import group_count, median_sensitivity
 from tailguard.privacy.accounting.gaussian import mu_of
 
-__all__ = [
-    "classic_noise_over_sensitivity",
-    "convex_steps",
-    "convex_threshold",
-    "noise_aware_scalar_threshold",
-    "noise_aware_sparse_threshold",
-    "noise_std",
-    "printed_noise_std",
-    "printed_scalar_noise_std",
-    "printed_step_noise_over_sensitivity",
-    "scalar_noise_std",
-    "scalar_threshold",
-    "sparse_threshold",
-    "sparse_width",
-    "step_noise_over_sensitivity",
-    "strongly_convex_threshold",
-]
-
 
 @checked
 def classic_noise_over_sensitivity(*, epsilon: float, delta: float) -> float:

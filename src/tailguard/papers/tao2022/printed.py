@@ -9,8 +9,6 @@ import math
 
 from tailguard.papers.common.facts import checked_up_to_2, moment_scale
 
-__all__ = ["printed_mean_threshold", "uniform_group_count"]
-
 
 @checked_up_to_2
 def printed_mean_threshold(

@@ -13,18 +13,6 @@ import math
 from tailguard.papers.common.facts import check_facts, checked
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 
-__all__ = [
-    "convex_steps",
-    "epochs_mu",
-    "noise_aware_scale",
-    "printed_noise_std",
-    "printed_scale",
-    "printed_smoothing",
-    "psi_limit",
-    "sensitivity",
-    "strongly_convex_steps",
-]
-
 # Supremum of the soft truncation x - x^3 / 6, reached at sqrt(2). The text's 2 sqrt(2) / 2 is a
 # misprint; its equation (6) has this value.
 TRUNCATION_LIMIT = 2.0 * math.sqrt(2.0) / 3.0

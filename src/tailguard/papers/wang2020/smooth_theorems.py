@@ -41,7 +41,7 @@ PRINTED_TRIMMING = (
     "where none is told, one value in 20 is left out at either end, as in the experiments; "
     "Algorithm 2 has a number that does not grow (E35)"
 )
-ARSINH_STD = 1.7873  # of sinh(Y), Y normal: sqrt((e^2 - 1) / 2)
+ARSINH_STD = math.sqrt(math.expm1(2.0) / 2.0)  # of sinh(Y), Y standard normal
 
 
 @theorem_on("raw", "strong_convexity", "smoothness", of=SecondMoments)

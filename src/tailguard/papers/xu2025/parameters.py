@@ -15,20 +15,6 @@ from tailguard.papers.common.facts import check_facts, checked, moment_scale, ta
 from tailguard.solvers.acceleration import step_parameter
 from tailguard.solvers.phased.phases import doubling_sizes, equal_sizes, halving_sizes
 
-__all__ = [
-    "accelerated_step_parameter",
-    "accelerated_steps",
-    "gradient_clip_norm",
-    "localized_phases",
-    "localized_sensitivity",
-    "localized_step_parameter",
-    "phase_sizes",
-    "printed_accelerated_noise_std",
-    "printed_localized_noise_std",
-    "printed_phase_sizes",
-    "shrinking_phases",
-]
-
 
 @checked
 def gradient_clip_norm(

@@ -65,8 +65,13 @@ class Norms(Facts):
 
     @property
     def least(self) -> float:
-        """Theorem 4 as the growth tends to infinity, for a set of this diameter."""
-        private = tail_power(math.sqrt(self.n_features / self.rho) / self.n_rows, self.order)
+        """Theorems 4 and 5 as the growth tends to infinity, for a set of this diameter.
+
+        Their order is that of the moment that is bounded, whatever order enters the rates: laws of
+        the proof for half of it have no such moment.
+        """
+        order = self.moment.order
+        private = tail_power(math.sqrt(self.n_features / self.rho) / self.n_rows, order)
         rate = 1.0 / math.sqrt(self.n_rows) + min(1.0, private)
         return self.moment.scale * self.diameter / 2.0 * rate
 
@@ -279,9 +284,9 @@ def accelerated_theorem(
         passes.append((stage.n_blocks, whole))
         # Steps are for the whole diameter, so that noise does not follow the distance.
         spread = (distance**2 / facts.diameter + facts.diameter) / 2.0
-        cut = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
+        bias = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
         risk = smoothness * (distance / stage.n_blocks) ** 2
-        risk += spread * whole / math.sqrt(stage.n_blocks) + distance * cut
+        risk += spread * whole / math.sqrt(stage.n_blocks) + distance * bias
         distance = facts.diameter if reach is None else reach(risk)
     return theorem_of(
         facts,

@@ -13,18 +13,6 @@ import math
 
 from tailguard.papers.common.facts import checked, moment_scale
 
-__all__ = [
-    "clipped_noise_std",
-    "iterative_clip_norm",
-    "iterative_group_count",
-    "iterative_updates",
-    "mean_clip_norm",
-    "printed_amplified_rho",
-    "printed_rho",
-    "step_size",
-    "steps",
-]
-
 
 @checked
 def printed_rho(*, epsilon: float, delta: float) -> float:

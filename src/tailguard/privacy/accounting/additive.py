@@ -10,20 +10,20 @@ Murtagh and Vadhan 2016, Lemma 3.2 (an (epsilon, delta) release as a pure one th
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from tailguard.privacy.accounting.base import FlatAccountant
+from tailguard.checks import check_cost, check_failure
+from tailguard.privacy.accounting.base import Accountant
 from tailguard.privacy.events import Event
-from tailguard.privacy.ranges import check_cost, check_failure
 
 Prices = Mapping[type[Event], Callable[[Any], Fraction]]
 
 
-class AdditiveAccountant(FlatAccountant, ABC):
+class AdditiveAccountant(Accountant):
     """Adds up prices, and sets the failure probabilities of (epsilon, delta) events aside.
 
     Examples
@@ -53,20 +53,23 @@ class AdditiveAccountant(FlatAccountant, ABC):
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at ``delta``."""
         left = Fraction(check_failure("delta", delta)) - self.failure
-        return math.inf if left < 0 else self._epsilon(-ceiling(-left))
+        if left < 0:
+            return math.inf
+        return self._epsilon(-ceiling(-left)) if self.total else 0.0
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at ``epsilon``."""
-        likely = Fraction(self._delta(check_cost("epsilon", epsilon)))
+        check_cost("epsilon", epsilon)
+        likely = Fraction(self._delta(epsilon)) if self.total else 0
         return min(1.0, ceiling(likely + self.failure))
 
     @abstractmethod
     def _epsilon(self, delta: float) -> float:
-        """Convert the total, failures apart, at a delta of at least 0."""
+        """Convert a total above 0, failures apart, at a delta of at least 0."""
 
     @abstractmethod
     def _delta(self, epsilon: float) -> float:
-        """Convert the total, failures apart, at an epsilon."""
+        """Convert a total above 0, failures apart, at an epsilon."""
 
 
 def ceiling(exact: Fraction) -> float:

@@ -1,15 +1,17 @@
 """What an accountant is: an immutable sum of events that knows what they cost together."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
-from tailguard.checks import InputError, check_integer
+from tailguard.checks import InputError, check_count
 from tailguard.privacy.events import Event
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
 
-class Accountant(Protocol):
-    """Adds events up; every answer is an upper bound on the truth.
+@dataclass(frozen=True)
+class Accountant(ABC):
+    """Adds events up, and refuses leaves not in ``known``; every answer bounds the truth above.
 
     Examples
     --------
@@ -20,37 +22,13 @@ class Accountant(Protocol):
     4.88655412
     """
 
-    def supports(self, event: Event) -> bool:
-        """Tell whether every leaf of the event is known here."""
-        ...
-
-    def compose(self, event: Event, times: int = 1) -> Self:
-        """Return an accountant that has added ``event`` so many times; refuse unknown leaves."""
-        ...
-
-    def epsilon(self, delta: float) -> float:
-        """Return an upper bound on epsilon at ``delta``; infinity where none is known."""
-        ...
-
-    def delta(self, epsilon: float) -> float:
-        """Return an upper bound on delta at ``epsilon``; 1 where none is known."""
-        ...
-
-
-@dataclass(frozen=True)
-class FlatAccountant:
-    """Base of the accountants: keeps the flat events, and refuses leaves that are not in ``known``.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.accounting.pure import PureAccountant
-    >>> from tailguard.privacy.events import Laplace
-    >>> PureAccountant().compose(Laplace(epsilon=0.5), times=2).flat_events.leaves
-    {Laplace(epsilon=0.5): 2}
-    """
-
     known: ClassVar[frozenset[type[Event]]]
     flat_events: FlatEvents = field(default_factory=FlatEvents)
+
+    @classmethod
+    def of(cls, event: Event) -> Self | None:
+        """Return the accountant of one event, or None if a leaf of it is unknown here."""
+        return cls().compose(event) if cls().supports(event) else None
 
     def supports(self, event: Event) -> bool:
         """Tell whether every leaf of the event is known here."""
@@ -58,8 +36,16 @@ class FlatAccountant:
 
     def compose(self, event: Event, times: int = 1) -> Self:
         """Return an accountant that has added ``event`` so many times; refuse unknown leaves."""
-        check_integer("times", times, minimum=1)
+        check_count("times", times)
         if not self.supports(event):
             strange = sorted(kind.__name__ for kind in flatten(event).kinds - self.known)
             raise InputError(f"{type(self).__name__} does not know events of type {strange}.")
         return type(self)(FlatEvents.total((self.flat_events, flatten(event).times(times))))
+
+    @abstractmethod
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on epsilon at ``delta``; infinity where none is known."""
+
+    @abstractmethod
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on delta at ``epsilon``; 1 where none is known."""

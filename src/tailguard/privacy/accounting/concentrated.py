@@ -15,9 +15,8 @@ from collections.abc import Callable
 from scipy.optimize import minimize_scalar
 from scipy.special import erfinv, log_expit, ndtri_exp
 
-from tailguard.checks import check_open_unit
+from tailguard.checks import check_cost, check_open_unit
 from tailguard.privacy.accounting.gaussian import mu_of
-from tailguard.privacy.ranges import check_cost
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
 # Where log(order - 1) is searched: orders from 1 + 4e-18 to 1e26. Every order gives a valid bound,

@@ -63,9 +63,9 @@ def covering_mu(event: Event) -> tuple[float, float] | None:
     >>> round(covering_mu(ZeroConcentrated(0.02))[0], 3)  # a Gaussian release of that rho has 0.2
     0.304
     """
-    if not PldAccountant().supports(event):
+    accountant = PldAccountant.of(event)
+    if accountant is None:
         return None
-    accountant = PldAccountant().compose(event)
     failure = accountant.flat_events.add_up(lambda leaf: Fraction(getattr(leaf, "delta", 0)))
     missed = Fraction(COVER_FAILURE) + failure
     end = accountant.epsilon(float(missed))

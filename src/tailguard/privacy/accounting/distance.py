@@ -21,7 +21,7 @@ Canonne, Kamath and Steinke 2020, Section 5 (samplers that are nearly exact); Mi
 import math
 from dataclasses import dataclass
 
-from tailguard.privacy.ranges import check_failure
+from tailguard.checks import check_failure
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ import math
 
 from scipy.special import erfcx, log_ndtr
 
-from tailguard.checks import check_open_unit
-from tailguard.privacy.ranges import check_cost
+from tailguard.checks import check_cost, check_open_unit
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
 # Of the normal density, exp(-x**2 / 2) / sqrt(2 pi).

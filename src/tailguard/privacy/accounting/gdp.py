@@ -47,9 +47,7 @@ class GdpAccountant(AdditiveAccountant):
         return math.sqrt(float(self.total))
 
     def _epsilon(self, delta: float) -> float:
-        if not self.total or not delta:
-            return math.inf if self.total else 0.0
-        return epsilon_of(math.sqrt(ceiling(self.total)), delta)
+        return epsilon_of(math.sqrt(ceiling(self.total)), delta) if delta else math.inf
 
     def _delta(self, epsilon: float) -> float:
         return delta_of(math.sqrt(ceiling(self.total)), epsilon)

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.privacy.accounting.base import FlatAccountant
+from tailguard.checks import check_cost, check_failure
+from tailguard.privacy.accounting.base import Accountant
 from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.amplification.leaves import KNOWN_BY_PROFILE
 from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
 from tailguard.privacy.events.flat_events import FlatEvents
-from tailguard.privacy.ranges import check_cost, check_failure
 from tailguard.privacy.roots import up
 
 if TYPE_CHECKING:  # it takes a while to load
@@ -52,7 +52,7 @@ MERGED = (Gaussian, ZeroConcentrated)
 
 
 @dataclass(frozen=True)
-class PldAccountant(FlatAccountant):
+class PldAccountant(Accountant):
     """Convolves loss distributions; knows every leaf that has a privacy profile.
 
     *Guarantee.* Replace-one neighbours, adaptive composition.
@@ -140,9 +140,8 @@ def _rho_of(leaf: Event) -> Fraction:
 
 def _longest(flat_events: FlatEvents) -> float:
     """Return the largest loss of a leaf known by its profile, maybe far beyond the usual."""
-    ends = [profile_of(leaf).end for leaf in flat_events.leaves if type(leaf) in KNOWN_BY_PROFILE]
-    inner = [_longest(part) for parts in flat_events.blocks.values() for part in parts.values()]
-    return max((*ends, *inner), default=0.0)
+    leaves = (leaf for leaf in flat_events.every_leaf() if type(leaf) in KNOWN_BY_PROFILE)
+    return max((profile_of(leaf).end for leaf in leaves), default=0.0)
 
 
 def _largest_loss(leaf: Event) -> float:
@@ -153,11 +152,8 @@ def _largest_loss(leaf: Event) -> float:
 
 def _smallest_loss(flat_events: FlatEvents) -> float:
     """Return the smallest loss that a leaf may cause which is not merged with its like."""
-    sizes = [_largest_loss(leaf) for leaf in flat_events.leaves if not isinstance(leaf, MERGED)]
-    inner = [
-        _smallest_loss(part) for parts in flat_events.blocks.values() for part in parts.values()
-    ]
-    return min((*sizes, *inner), default=math.inf)
+    leaves = (leaf for leaf in flat_events.every_leaf() if not isinstance(leaf, MERGED))
+    return min(map(_largest_loss, leaves), default=math.inf)
 
 
 def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution":

@@ -51,10 +51,8 @@ class RenyiAccountant(AdditiveAccountant):
         return (1.0 + excess) * ceiling(self.total) + ceiling(self.flat_events.add_up(beyond))
 
     def _epsilon(self, delta: float) -> float:
-        if not self.total or not delta:
-            return math.inf if self.total else 0.0
         # Where no selection is, zCDP says the same, and is named for it.
-        return up(epsilon_of_renyi(self.divergence, delta))
+        return up(epsilon_of_renyi(self.divergence, delta)) if delta else math.inf
 
     def _delta(self, epsilon: float) -> float:
-        return delta_of_renyi(self.divergence, epsilon) if self.total else 0.0
+        return delta_of_renyi(self.divergence, epsilon)

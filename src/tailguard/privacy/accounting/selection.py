@@ -57,8 +57,8 @@ class SelectionAccountant(AdditiveAccountant):
         return ceiling(self.flat_events.add_up(_log_mean_of))
 
     def _epsilon(self, delta: float) -> float:
-        if not self.total or not delta or self.log_mean > LARGEST_LOG_MEAN:
-            return math.inf if self.total else 0.0
+        if not delta or self.log_mean > LARGEST_LOG_MEAN:
+            return math.inf
         left = delta * math.exp(-up(self.log_mean))
         alone = epsilon_of(math.sqrt(ceiling(self.total)), left) if left > 0.0 else math.inf
         return up(self.shift + alone)

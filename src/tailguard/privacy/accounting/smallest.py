@@ -4,13 +4,12 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tailguard.checks import InputError, shown
+from tailguard.checks import InputError, check_failure, shown
 from tailguard.privacy.accounting.gdp import GdpAccountant
 from tailguard.privacy.accounting.registry import ACCOUNTANTS, make_accountant
 from tailguard.privacy.events import Event, Gaussian, Unbounded
 from tailguard.privacy.events.events import check_event
 from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.ranges import check_failure
 
 
 @dataclass(frozen=True)

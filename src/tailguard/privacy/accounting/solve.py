@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache, singledispatch
 
 from tailguard.checks import InputError, shown
+from tailguard.privacy.accounting.additive import AdditiveAccountant
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.gdp import GdpAccountant
 from tailguard.privacy.accounting.smallest import smallest_epsilon
@@ -35,35 +36,18 @@ def spent_share(guarantee: Guarantee, event: Event) -> float:
 
 
 @spent_share.register
-def _(guarantee: ApproxDP, event: Event) -> float:
+def _(guarantee: ApproxDP | PureDP, event: Event) -> float:
     return smallest_epsilon(event, guarantee.delta).epsilon / guarantee.epsilon
 
 
 @spent_share.register
-def _(guarantee: PureDP, event: Event) -> float:
-    return smallest_epsilon(event, 0.0).epsilon / guarantee.epsilon
-
-
-@spent_share.register
 def _(guarantee: ZCDP, event: Event) -> float:
-    if not ZcdpAccountant().supports(event):
-        return math.inf
-    accountant = ZcdpAccountant().compose(event)
-    return (
-        math.inf
-        if accountant.failure
-        else _ratio_up_to_one(accountant.total, Fraction(guarantee.rho))
-    )
+    return _share_of(Fraction(guarantee.rho), ZcdpAccountant.of(event))
 
 
 @spent_share.register
 def _(guarantee: GDP, event: Event) -> float:
-    if not GdpAccountant().supports(event):
-        return math.inf
-    accountant = GdpAccountant().compose(event)
-    if accountant.failure:
-        return math.inf
-    return math.sqrt(_ratio_up_to_one(accountant.total, Fraction(guarantee.mu) ** 2))
+    return math.sqrt(_share_of(Fraction(guarantee.mu) ** 2, GdpAccountant.of(event)))
 
 
 @spent_share.register
@@ -128,6 +112,9 @@ def calibrate(
     )
 
 
-def _ratio_up_to_one(total: Fraction, allowed: Fraction) -> float:
-    """Return the ratio as a float that is at most 1 exactly if the ratio is."""
-    return float(total / allowed) if total > allowed else min(1.0, float(total / allowed))
+def _share_of(allowed: Fraction, accountant: AdditiveAccountant | None) -> float:
+    """Return the total over what is allowed, as a float that is at most 1 exactly if it is."""
+    if accountant is None or accountant.failure:
+        return math.inf
+    ratio = float(accountant.total / allowed)
+    return ratio if accountant.total > allowed else min(1.0, ratio)

@@ -67,13 +67,10 @@ def total_cost(
     """
     if Unbounded in flatten(event).kinds:
         return TotalCost(None if delta is None else math.inf, delta, None, math.inf, "none")
-    mu = total_mu(event)
-    gdp = GdpAccountant()
-    if bound_mu and gdp.supports(event) and not gdp.compose(event).failure:
-        mu = gdp.compose(event).mu
-    zcdp = ZcdpAccountant()
-    rho = zcdp.compose(event).rho if zcdp.supports(event) else None
-    rho = None if rho is None or zcdp.compose(event).failure else rho
+    mu, gdp, zcdp = total_mu(event), GdpAccountant.of(event), ZcdpAccountant.of(event)
+    if bound_mu and gdp is not None and not gdp.failure:
+        mu = gdp.mu
+    rho = None if zcdp is None or zcdp.failure else zcdp.rho
     if delta is None:
         return TotalCost(None, None, mu, rho, "zcdp" if mu is None else "gdp")
     bound = epsilon_at_distance(event, delta, distance)

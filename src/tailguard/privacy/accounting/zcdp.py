@@ -61,9 +61,7 @@ class ZcdpAccountant(AdditiveAccountant):
         return float(self.total)
 
     def _epsilon(self, delta: float) -> float:
-        if not self.total or not delta:
-            return math.inf if self.total else 0.0
-        return epsilon_of_zcdp(ceiling(self.total), delta)
+        return epsilon_of_zcdp(ceiling(self.total), delta) if delta else math.inf
 
     def _delta(self, epsilon: float) -> float:
         return delta_of_zcdp(ceiling(self.total), epsilon)

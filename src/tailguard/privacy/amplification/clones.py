@@ -28,8 +28,10 @@ from scipy import stats
 from scipy.special import betainc, expit
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_integer, check_open_unit, check_positive
-from tailguard.privacy.ranges import check_cost, check_failure
+from tailguard.checks import (
+    check_integer,
+    check_positive,
+)
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up
 
 # Counts of clones within so many standard deviations and so many clones of their mean are summed;
@@ -129,63 +131,3 @@ def failure_variation(n_units: int, unit_epsilon: float, unit_delta: float) -> f
     0.0
     """
     return (1.0 + math.exp(-unit_epsilon) / 2.0) * n_units * unit_delta
-
-
-def clones_delta(
-    epsilon: float, *, n_units: int, unit_epsilon: float, unit_delta: float = 0.0
-) -> float:
-    """Delta of shuffled units at ``epsilon``, each (``unit_epsilon``, ``unit_delta``)-DP.
-
-    *Guarantee.* Never below the truth; replace-one neighbours; the shuffle is secret, uniform and
-    fresh, and a unit keeps its promise for all pairs of values. Never above the unit's own delta.
-
-    *Edge cases.* One unit hides nothing.
-
-    *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8 for units that may fail.
-
-    Examples
-    --------
-    >>> round(clones_delta(0.3, n_units=3, unit_epsilon=1.0), 11)
-    0.24570293472
-    """
-    check_cost("epsilon", epsilon)
-    check_failure("unit_delta", unit_delta)
-    variation = failure_variation(n_units, unit_epsilon, unit_delta)
-    failed = (1.0 + math.exp(min(epsilon, 700.0))) * variation
-    likely = Clones(n_units, unit_epsilon).delta_at(epsilon) + failed
-    alone = Clones(1, unit_epsilon).delta_at(epsilon)
-    return min(1.0, up(likely), up(unit_delta + (1.0 - unit_delta) * alone))
-
-
-def clones_epsilon(
-    delta: float, *, n_units: int, unit_epsilon: float, unit_delta: float = 0.0
-) -> float:
-    """Epsilon of shuffled units at ``delta``, each (``unit_epsilon``, ``unit_delta``)-DP.
-
-    *Guarantee.* As of ``clones_delta``; never above ``unit_epsilon`` where ``delta`` covers
-    ``unit_delta``.
-
-    *Edge cases.* Infinity where ``delta`` is below ``unit_delta`` and nothing can be proved.
-
-    *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8 for units that may fail.
-
-    Examples
-    --------
-    >>> round(clones_epsilon(1e-6, n_units=1000, unit_epsilon=1.0), 4)
-    0.1824
-    """
-    check_open_unit("delta", delta)
-    check_failure("unit_delta", unit_delta)
-    pair = Clones(n_units, unit_epsilon)
-    variation = failure_variation(n_units, unit_epsilon, unit_delta)
-    alone = unit_epsilon if delta >= unit_delta else math.inf
-    charged_at = 0.0
-    while True:
-        left = delta - (1.0 + math.exp(min(charged_at, 700.0))) * variation
-        if left <= 0.0:
-            return alone
-        found = pair.epsilon(left)
-        if found <= charged_at or not variation:
-            return min(found, alone)
-        # Charged at a slightly larger epsilon, so that the loop ends as soon as that suffices.
-        charged_at = found * (1.0 + 1e-9)

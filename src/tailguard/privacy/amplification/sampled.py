@@ -13,7 +13,6 @@ not be the worst of many).
 import math
 
 import numpy as np
-from scipy.special import ndtr
 
 from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.gaussian import epsilon_of
@@ -64,37 +63,6 @@ def poisson_profile(mu: float, rate: float) -> Profile:
         return rate * ((1.0 - replaced) * half.delta(inner) + replaced * whole.delta(inner))
 
     return Profile(lambda e: convexified(e, delta(e)), _end(mu, rate))
-
-
-def poisson_pair_profile(mu: float, rate: float) -> Profile:
-    """Profile of the pair that is believed to be the worst under Poisson sampling. NOT PROVED.
-
-    The pair is (1 - rate) N(0, 1) + rate N(-mu/2, 1) against (1 - rate) N(0, 1) + rate N(mu/2, 1):
-    two records that pull in opposite directions, which accountants elsewhere use. That it
-    dominates all pairs has numerical evidence but no proof, so no accountant here prices it.
-
-    *Guarantee.* None; for comparison only.
-
-    *Reference.* Lebeda, Regehr, Kamath and Steinke 2024.
-
-    Examples
-    --------
-    >>> poisson_pair_profile(2.0, 0.01).delta(np.array([0.37393])).round(10)
-    array([1.e-06])
-    """
-    shift = Sampled(mu, rate, "poisson").mu / 2.0
-    scale = rate * math.exp(-shift * shift / 2.0)
-
-    def delta(e: FloatArray) -> FloatArray:
-        """Evaluate the hockey stick beyond the place where the likelihood ratio is exp(e)."""
-        gamma = np.exp(np.minimum(e, LARGEST))
-        linear = (gamma - 1.0) * (1.0 - rate)
-        root = (linear + np.sqrt(linear * linear + 4.0 * gamma * scale * scale)) / (2.0 * scale)
-        place = np.log(root) / shift
-        moved = ndtr(shift - place) - gamma * ndtr(-shift - place)
-        return np.asarray(np.maximum(rate * moved - linear * ndtr(-place), 0.0))
-
-    return Profile(delta, _end(mu, rate))
 
 
 def _inner(e: FloatArray, rate: float) -> FloatArray:

@@ -18,18 +18,18 @@ Feldman, McMillan and Talwar 2021 (shuffles of randomisers chosen in the light o
 McSherry 2009, Theorem 4 (disjoint blocks); Vadhan and Zhang 2023 (interleaved mechanisms).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
 
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, Shuffled
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
 
-@dataclass(frozen=True)
-class ShuffledPass:
-    """The releases on the blocks of one secret partition, in any order.
+def pass_event(releases: Sequence[Release]) -> Event:
+    """Return what the releases on the blocks of one secret partition cost, in any order.
+
+    One shuffle where every block was asked at most once, else what each costs by itself.
 
     Examples
     --------
@@ -38,43 +38,30 @@ class ShuffledPass:
     ...     block_map="groups", block=3,
     ...     parameters={"map_blocks": 1000, "map_order": "shuffled"},
     ... )
-    >>> ShuffledPass((mean,)).event
+    >>> pass_event([mean])
     Shuffled(mu=0.25, n_units=1000)
-    >>> ShuffledPass((mean, mean)).event.events[0]
+    >>> pass_event([mean, mean]).events[0]
     Parallel(block_map='groups', block=3, event=Gaussian(mu=0.25))
     """
+    scope = releases[0].read_scope
+    if scope is None or not _ask_once(releases):
+        return Composed(tuple(release.event() for release in releases))
+    return scope.within(Shuffled(max(release.ratio for release in releases), scope.n_blocks))
 
-    releases: tuple[Release, ...]
 
-    @cached_property
-    def event(self) -> Event:
-        """One shuffle where every block was asked at most once, else what each costs by itself."""
-        scope = self.releases[0].read_scope
-        if scope is None or not self._asks_once:
-            return Composed(tuple(release.event() for release in self.releases))
-        return scope.within(
-            Shuffled(max(release.ratio for release in self.releases), scope.n_blocks)
-        )
-
-    @cached_property
-    def flat_events(self) -> FlatEvents:
-        """The event laid out flat."""
-        return flatten(self.event)
-
-    @property
-    def _asks_once(self) -> bool:
-        """Whether this is one pass of Gaussian releases over one map."""
-        scopes = [release.read_scope for release in self.releases]
-        maps = {(p.block_map, p.n_blocks, p.shuffled, p.outer) for p in scopes if p is not None}
-        asked = [block for scope in scopes if scope is not None for block in scope.blocks]
-        ((_, n_blocks, shuffled, _), *others) = maps
-        return (
-            not others
-            and shuffled
-            and len(set(asked)) == len(asked)
-            and set(asked) <= set(range(n_blocks))
-            and all(r.times == 1 and r.mechanism == "gaussian" for r in self.releases)
-        )
+def _ask_once(releases: Sequence[Release]) -> bool:
+    """Whether this is one pass of Gaussian releases over one map."""
+    scopes = [release.read_scope for release in releases]
+    maps = {(p.block_map, p.n_blocks, p.shuffled, p.outer) for p in scopes if p is not None}
+    asked = [block for scope in scopes if scope is not None for block in scope.blocks]
+    ((_, n_blocks, shuffled, _), *others) = maps
+    return (
+        not others
+        and shuffled
+        and len(set(asked)) == len(asked)
+        and set(asked) <= set(range(n_blocks))
+        and all(r.times == 1 and r.mechanism == "gaussian" for r in releases)
+    )
 
 
 @dataclass(frozen=True)
@@ -86,9 +73,9 @@ class ComposedReleases:
     alone
         What stands by itself.
     passes
-        The pass over each secret partition.
+        The releases on each secret partition.
     hidden
-        What all passes cost.
+        What each of these passes costs.
 
     Examples
     --------
@@ -98,8 +85,8 @@ class ComposedReleases:
     """
 
     alone: FlatEvents = field(default_factory=FlatEvents)
-    passes: Mapping[str, ShuffledPass] = field(default_factory=dict)
-    hidden: FlatEvents = field(default_factory=FlatEvents)
+    passes: Mapping[str, tuple[Release, ...]] = field(default_factory=dict)
+    hidden: Mapping[str, FlatEvents] = field(default_factory=dict)
 
     def plus(self, release: Release) -> "ComposedReleases":
         """Return the spending with one more release."""
@@ -107,22 +94,17 @@ class ComposedReleases:
         if scope is None or not scope.shuffled:
             alone = FlatEvents.total((self.alone, flatten(release.event())))
             return replace(self, alone=alone)
-        before = self.passes.get(scope.block_map)
-        after = ShuffledPass((*(before.releases if before else ()), release))
-        passes = {**self.passes, scope.block_map: after}
-        # Most releases begin a pass, or leave the price of theirs as it is.
-        if before is None:
-            hidden = FlatEvents.total((self.hidden, after.flat_events))
-        elif before.event == after.event:
-            hidden = self.hidden
-        else:
-            hidden = FlatEvents.total(each.flat_events for each in passes.values())
-        return ComposedReleases(self.alone, passes, hidden)
+        asked = (*self.passes.get(scope.block_map, ()), release)
+        return ComposedReleases(
+            self.alone,
+            {**self.passes, scope.block_map: asked},
+            {**self.hidden, scope.block_map: flatten(pass_event(asked))},
+        )
 
     @property
     def flat_events(self) -> FlatEvents:
         """All of it laid out flat."""
-        return FlatEvents.total((self.alone, self.hidden))
+        return FlatEvents.total((self.alone, *self.hidden.values()))
 
 
 def spent_event(releases: Iterable[Release]) -> Event:
@@ -139,14 +121,14 @@ def spent_event(releases: Iterable[Release]) -> Event:
     Composed(events=(Shuffled(mu=0.25, n_units=2),))
     """
     alone: list[Event] = []
-    passes: dict[str, tuple[Release, ...]] = {}
+    passes: dict[str, list[Release]] = {}
     for release in releases:
         scope = release.read_scope
         if scope is None or not scope.shuffled:
             alone.append(release.event())
         else:
-            passes[scope.block_map] = (*passes.get(scope.block_map, ()), release)
-    return Composed((*alone, *(ShuffledPass(each).event for each in passes.values())))
+            passes.setdefault(scope.block_map, []).append(release)
+    return Composed((*alone, *map(pass_event, passes.values())))
 
 
 def covers(planned: Event, releases: Iterable[Release]) -> bool:
@@ -159,5 +141,4 @@ def covers(planned: Event, releases: Iterable[Release]) -> bool:
     >>> covers(Gaussian(mu=0.25), [mean]), covers(Gaussian(mu=0.25), [mean, mean])
     (True, False)
     """
-    spent = reduce(ComposedReleases.plus, releases, ComposedReleases())
-    return flatten(planned).covers(spent.flat_events)
+    return flatten(planned).covers(flatten(spent_event(releases)))

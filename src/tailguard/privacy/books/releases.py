@@ -13,24 +13,18 @@ from tailguard.privacy.events.arsinh import ARSINH_BASIS, arsinh_event
 from tailguard.privacy.events.peeling import peeling_event
 from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_event
 
-# How the cost follows from sensitivity and noise. A Laplace variable of scale b has the standard
-# deviation b sqrt(2).
-EVENT_OF: Mapping[str, Callable[["Release"], Event]] = {
-    "gaussian": lambda r: Gaussian(_noise_ratio(r)),
-    "laplace": lambda r: Laplace(_noise_ratio(r) * math.sqrt(2.0)),
-    "sampled-gaussian": lambda r: Sampled(_noise_ratio(r), _sample_rate(r)),
-    "selected-gaussian": lambda r: _selected(r, _noise_ratio(r)),
-    "peeled-gaussian": lambda r: _peeling_cost(r, _noise_ratio(r)),
-    "peeled-laplace": lambda r: _peeling_cost(r, _noise_ratio(r) * math.sqrt(2.0)),
-    "arsinh-normal": lambda r: arsinh_event(r.parameters),
-    "smooth-gaussian": lambda r: smooth_gaussian_event(r.parameters),
+COSTS: Mapping[str, tuple[str, Callable[["Release"], Event]]] = {
+    "gaussian": ("l2", lambda r: Gaussian(r.ratio)),
+    "laplace": ("l1", lambda r: Laplace(_laplace_ratio(r))),
+    "sampled-gaussian": ("l2", lambda r: Sampled(r.ratio, _sample_rate(r))),
+    "selected-gaussian": ("l2", lambda r: Selected(r.ratio, _mean_tries(r), _law(r))),
+    "peeled-gaussian": ("linf", lambda r: _peeling_cost(r, r.ratio)),
+    "peeled-laplace": ("linf", lambda r: _peeling_cost(r, _laplace_ratio(r))),
+    "arsinh-normal": ("linf", lambda r: arsinh_event(r.parameters)),
+    "smooth-gaussian": ("l2", lambda r: smooth_gaussian_event(r.parameters)),
 }
-NORM_OF = {
-    **{"gaussian": "l2", "laplace": "l1", "sampled-gaussian": "l2"},
-    "selected-gaussian": "l2",
-    **{"peeled-gaussian": "linf", "peeled-laplace": "linf"},
-    **{"arsinh-normal": "linf", "smooth-gaussian": "l2"},
-}
+"""The norm of a mechanism's sensitivity, and how the cost follows from sensitivity and noise."""
+
 # These scale their noise by the records, so that sensitivity and noise have no public numbers.
 SMOOTH = ("arsinh-normal", "smooth-gaussian")
 
@@ -97,8 +91,8 @@ class Release:
     stage: str = ""
 
     def __post_init__(self) -> None:
-        check_choice("mechanism", self.mechanism, EVENT_OF)
-        check_choice("norm", self.norm, (NORM_OF[self.mechanism],))
+        check_choice("mechanism", self.mechanism, COSTS)
+        check_choice("norm", self.norm, (COSTS[self.mechanism][0],))
         if self.mechanism in SMOOTH:
             check_choice(
                 "sensitivity, noise_std", (self.sensitivity, self.noise_std), ((None, None),)
@@ -124,7 +118,9 @@ class Release:
     @property
     def ratio(self) -> float:
         """The sensitivity over the standard deviation of the noise, where both are public."""
-        return _noise_ratio(self)
+        return check_positive("sensitivity", self.sensitivity) / check_positive(
+            "noise_std", self.noise_std
+        )
 
     def repeats(self, other: "Release") -> bool:
         """Whether this is the other release again, however often each was made."""
@@ -133,7 +129,7 @@ class Release:
 
     def event(self) -> Event:
         """Recompute the privacy event from the numbers, of this release by itself."""
-        event = EVENT_OF[self.mechanism](self)
+        event = COSTS[self.mechanism][1](self)
         event = event if self.read_scope is None else self.read_scope.around(event)
         return event if self.times == 1 else Repeated(event, self.times)
 
@@ -164,11 +160,9 @@ class Release:
         return asdict(self)
 
 
-def _noise_ratio(release: Release) -> float:
-    """Return the sensitivity over the standard deviation of the noise."""
-    return check_positive("sensitivity", release.sensitivity) / check_positive(
-        "noise_std", release.noise_std
-    )
+def _laplace_ratio(release: Release) -> float:
+    """Return the sensitivity over the scale b of Laplace noise, whose deviation is b sqrt(2)."""
+    return release.ratio * math.sqrt(2.0)
 
 
 def _sample_rate(release: Release) -> float:
@@ -178,10 +172,14 @@ def _sample_rate(release: Release) -> float:
     return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
 
 
-def _selected(release: Release, ratio: float) -> Event:
-    """Return what the best of many tries costs."""
-    mean_tries = check_positive("mean_tries", release.parameters.get("mean_tries"))
-    return Selected(ratio, mean_tries, str(release.parameters.get("law")))
+def _mean_tries(release: Release) -> float:
+    """Return how many tries were expected."""
+    return check_positive("mean_tries", release.parameters.get("mean_tries"))
+
+
+def _law(release: Release) -> str:
+    """Return how their number was drawn."""
+    return str(release.parameters.get("law"))
 
 
 def _peeling_cost(release: Release, ratio: float) -> Event:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from tailguard.checks import InputError, check_choice, check_integer, check_version
 from tailguard.privacy.accounting.distance import EXACT, Distance
@@ -37,10 +37,6 @@ from tailguard.privacy.guarantees import GDP, Guarantee, Unprotected, guarantee_
 from tailguard.version import __version__
 
 Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
-PRIVATE: Mode = "private"
-SIMULATION: Mode = "simulation: NOT PRIVATE"
-REPRODUCTION: Mode = "reproduction: NOT PRIVATE"
-MODES = (PRIVATE, SIMULATION, REPRODUCTION)
 
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
@@ -51,26 +47,25 @@ VERSION = 2
 ROUNDING_MARGIN = 1e-9
 
 OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the maximum counts"
-OVER_SECRET_BLOCKS = (
-    "one pass over the blocks of a secret partition counts as a shuffle of them (Feldman, McMillan "
-    "and Talwar 2021)"
-)
-OVER_SAMPLES = (
-    "a release on a fresh secret sample of fixed size counts as sampling without replacement "
-    "(Balle, Barthe and Gaboardi 2018)"
-)
-OVER_TRIES = (
-    "the best of a secret, random number of tries counts as that number's law allows (Papernot and "
-    "Steinke 2022)"
-)
-BOUNDED_AS_GAUSSIAN = (
-    "a choice of bounded range counts as the Gaussian release that covers its worst pair (Dong, "
-    "Durfee and Rogers 2020, Section 3)"
-)
-PURE_AS_GAUSSIAN = (
-    "a pure release counts as the Gaussian one that covers it (Dong, Roth and Su 2022, Proposition "
-    "2.10 and Section 2.3)"
-)
+COUNTED: Mapping[type[Event], str] = {
+    Shuffled: "one pass over the blocks of a secret partition counts as a shuffle of them "
+    "(Feldman, McMillan and Talwar 2021)",
+    Sampled: "a release on a fresh secret sample of fixed size counts as sampling without "
+    "replacement (Balle, Barthe and Gaboardi 2018)",
+    Selected: "the best of a secret, random number of tries counts as that number's law allows "
+    "(Papernot and Steinke 2022)",
+}
+"""As what events count, whoever adds them up."""
+COUNTED_AS_GAUSSIAN: Mapping[type[Event], str] = {
+    BoundedRange: "a choice of bounded range counts as the Gaussian release that covers its worst "
+    "pair (Dong, Durfee and Rogers 2020, Section 3)",
+    **dict.fromkeys(
+        (Laplace, Pure, Approximate),
+        "a pure release counts as the Gaussian one that covers it (Dong, Roth and Su 2022, "
+        "Proposition 2.10 and Section 2.3)",
+    ),
+}
+"""And as what where squares of mu are added up."""
 NEIGHBOURS = (
     "replace-one, n public: two data sets of the same public size that differ in one record, "
     "which may be replaced by any other, missing and infinite values included"
@@ -133,7 +128,7 @@ class Certificate:
 
     def __post_init__(self) -> None:
         check_integer("n_rows", self.n_rows, minimum=1)
-        check_choice("mode", self.mode, MODES)
+        check_choice("mode", self.mode, get_args(Mode))
 
     @classmethod
     def of(
@@ -278,11 +273,9 @@ class Certificate:
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
         kinds, accountant = flatten(self.planned).kinds, self.total.accountant
-        counted = {Shuffled: OVER_SECRET_BLOCKS, Sampled: OVER_SAMPLES, Selected: OVER_TRIES}
+        counted = COUNTED
         if accountant == "gdp" and not kinds <= {Gaussian}:
-            accountant = "gdp bound"
-            pure = dict.fromkeys((Laplace, Pure, Approximate), PURE_AS_GAUSSIAN)
-            counted |= {BoundedRange: BOUNDED_AS_GAUSSIAN, **pure}
+            accountant, counted = "gdp bound", {**COUNTED, **COUNTED_AS_GAUSSIAN}
         rules = dict.fromkeys(text for kind, text in counted.items() if kind in kinds)
         return "; ".join([COMPOSITION[accountant], OVER_BLOCKS, *rules])
 
@@ -312,5 +305,5 @@ class Certificate:
 def _mode(guarantee: Guarantee, *, private: bool) -> Mode:
     """Say whether anything is promised; noise that a reader can predict comes first."""
     if not private:
-        return SIMULATION
-    return REPRODUCTION if isinstance(guarantee, Unprotected) else PRIVATE
+        return "simulation: NOT PRIVATE"
+    return "reproduction: NOT PRIVATE" if isinstance(guarantee, Unprotected) else "private"

@@ -12,6 +12,7 @@ from tailguard.privacy.events.events import (
     Pure,
     Repeated,
     Sampled,
+    Selected,
     Shuffled,
     ShuffledPure,
     Unbounded,
@@ -19,7 +20,6 @@ from tailguard.privacy.events.events import (
     check_event,
     event_from_dict,
 )
-from tailguard.privacy.events.selected import Selected
 
 __all__ = [
     "Approximate",

@@ -4,6 +4,7 @@ Plain records that queries fill in, mechanisms read and certificates print. Ever
 worked out from public numbers; no record is ever read.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -112,6 +113,11 @@ class Calibration:
         """The number of coordinates released."""
         return self.sensitivity.size
 
+    @property
+    def log2_scale(self) -> int:
+        """The logarithm of the scale of Laplace noise in lattice steps, a power of two."""
+        return int(math.log2(self.lattice_scale))
+
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers for the books beside those of the query: none."""
         return {}
@@ -120,4 +126,4 @@ class Calibration:
     def noise_std(self) -> float:
         """Standard deviation of the noise on each coordinate, in the units of the vector."""
         spread = self.grid * self.lattice_scale
-        return spread if self.mechanism == "gaussian" else spread * 2.0**0.5
+        return spread if self.mechanism.endswith("gaussian") else spread * 2.0**0.5

@@ -8,13 +8,16 @@ Every leaf speaks of replace-one neighbours with public ``n_rows``, and of the w
 parameter is the sensitivity over the noise scale, never a clip norm.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 from tailguard.checks import (
     InputError,
+    check_between,
     check_choice,
+    check_count,
     check_integer,
     check_open_unit,
     check_positive,
@@ -22,6 +25,12 @@ from tailguard.checks import (
 )
 
 Plain: TypeAlias = "float | int | str | dict[str, Plain] | list[Plain]"
+
+LAWS = ("geometric", "logarithmic", "poisson")
+"""How a number of tries may be drawn; each law is that of a number of at least 1."""
+
+LARGEST_MEAN = 1e3
+"""More tries than anyone runs; sums over the laws stay short up to here."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,11 @@ class Event:
     """
 
     kind: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Check every field, as its name says: see ``CHECKS``."""
+        for field in fields(self):
+            CHECKS[field.name](field.name, getattr(self, field.name))
 
     def to_dict(self) -> dict[str, Plain]:
         """Return the canonical dictionary: the kind first, then the fields in their order."""
@@ -68,9 +82,6 @@ class Gaussian(Event):
     mu: float
     kind: ClassVar[str] = "gaussian"
 
-    def __post_init__(self) -> None:
-        check_positive("mu", self.mu)
-
 
 @dataclass(frozen=True)
 class Laplace(Event):
@@ -85,9 +96,6 @@ class Laplace(Event):
     epsilon: float
     kind: ClassVar[str] = "laplace"
 
-    def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-
 
 @dataclass(frozen=True)
 class Pure(Event):
@@ -101,9 +109,6 @@ class Pure(Event):
 
     epsilon: float
     kind: ClassVar[str] = "pure"
-
-    def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -121,9 +126,6 @@ class BoundedRange(Event):
     eta: float
     kind: ClassVar[str] = "bounded_range"
 
-    def __post_init__(self) -> None:
-        check_positive("eta", self.eta)
-
 
 @dataclass(frozen=True)
 class ZeroConcentrated(Event):
@@ -137,9 +139,6 @@ class ZeroConcentrated(Event):
 
     rho: float
     kind: ClassVar[str] = "zcdp"
-
-    def __post_init__(self) -> None:
-        check_positive("rho", self.rho)
 
 
 @dataclass(frozen=True)
@@ -155,10 +154,6 @@ class Approximate(Event):
     epsilon: float
     delta: float
     kind: ClassVar[str] = "approx"
-
-    def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_open_unit("delta", self.delta)
 
 
 @dataclass(frozen=True)
@@ -196,14 +191,6 @@ class Sampled(Event):
     scheme: str = "fixed-size"
     kind: ClassVar[str] = "sampled"
 
-    def __post_init__(self) -> None:
-        check_positive("mu", self.mu)
-        if check_positive("rate", self.rate) > 1.0:
-            raise InputError(
-                f"rate must be a number above 0 and at most 1; got {shown(self.rate)}."
-            )
-        check_choice("scheme", self.scheme, ("fixed-size", "poisson"))
-
 
 @dataclass(frozen=True)
 class Shuffled(Event):
@@ -221,10 +208,6 @@ class Shuffled(Event):
     n_units: int
     kind: ClassVar[str] = "shuffled"
 
-    def __post_init__(self) -> None:
-        check_positive("mu", self.mu)
-        check_integer("n_units", self.n_units, minimum=1)
-
 
 @dataclass(frozen=True)
 class ShuffledPure(Event):
@@ -240,9 +223,26 @@ class ShuffledPure(Event):
     n_units: int
     kind: ClassVar[str] = "shuffled_pure"
 
-    def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_integer("n_units", self.n_units, minimum=1)
+
+@dataclass(frozen=True)
+class Selected(Event):
+    """The best of a secret, random number of independent tries, all else of which stays secret.
+
+    A try is ``mu``-GDP as a whole: what it finds together with the score by which it is chosen.
+    ``mean_tries`` are expected; their number follows a ``law``: ``"geometric"``, ``"logarithmic"``
+    or ``"poisson"``, the last given that it is at least 1 (Liu and Talwar 2019; Papernot and
+    Steinke 2022).
+
+    Examples
+    --------
+    >>> Selected(mu=0.1, mean_tries=10.0)
+    Selected(mu=0.1, mean_tries=10.0, law='geometric')
+    """
+
+    mu: float
+    mean_tries: float
+    law: str = "geometric"
+    kind: ClassVar[str] = "selected"
 
 
 @dataclass(frozen=True)
@@ -258,10 +258,6 @@ class Repeated(Event):
     event: Event
     times: int
     kind: ClassVar[str] = "repeated"
-
-    def __post_init__(self) -> None:
-        check_event("event", self.event)
-        check_integer("times", self.times, minimum=1)
 
 
 @dataclass(frozen=True)
@@ -279,8 +275,7 @@ class Composed(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", tuple(self.events))
-        for event in self.events:
-            check_event("events", event)
+        super().__post_init__()
 
 
 @dataclass(frozen=True)
@@ -304,20 +299,15 @@ class Parallel(Event):
     event: Event
     kind: ClassVar[str] = "parallel"
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.block_map, str) or not self.block_map:
-            raise InputError(f"block_map must be a non-empty name; got {shown(self.block_map)}.")
-        check_integer("block", self.block, minimum=0)
-        check_event("event", self.event)
-
 
 KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
         *(Nothing, Gaussian, Laplace, Pure, BoundedRange, ZeroConcentrated, Approximate),
-        *(Unbounded, Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel),
+        *(Unbounded, Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel, Selected),
     )
 }
+"""Every event by its kind, as it is written down."""
 
 
 def check_event(name: str, value: object) -> Event:
@@ -331,6 +321,37 @@ def check_event(name: str, value: object) -> Event:
     if not isinstance(value, Event):
         raise InputError(f"{name} must hold privacy events; got {shown(value)}.")
     return value
+
+
+def _check_events(name: str, events: tuple[object, ...]) -> None:
+    for event in events:
+        check_event(name, event)
+
+
+def _check_rate(name: str, value: object) -> None:
+    if check_positive(name, value) > 1.0:
+        raise InputError(f"{name} must be a number above 0 and at most 1; got {shown(value)}.")
+
+
+def _check_block_map(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{name} must be a non-empty name; got {shown(value)}.")
+
+
+CHECKS: dict[str, Callable[[str, Any], object]] = {
+    **dict.fromkeys(("mu", "epsilon", "eta", "rho"), check_positive),
+    "delta": check_open_unit,
+    "rate": _check_rate,
+    "scheme": partial(check_choice, allowed=("fixed-size", "poisson")),
+    "mean_tries": partial(check_between, low=1.0, high=LARGEST_MEAN),
+    "law": partial(check_choice, allowed=LAWS),
+    **dict.fromkeys(("n_units", "times"), check_count),
+    "event": check_event,
+    "events": _check_events,
+    "block_map": _check_block_map,
+    "block": partial(check_integer, minimum=0),
+}
+"""What a field of an event may hold, by its name."""
 
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:

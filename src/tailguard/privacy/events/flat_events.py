@@ -5,7 +5,7 @@ also what the books compare before a release: does what was planned cover what w
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from fractions import Fraction
 from functools import cached_property, singledispatch
@@ -79,8 +79,14 @@ class FlatEvents:
     @cached_property
     def kinds(self) -> frozenset[type[Event]]:
         """The types of all leaves, at any depth."""
-        inner = (part.kinds for parts in self.blocks.values() for part in parts.values())
-        return frozenset(type(leaf) for leaf in self.leaves).union(*inner)
+        return frozenset(map(type, self.every_leaf()))
+
+    def every_leaf(self) -> Iterator[Event]:
+        """Yield all leaves, at any depth."""
+        yield from self.leaves
+        for parts in self.blocks.values():
+            for part in parts.values():
+                yield from part.every_leaf()
 
     def add_up(self, price: Callable[[Any], Fraction]) -> Fraction:
         """Add up an additive price exactly, with the maximum over the blocks of each block map.

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below
-from tailguard.reproduce.risk_rates.hard import LARGEST, LEAST, MOST, hard_cell
-from tailguard.reproduce.risk_rates.hard_cases import CASES
+from tailguard.reproduce.risk_rates.hard import LARGEST, LEAST, MOST
+from tailguard.reproduce.risk_rates.hard_cases import CASES, ROWS
 
 
 def _cells(setup: Setup) -> Sequence[Cell]:
     return [
-        hard_cell(case, n_rows)
+        case.cell(n_rows)
         for case in CASES.values()
-        for n_rows in case.n_rows[: 1 if setup.quick else None]
+        for n_rows in ROWS[: 1 if setup.quick else None]
     ]
 
 
@@ -43,7 +43,7 @@ def experiments() -> tuple[Experiment, ...]:
     between = [
         claim
         for name, case in CASES.items()
-        for curve in case.answers
+        for curve in case.curves
         for claim in _claims(name, curve)
     ]
     meaning = [

@@ -27,8 +27,9 @@ from tailguard.moments import Moment
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.ranking import THEOREMS
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Noise, Point, Setup
+from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below, saves
+from tailguard.reproduce.results import Noise, Point
 from tailguard.reproduce.tasks.fits import Fit, Task
 from tailguard.reproduce.tasks.wang import (
     AS_PRINTED,

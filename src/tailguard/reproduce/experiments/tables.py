@@ -6,21 +6,25 @@ are so large that only the leading terms are left. Rows of papers that are not b
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from tailguard.papers import kamath2022, wang2020, xu2025, zhao2024
+from tailguard.papers.common.facts import put_into
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Point, Setup
+from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import NOT_RUN, Decision, Judge, Outcome
 from tailguard.reproduce.report import markdown_table
-from tailguard.reproduce.results import Results
+from tailguard.reproduce.results import Point, Results
 from tailguard.reproduce.slopes import TOLERANCE, fit_slope
 
-DELTA, CHANCE, DIAMETER = 1e-6, 0.01, 2.0  # round figures, the same for all rows
+DELTA = 1e-6
 ORDER = 2.0  # of the moments: the worst that all rows allow
+# Round figures, the same for all rows.
+FACTS = {"delta": DELTA, "failure_probability": 0.01, "diameter": 2.0, "moment_order": ORDER}
+FACTS |= {"strong_convexity": 1.0, "smoothness": 1.0}
 # Panel -> sizes: rows, columns and epsilon; slopes are those between the last two, at sizes where
 # privacy is what costs.
 GRIDS = {
@@ -30,76 +34,42 @@ GRIDS = {
 }
 LOWER, QUOTED = "lower bound", "lower bound, as quoted"
 
-Bound = Callable[[int, int, float], float]
-
 
 @dataclass(frozen=True)
 class _Row:
-    """One line of a table: its name, the bound as printed, and the bound as built."""
+    """One line of a table: its name, the bound as printed and as built, and what that is told."""
 
     name: str
     printed: str
-    bound: Bound
+    bound: Callable[..., float]
+    told: Mapping[str, float] = field(default_factory=dict)
+
+    def value(self, n_rows: int, n_features: int, epsilon: float) -> float:
+        """Return the bound, of the facts that its formula names."""
+        rho = ApproxDP(epsilon, DELTA).gaussian_mu() ** 2 / 2.0
+        sizes = {"n_rows": n_rows, "n_features": n_features, "epsilon": epsilon, "rho": rho}
+        return put_into(self.bound, {**FACTS, **sizes}.get, **self.told)
 
 
-def _rho(epsilon: float) -> float:
-    return ApproxDP(epsilon, DELTA).gaussian_mu() ** 2 / 2.0
-
-
-def _known(n_rows: int, n_features: int) -> dict[str, Any]:
-    return {"n_rows": n_rows, "n_features": n_features, "moment_order": ORDER}
-
-
-def _wang(n_rows: int, n_features: int, epsilon: float) -> float:
-    sizes = {"n_rows": n_rows, "n_features": n_features}
-    return wang2020.convex_bound(**sizes, epsilon=epsilon, delta=DELTA, failure_probability=CHANCE)
-
-
-def _of_rho(bound: Callable[..., float], n_rows: int, n_features: int, epsilon: float) -> float:
-    return bound(**_known(n_rows, n_features), rho=_rho(epsilon), diameter=DIAMETER)
-
-
-def _soft(n_rows: int, n_features: int, epsilon: float) -> float:
+def _soft(*, n_rows: int, n_features: int, rho: float, diameter: float) -> float:
     """Return the least bound over the balance, on a grid as fine as figures are shown."""
-    told: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": _rho(epsilon)}
+    told: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
     balances = (0.5 + 0.1 * step for step in range(16))
-    bounds = (
-        kamath2022.soft_convex_bound(**told, diameter=DIAMETER, balance=balance)
+    return min(
+        kamath2022.soft_convex_bound(**told, diameter=diameter, balance=balance)
         for balance in balances
     )
-    return min(bounds)
-
-
-def _iterative(n_rows: int, n_features: int, epsilon: float) -> float:
-    known = _known(n_rows, n_features)
-    return zhao2024.iterative_convex_bound(**known, epsilon=epsilon, delta=DELTA, diameter=DIAMETER)
-
-
-def _strongly(n_rows: int, n_features: int, epsilon: float) -> float:
-    known = _known(n_rows, n_features) | {"strong_convexity": 1.0, "smoothness": 1.0}
-    return kamath2022.strongly_convex_bound(**known, rho=_rho(epsilon), diameter=DIAMETER)
-
-
-def _growing(
-    bound: Callable[..., float], growth: float, n_rows: int, n_features: int, epsilon: float
-) -> float:
-    known = _known(n_rows, n_features)
-    return bound(**known, epsilon=epsilon, delta=DELTA, growth=growth)
-
-
-def _growing_least(growth: float, n_rows: int, n_features: int, epsilon: float) -> float:
-    known = _known(n_rows, n_features)
-    return xu2025.tsybakov_lower_bound(**known, rho=_rho(epsilon), growth=growth)
 
 
 KAMATH = "Kamath and others 2022, Theorem 5.2"
 CLIPPING, ITERATIVE = "Zhao and others 2024, clipping", "Zhao and others 2024, iterative"
+QUOTED_RATE = "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)"
 ZHAO_ROWS = (
-    _Row("Wang and others 2020, Theorem 8", "(d^3 / (eps^2 n))^(1/3)", _wang),
+    _Row("Wang and others 2020, Theorem 8", "(d^3 / (eps^2 n))^(1/3)", wang2020.convex_bound),
     _Row(
         KAMATH,
         "d / sqrt(n) + sqrt(d) (d^(3/2) / (eps n))^(1 - 1/p)",
-        partial(_of_rho, kamath2022.convex_bound),
+        kamath2022.convex_bound,
     ),
     _Row(
         "Kamath and others 2022, Theorem 5.5",
@@ -109,45 +79,41 @@ ZHAO_ROWS = (
     _Row(
         CLIPPING,
         "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p) + d^(3/2 - 1/p) / n^(1 - 1/p)",
-        partial(_of_rho, zhao2024.convex_bound),
+        zhao2024.convex_bound,
     ),
-    _Row(ITERATIVE, "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)", _iterative),
-    _Row(
-        QUOTED,
-        "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)",
-        partial(_of_rho, kamath2022.convex_lower_bound),
-    ),
+    _Row(ITERATIVE, QUOTED_RATE, zhao2024.iterative_convex_bound),
+    _Row(QUOTED, QUOTED_RATE, kamath2022.convex_lower_bound),
     _Row(
         LOWER,
         "not printed: moments in every direction instead of those of coordinates",
-        partial(_of_rho, zhao2024.convex_lower_bound),
+        zhao2024.convex_lower_bound,
     ),
 )
 GROWTHS = (2.0, 4.0)  # of strongly convex risks and of fourth powers: those of the figures
 XU_PRINTED = "(r (1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)))^(theta/(theta-1))"
-# Theorems 2 and 7, by their numbers.
+XU, XU_THEOREMS = (
+    "Xu and others 2025, ",
+    {"Theorem 2": xu2025.tsybakov_bound, "Theorem 7": xu2025.accelerated_tsybakov_bound},
+)
 XU_ROWS = (
     _Row(
         KAMATH,
         "d / sqrt(n) + d^2 / (eps n) (eps n / d^(3/2))^(1/k)",
-        partial(_of_rho, kamath2022.convex_bound),
+        kamath2022.convex_bound,
     ),
     _Row(
         "Kamath and others 2022, Theorem 5.7",
         "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)",
-        _strongly,
+        kamath2022.strongly_convex_bound,
     ),
     *(
-        _Row(f"Xu and others 2025, Theorem {number}, theta = {growth:g}", XU_PRINTED, found)
-        for growth in GROWTHS
-        for number, found in (
-            (2, partial(_growing, xu2025.tsybakov_bound, growth)),
-            (7, partial(_growing, xu2025.accelerated_tsybakov_bound, growth)),
+        _Row(f"{name}, theta = {growth:g}", XU_PRINTED, bound, {"growth": growth})
+        for bounds in (
+            {f"{XU}{name}": bound for name, bound in XU_THEOREMS.items()},
+            {LOWER: xu2025.tsybakov_lower_bound},
         )
-    ),
-    *(
-        _Row(f"{LOWER}, theta = {growth:g}", XU_PRINTED, partial(_growing_least, growth))
         for growth in GROWTHS
+        for name, bound in bounds.items()
     ),
 )
 
@@ -159,7 +125,7 @@ def _cells(rows: Sequence[_Row], _setup: Setup) -> list[Cell]:
 def _cell(row: _Row) -> Cell:
     def measure(_seed: int) -> list[Point]:
         return [
-            Point(panel, row.name, "-", float(sizes[axis]), row.bound(*sizes))
+            Point(panel, row.name, "-", float(sizes[axis]), row.value(*sizes))
             for axis, (panel, grid) in enumerate(GRIDS.items())
             for sizes in grid
         ]
@@ -220,7 +186,7 @@ def _table(rows: Sequence[_Row], results: Results) -> str:
         slopes = [f"{_last_slope(results, panel, row.name):.2f}" for panel in GRIDS]
         shown.append((row.name, f"`{row.printed}`", f"{values[min(values)][0]:.3g}", *slopes))
     head = ("bound", "as printed, logarithms aside", value, *(f"slope {name}" for name in GRIDS))
-    told = f"Moments of order {ORDER:g}, delta = {DELTA:g}, diameter {DIAMETER:g}."
+    told = f"Moments of order {ORDER:g}, delta = {DELTA:g}, diameter {FACTS['diameter']:g}."
     return f"{told}\n\n{markdown_table(head, shown)}\n"
 
 
@@ -274,16 +240,13 @@ def experiments() -> tuple[Experiment, ...]:
             partial(_cells, XU_ROWS),
             tuple(
                 Claim(
-                    f"Theorem {number} is optimal, theta = {growth:g}",
-                    f"Theorem {number} has the rate of the lower bound.",
-                    _has_rate_of(
-                        f"Xu and others 2025, Theorem {number}, theta = {growth:g}",
-                        f"{LOWER}, theta = {growth:g}",
-                    ),
+                    f"{name} is optimal, theta = {growth:g}",
+                    f"{name} has the rate of the lower bound.",
+                    _has_rate_of(f"{XU}{name}, theta = {growth:g}", f"{LOWER}, theta = {growth:g}"),
                     "the repaired lower bound has sqrt(d) elsewhere (E53)",
                 )
                 for growth in GROWTHS
-                for number in (2, 7)
+                for name in XU_THEOREMS
             ),
             table=partial(_table, XU_ROWS),
         ),

@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Point, Setup
+from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below, falls, spreads_more
+from tailguard.reproduce.results import Point
 from tailguard.reproduce.tasks.fits import Fit, Task
 from tailguard.reproduce.tasks.optimum import Objective, minimise_over
 from tailguard.reproduce.tasks.public_sets import read_adult
@@ -42,6 +43,12 @@ FEW_STEPS = 20  # in a glance
 N_STEPS = 50  # not stated; Algorithm 4 has then come to rest
 
 Judged = Callable[[FloatArray], float]  # from weights to what the axis shows
+Drawn = tuple[FloatArray, FloatArray, Judged]  # features, target, and how weights are judged
+
+
+def _drawn(task: Task, n_rows: int, n_features: int, seed: int) -> Drawn:
+    data = draw(task.name, n_rows, n_features, seed)
+    return data.features, data.target.astype(np.float64), partial(distance, task, data)
 
 
 def _figure_1(setup: Setup) -> list[Cell]:
@@ -49,24 +56,32 @@ def _figure_1(setup: Setup) -> list[Cell]:
     n_rows, n_steps = (10_000, FEW_STEPS) if setup.quick else (50_000, N_STEPS)
     cells = []
     for task in (RIDGE, LOGISTIC):
+        drawn = partial(_drawn, task, n_rows, N_FEATURES)
         for method in curves_of(n_steps, n_rows, by_theorem=task is RIDGE):
-            cells += [_iterations(task, method, epsilon, n_rows) for epsilon in EPSILONS]
+            for epsilon in EPSILONS:
+                panel = f"{task.name}, epsilon = {epsilon:g}"
+                fit = method.fit_for(task, n_rows, N_FEATURES, epsilon)
+                cells.append(_iterations(panel, method, fit, drawn, f", n = {n_rows}"))
     return cells
 
 
-def _iterations(task: Task, method: Method, epsilon: float, n_rows: int) -> Cell:
-    panel = f"{task.name}, epsilon = {epsilon:g}"
-    fit = method.fit_for(task, n_rows, N_FEATURES, epsilon)
+def _iterations(
+    panel: str,
+    method: Method,
+    fit: Callable[[], Fit],
+    drawn: Callable[[int], Drawn],
+    where: str = "",
+) -> Cell:
+    """Measure the error of every point on the way."""
 
     def measure(seed: int) -> list[Point]:
-        data = draw(task.name, n_rows, N_FEATURES, seed)
-        solution = fit().run(data.features, data.target.astype(np.float64), seed=seed)
+        X, y, error = drawn(seed)
         return [
-            Point(panel, method.curve, method.noise, step, distance(task, data, weights))
-            for step, weights in path_of(solution.trace, averages=method.averages)
+            Point(panel, method.curve, method.noise, step, error(weights))
+            for step, weights in path_of(fit().run(X, y, seed=seed).trace, averages=method.averages)
         ]
 
-    return Cell(f"{panel}, {method.curve}, {method.noise}, n = {n_rows}", measure)
+    return Cell(f"{panel}, {method.curve}, {method.noise}{where}", measure)
 
 
 def _figure_2(setup: Setup) -> list[Cell]:
@@ -79,12 +94,16 @@ def _figure_2(setup: Setup) -> list[Cell]:
         risk = Objective.of_records(task.loss, adult.X_test, y_test).value
         trained = Objective.of_records(task.loss, adult.X, y)
         best = risk(minimise_over(trained, task.constraint, adult.X.shape[1]))
+
+        def drawn(_seed: int, y: FloatArray = y, risk: Judged = risk) -> Drawn:
+            return adult.X, y, risk
+
         for epsilon in EPSILONS:
             panel = f"{task.name}, epsilon = {epsilon:g}"
             cells.append(_level(panel, n_steps, best))
             for method in curves_of(n_steps, adult.n_rows, by_theorem=False):
                 fit = method.fit_for(task, adult.n_rows, adult.X.shape[1], epsilon)
-                cells.append(_risks(panel, method, fit, (adult.X, y), risk))
+                cells.append(_iterations(panel, method, fit, drawn))
     return cells
 
 
@@ -95,23 +114,6 @@ def _level(panel: str, n_steps: int, value: float) -> Cell:
         return [Point(panel, "optimum, no privacy", "-", x, value) for x in (1.0, n_steps)]
 
     return Cell(f"{panel}, optimum", measure)
-
-
-def _risks(
-    panel: str,
-    method: Method,
-    fit: Callable[[], Fit],
-    records: tuple[FloatArray, FloatArray],
-    risk: Judged,
-) -> Cell:
-    def measure(seed: int) -> list[Point]:
-        trace = fit().run(*records, seed=seed).trace
-        return [
-            Point(panel, method.curve, method.noise, step, risk(weights))
-            for step, weights in path_of(trace, averages=method.averages)
-        ]
-
-    return Cell(f"{panel}, {method.curve}, {method.noise}", measure)
 
 
 def _sizes(places: Sequence[tuple[int, int, float]]) -> list[Cell]:
@@ -131,10 +133,9 @@ def _final(task: Task, method: Method, sizes: tuple[int, int], epsilon: float, x
     fit = method.fit_for(task, *sizes, epsilon)
 
     def measure(seed: int) -> list[Point]:
-        data = draw(task.name, *sizes, seed)
-        weights = fit().run(data.features, data.target.astype(np.float64), seed=seed).coef
-        error = distance(task, data, weights)
-        return [Point(task.name, method.curve, method.noise, x, error)]
+        X, y, error = _drawn(task, *sizes, seed)
+        found = error(fit().run(X, y, seed=seed).coef)
+        return [Point(task.name, method.curve, method.noise, x, found)]
 
     place = f"n = {sizes[0]}, d = {sizes[1]}, x = {x:g}"
     return Cell(f"{task.name}, {method.curve}, {method.noise}, {place}", measure)

@@ -20,15 +20,15 @@ from typing import Any
 
 from tailguard.array_types import FloatArray
 from tailguard.baselines import DpSgd
-from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
 from tailguard.losses.lp_loss import LpLoss
 from tailguard.moments import Moment
 from tailguard.papers import xu2025
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Noise, Point, Setup
+from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below
+from tailguard.reproduce.results import Noise, Point
 from tailguard.reproduce.tasks.fits import Fit, Task
 from tailguard.reproduce.tasks.optimum import Objective, minimise_over
 from tailguard.reproduce.tasks.public_sets import PublicSet, read_libsvm
@@ -53,36 +53,6 @@ OPTIMUM = "optimum, no privacy"
 
 
 @dataclass(frozen=True)
-class _Setting:
-    """One of the two losses: its task, its lower label, and public constants of it."""
-
-    task: Task
-    low_label: float
-    penalty: float
-    slope: float  # of the loss at the start
-    curvature: float
-
-    def objective(self, X: FloatArray, labels: FloatArray) -> Objective:
-        """Return the loss of the records, with the ridge."""
-        return Objective.of_records(self.task.loss, X, self.target(labels), self.penalty)
-
-    def target(self, labels: FloatArray) -> FloatArray:
-        """Return labels of 0 and 1 as the loss has them."""
-        return self.low_label + (1.0 - self.low_label) * labels
-
-
-def _loss(name: str, loss: Loss, ball: L1Ball | L2Ball, **labels: Any) -> Task:
-    return Task(name, loss, ball, labels)
-
-
-# At the start every residual is 1: slopes of 4 and curvatures of 12 for the fourth power.
-L4 = _Setting(_loss("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
-RIDGE_LOGISTIC = _Setting(
-    _loss("logistic", Logistic(), L2Ball(1.0), classes=(0.0, 1.0)), 0.0, PENALTY, 1.0, 0.25
-)
-
-
-@dataclass(frozen=True)
 class _Place:
     """A panel, a place on the axis, and the number of records and epsilon there."""
 
@@ -96,13 +66,36 @@ class _Place:
         """Delta follows the records."""
         return ApproxDP(self.epsilon, self.n_rows**DELTA_POWER)
 
+    def cell(self, noise: Noise, values: Callable[[int], dict[str, float]], *words: str) -> Cell:
+        """Return the cell of some curves here; ``values`` are those of a seed."""
+
+        def measure(seed: int) -> list[Point]:
+            found = values(seed)
+            return [Point(self.panel, curve, noise, self.x, found[curve]) for curve in found]
+
+        return Cell(
+            ", ".join((f"n = {self.n_rows:,}", f"epsilon = {self.epsilon:g}", *words)), measure
+        )
+
 
 @dataclass(frozen=True)
 class _Study:
-    """A loss on a data set; methods as functions of a place."""
+    """A loss on a data set, its public constants, and methods as functions of a place."""
 
-    setting: _Setting
+    task: Task
+    low_label: float
+    penalty: float
+    slope: float  # of the loss at the start
+    curvature: float
     file: str
+
+    def objective(self, X: FloatArray, labels: FloatArray) -> Objective:
+        """Return the loss of the records, with the ridge."""
+        return Objective.of_records(self.task.loss, X, self.target(labels), self.penalty)
+
+    def target(self, labels: FloatArray) -> FloatArray:
+        """Return labels of 0 and 1 as the loss has them."""
+        return self.low_label + (1.0 - self.low_label) * labels
 
     @property
     def row_limit(self) -> float:
@@ -112,7 +105,7 @@ class _Study:
     @property
     def norm(self) -> float:
         """Norm of a gradient at the start."""
-        return self.setting.slope * self.row_limit
+        return self.slope * self.row_limit
 
     def localised(self, place: _Place, width: int, noise: Noise) -> Theorem:
         """Return LNC-GM: the fourth moment of the norm, practical schedule."""
@@ -131,7 +124,7 @@ class _Study:
             place.n_rows,
             width,
             place.guarantee,
-            smoothness=self.setting.curvature * ACTIVE[self.file],
+            smoothness=self.curvature * ACTIVE[self.file],
             **told,
             **(void if noise == "printed" else {}),
         )
@@ -143,14 +136,17 @@ class _Study:
         n_passes = max(1, round(DESCENT_STEPS / (place.n_rows // rows)))
         how: dict[str, Any] = {"n_passes": n_passes, "sampling": "fresh", "iterate": "last"}
         solver = DpSgd(clip_norm=clip_norm, batch_rows=rows, **how)
-        return Fit(self.setting.task, solver, place.n_rows, width, place.guarantee)
+        return Fit(self.task, solver, place.n_rows, width, place.guarantee)
+
+
+Judged = Callable[[FloatArray], float]  # from weights to what the axis shows
 
 
 def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: Setup) -> list[Cell]:
     """Return a cell a place and method."""
     assert setup.data is not None
     records = read_libsvm(setup.data, study.file)
-    test = study.setting.objective(records.X_test, records.y_test).value
+    test = study.objective(records.X_test, records.y_test).value
     cells = []
     for place in places(setup, records.n_rows):
         part = records.first(place.n_rows)
@@ -164,25 +160,15 @@ def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: S
     return cells
 
 
-Judged = Callable[[FloatArray], float]
-
-
-def _name(place: _Place, *words: str) -> str:
-    return ", ".join((f"n = {place.n_rows:,}", f"epsilon = {place.epsilon:g}", *words))
-
-
 def _optimum(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of the best weights for the training records."""
 
     @cache
     def found() -> float:
-        objective = study.setting.objective(part.X, part.y)
-        return test(minimise_over(objective, study.setting.task.constraint, part.X.shape[1]))
+        objective = study.objective(part.X, part.y)
+        return test(minimise_over(objective, study.task.constraint, part.X.shape[1]))
 
-    def measure(_seed: int) -> list[Point]:
-        return [Point(place.panel, OPTIMUM, "-", place.x, found())]
-
-    return Cell(_name(place, OPTIMUM), measure)
+    return place.cell("-", lambda _seed: {OPTIMUM: found()}, OPTIMUM)
 
 
 def _private(
@@ -194,29 +180,25 @@ def _private(
     part: PublicSet,
     test: Judged,
 ) -> Cell:
-    fit = cache(lambda: Fit.of_theorem(study.setting.task, make()))
+    fit, y = cache(lambda: Fit.of_theorem(study.task, make())), study.target(part.y)
 
-    def measure(seed: int) -> list[Point]:
-        weights = fit().run(part.X, study.setting.target(part.y), seed=seed).coef
-        return [Point(place.panel, curve, noise, place.x, test(weights))]
+    def values(seed: int) -> dict[str, float]:
+        return {curve: test(fit().run(part.X, y, seed=seed).coef)}
 
-    return Cell(_name(place, curve, noise), measure)
+    return place.cell(noise, values, curve, noise)
 
 
 def _descents(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
     """Return the test loss of DP-SGD at the usual clip norm, and the least of several."""
     clips = (USUAL_CLIP, *(share * study.norm for share in CLIPS))
     fits = cache(lambda: [study.descent(place, part.X.shape[1], clip) for clip in clips])
+    y = study.target(part.y)
 
-    def measure(seed: int) -> list[Point]:
-        y = study.setting.target(part.y)
+    def values(seed: int) -> dict[str, float]:
         losses = [test(fit.run(part.X, y, seed=seed).coef) for fit in fits()]
-        return [
-            Point(place.panel, TUNED, "-", place.x, min(losses)),
-            Point(place.panel, UNTUNED, "-", place.x, losses[0]),
-        ]
+        return {TUNED: min(losses), UNTUNED: losses[0]}
 
-    return Cell(_name(place, "DP-SGD"), measure)
+    return place.cell("-", values, "DP-SGD")
 
 
 def _along_epsilon(setup: Setup, n_rows: int) -> list[_Place]:
@@ -257,7 +239,7 @@ def _halves(
     number: int, study: _Study, on_epsilon: Sequence[Claim], on_rows: Sequence[Claim]
 ) -> tuple[Experiment, Experiment]:
     """Return both halves of a figure: against epsilon, and against the number of records."""
-    title, data = f"{study.setting.task.name} loss on {study.file}", (study.file,)
+    title, data = f"{study.task.name} loss on {study.file}", (study.file,)
     return (
         Experiment(
             f"xu2025-{number}a",
@@ -298,7 +280,12 @@ def experiments() -> tuple[Experiment, ...]:
     better = [Claim("DP-SGD against LNC-GM", descent, above(LNC, TUNED))]
     better.append(_close(LNC, "acceptable"))
     both_beat = [*lnc_beats, *pnca_beats]
-    l4, logistic = partial(_Study, L4), partial(_Study, RIDGE_LOGISTIC)
+    # At the start every residual is 1: slopes of 4 and curvatures of 12 for the fourth power.
+    l4 = partial(_Study, Task("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
+    labels = {"classes": (0.0, 1.0)}
+    logistic = partial(
+        _Study, Task("logistic", Logistic(), L2Ball(1.0), labels), 0.0, PENALTY, 1.0, 0.25
+    )
     return (
         *_halves(1, l4("a8a"), [*lnc_beats, *small_epsilon], [*lnc_beats, *many_rows]),
         *_halves(2, l4("a9a"), [*lnc_beats, *small_epsilon], [*lnc_beats, *many_rows]),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tailguard.means.base import CalibrationMode, MeanMethod, MeanPlan, Task, most_coordinates
+from tailguard.means.base import CalibrationMode, MeanFacts, MeanMethod, MeanPlan, most_coordinates
 from tailguard.means.budget import Budget
 from tailguard.means.clamped import FEWEST_MOMENT_UNITS
 from tailguard.means.coordinate_wise import theory_groups
@@ -22,7 +22,7 @@ from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
 FAILURE_PROBABILITY = 0.1
 DELTA = 1e-6
-LEAST_UNITS = 2.0  # of the moment: below, a threshold cuts the body of the data
+LEAST_UNITS = 2.0  # of the moment: below, a threshold clips the body of the data
 # The trimmed mean is told a range, in units of the moment, and sixteenths of it are its scale.
 RANGE = 1.0
 MOST_TRIMMED = 0.05  # part of the records at either end: beyond, the body of the data is trimmed
@@ -32,14 +32,14 @@ MOST_TRIMMED = 0.05  # part of the records at either end: beyond, the body of th
 class RateCase:
     """One row of the table, at the orders of the moment at which it is measured.
 
-    ``options`` are the method's, given the task and another with the most rows and columns of the
+    ``options`` are the method's, given the facts and those with the most rows and columns of the
     grid.
 
     Examples
     --------
     >>> case = CASES["clamped"]
-    >>> task = case.task(10_000, 4, amount=1.0, order=2.0)
-    >>> round(case.plan(task, task)[1].settings["threshold"], 1)
+    >>> facts = case.facts(10_000, 4, amount=1.0, order=2.0)
+    >>> round(case.plan(facts, facts)[1].settings["threshold"], 1)
     59.5
     """
 
@@ -47,7 +47,7 @@ class RateCase:
     method: str
     kind: MomentKind | None
     orders: tuple[float, ...]
-    options: Callable[[Task, Task], dict[str, Any]]
+    options: Callable[[MeanFacts, MeanFacts], dict[str, Any]]
     least_units: float = LEAST_UNITS
     norm: bool = False
     calibration: CalibrationMode = "tight"
@@ -65,30 +65,30 @@ class RateCase:
             return ApproxDP(amount, DELTA)
         return PureDP(amount) if self.rate.guarantee == "pure" else ZCDP(amount**2 / 2.0)
 
-    def task(self, n_rows: int, n_features: int, *, amount: float, order: float) -> Task:
+    def facts(self, n_rows: int, n_features: int, *, amount: float, order: float) -> MeanFacts:
         """Return the public facts of one point of a grid."""
         guarantee, moment = self.guarantee(amount), self._moment(order)
         problem = Problem(None, n_rows, n_features, moment=moment)
-        return Task(problem, guarantee, self.calibration)
+        return MeanFacts(problem, guarantee, self.calibration)
 
-    def plan(self, task: Task, largest: Task) -> tuple[MeanMethod, MeanPlan]:
+    def plan(self, facts: MeanFacts, largest: MeanFacts) -> tuple[MeanMethod, MeanPlan]:
         """Return the method with its options, and its plan."""
-        options = self.options(task, largest)
+        options = self.options(facts, largest)
         method = make_method(self.method, calibration=self.calibration, **options)
-        return method, method.plan(task.problem, task.guarantee)
+        return method, method.plan(facts.problem, facts.guarantee)
 
     def presses(self, plan: MeanPlan) -> bool:
-        """Whether the threshold cuts the tail alone, above any floor of the theory."""
-        facts = plan.settings
-        if "trimmed at either end" in facts:
-            return float(facts["trimmed at either end"]) <= MOST_TRIMMED * plan.problem.n_rows
+        """Whether the threshold clips the tail alone, above any floor of the theory."""
+        settings = plan.settings
+        if "trimmed at either end" in settings:
+            return float(settings["trimmed at either end"]) <= MOST_TRIMMED * plan.problem.n_rows
         if not self.norm:
-            return float(facts["threshold"]) > self.least_units
+            return float(settings["threshold"]) > self.least_units
         root = math.sqrt(plan.problem.n_features)
         # Beyond this budget the theory's clip norm follows sampling.
         budget = Budget.of(plan.guarantee, coordinates=most_coordinates(plan.problem))
-        private = budget.amount**2 / 2.0 / int(facts.get("groups", 1)) <= 1.0 / root**2
-        return private and float(facts["clip norm"]) > self.least_units * root
+        private = budget.amount**2 / 2.0 / int(settings.get("groups", 1)) <= 1.0 / root**2
+        return private and float(settings["clip norm"]) > self.least_units * root
 
     def bias(self, plan: MeanPlan, order: float) -> float:
         """Return the predicted bias, that of trimming by the moment as in the derived rate."""
@@ -121,19 +121,19 @@ def _directional_bound(order: float) -> float:
     return float((1.0 + normal) * 2.0**order)
 
 
-def _groups(task: Task, largest: Task) -> dict[str, Any]:
+def _groups(facts: MeanFacts, largest: MeanFacts) -> dict[str, Any]:
     return {"n_groups": theory_groups(largest.problem, FAILURE_PROBABILITY)}
 
 
-def _trimming(task: Task, largest: Task) -> dict[str, Any]:
+def _trimming(facts: MeanFacts, largest: MeanFacts) -> dict[str, Any]:
     limits: dict[str, Any] = {"low": -RANGE, "high": RANGE}
-    most_rows = replace(task.problem, n_rows=largest.n_rows)
-    method = make_method("trimmed", calibration=task.calibration, **limits)
-    plan = method.plan(most_rows, task.guarantee)
+    most_rows = replace(facts.problem, n_rows=largest.n_rows)
+    method = make_method("trimmed", calibration=facts.calibration, **limits)
+    plan = method.plan(most_rows, facts.guarantee)
     return {**limits, "n_trimmed": int(plan.settings["trimmed at either end"])}
 
 
-def _nothing(task: Task, largest: Task) -> dict[str, Any]:
+def _nothing(facts: MeanFacts, largest: MeanFacts) -> dict[str, Any]:
     return {}
 
 

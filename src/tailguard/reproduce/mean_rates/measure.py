@@ -6,25 +6,27 @@ Reference
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.datasets.heavy_laws import ParetoLaw, StudentLaw
 from tailguard.gate import Gate
 from tailguard.means.base import MeanMethod, MeanPlan
-from tailguard.reproduce.experiment import Cell, Noise, Point
+from tailguard.reproduce.experiment import Cell
 from tailguard.reproduce.judges import NOT_RUN, Decision, Judge
 from tailguard.reproduce.mean_rates.cases import CASES
 from tailguard.reproduce.mean_rates.regimes import Axis, Regime, find_regime
-from tailguard.reproduce.results import Results
+from tailguard.reproduce.results import Noise, Point, Results
 from tailguard.reproduce.slopes import slope_of
 from tailguard.reproduce.tasks.fits import nested_seed
 
 Law = StudentLaw | ParetoLaw
 Sample = tuple[Law, int, int]  # a law, rows, columns
+User = Callable[[FloatArray, int], Point]  # what a slope does with a sample and its seed
 
 # The logarithm of the norm of few noises lies below that of its root mean square, which would make
 # errors grow faster with columns: so few columns are run several times, for as many noises in all.
@@ -89,12 +91,12 @@ def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
     >>> [cell.name for cell in rate_cells(list_slopes(["soft"], quick=True)[:1])][0]
     'student-t(2), n = 1000, d = 8'
     """
-    users: dict[Sample, list[_User]] = defaultdict(list)
+    users: dict[Sample, list[User]] = defaultdict(list)
     for place, slope in enumerate(slopes):
         regime = slope.regime
         points = zip(regime.points, regime.sizes, strict=True) if regime.reachable else ()
         for point, size in points:
-            users[slope.law, *point].append(_User(slope, place, size, *regime.plan(point)))
+            users[slope.law, *point].append(partial(_point, slope, place, point, size))
     return [_cell(sample, found) for sample, found in users.items()]
 
 
@@ -126,33 +128,31 @@ def has_rate(name: str, axis: Axis) -> Judge:
     return judge
 
 
-@dataclass(frozen=True)
-class _User:
-    """What a slope does with a sample."""
-
-    slope: Slope
-    place: int
-    size: int
-    method: MeanMethod
-    plan: MeanPlan
-
-
-def _cell(sample: Sample, users: list[_User]) -> Cell:
+def _cell(sample: Sample, users: list[User]) -> Cell:
     """Return the cell of a sample."""
     law, n_rows, n_features = sample
 
     def measure(seed: int) -> list[Point]:
         sample_seed = nested_seed(seed, n_rows, n_features)
         records = law.sample(n_rows, n_features, seed=sample_seed)
-        found = []
-        for user in users:
-            slope, noise_seed = user.slope, (user.place << 80) + sample_seed
-            repeats = COORDINATES // n_features if slope.regime.axis == "d" else 1
-            error = _error(records, user.method, user.plan, noise_seed, repeats)
-            found.append(Point(slope.panel, slope.curve, slope.noise, float(user.size), error))
-        return found
+        return [user(records, sample_seed) for user in users]
 
     return Cell(f"{law.name}({law.order:g}), n = {n_rows}, d = {n_features}", measure)
+
+
+def _point(
+    slope: Slope,
+    place: int,
+    at: tuple[int, int],
+    size: int,
+    records: FloatArray,
+    sample_seed: int,
+) -> Point:
+    """Measure one point of a slope on a sample."""
+    method, plan = slope.regime.plan(at)
+    repeats = COORDINATES // records.shape[1] if slope.regime.axis == "d" else 1
+    error = _error(records, method, plan, (place << 80) + sample_seed, repeats)
+    return Point(slope.panel, slope.curve, slope.noise, float(size), error)
 
 
 def _regime(name: str, law: Law, axis: Axis, *, n_points: int) -> Regime:
@@ -162,7 +162,7 @@ def _regime(name: str, law: Law, axis: Axis, *, n_points: int) -> Regime:
 
 
 def _error(
-    records: NDArray[np.float64], method: MeanMethod, plan: MeanPlan, seed: int, repeats: int
+    records: FloatArray, method: MeanMethod, plan: MeanPlan, seed: int, repeats: int
 ) -> float:
     """Root mean square error of a few runs that differ in their noise; the true mean is 0."""
     squares = []

@@ -1,6 +1,6 @@
 """Where a theorem about private rates can be seen: found from public predictions alone.
 
-A rate shows where noise and bias outweigh sampling and the threshold cuts the tail alone, at all
+A rate shows where noise and bias outweigh sampling and the threshold clips the tail alone, at all
 points of a grid. The grid of fewest rows is taken, and on it the largest budget. A symmetric law
 has no bias about 0; there the noise must outweigh sampling by itself.
 """
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from tailguard.checks import InputError
-from tailguard.means.base import MeanMethod, MeanPlan, Task
+from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
 from tailguard.reproduce.mean_rates.cases import RateCase
 
 Axis = Literal["n", "d"]
@@ -63,8 +63,8 @@ class Regime:
         return of_axis(self.order)
 
     @cached_property
-    def largest(self) -> Task:
-        """The most rows and columns of the grid, as one task."""
+    def largest(self) -> MeanFacts:
+        """The facts of the most rows and columns of the grid."""
         rows, columns = zip(*self.points, strict=True)
         return self._task(max(rows), max(columns))
 
@@ -73,7 +73,7 @@ class Regime:
         return self.case.plan(self._task(*point), self.largest)
 
     def shows(self) -> bool:
-        """Whether privacy dominates, and thresholds cut tails alone, at all points."""
+        """Whether privacy dominates, and thresholds clip tails alone, at all points."""
         for point in self.points:
             try:
                 _, plan = self.plan(point)
@@ -85,8 +85,8 @@ class Regime:
                 return False
         return True
 
-    def _task(self, n_rows: int, n_features: int) -> Task:
-        return self.case.task(n_rows, n_features, amount=self.amount, order=self.order)
+    def _task(self, n_rows: int, n_features: int) -> MeanFacts:
+        return self.case.facts(n_rows, n_features, amount=self.amount, order=self.order)
 
 
 def find_regime(

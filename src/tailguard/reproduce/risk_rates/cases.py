@@ -26,7 +26,7 @@ Axis = Literal["n", "d", "mu"]
 AXES: tuple[Axis, ...] = ("n", "d", "mu")
 # Sizes of the mean gradient, in parts of the largest: the worst is where the noise matches it.
 PARTS = (1.0, 0.5, 0.25, 0.125)
-ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
+QUADRATIC = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"growth_constant": 0.5}  # the same as a growth of 2
 MOST_TRIED, SEEN = 60, 0.25  # quarters of a decade from 1000 records; of a gradient of norm 1
 SPARSE_COLUMNS = (100.0, 1000.0)  # along d, where few of them matter
@@ -220,7 +220,7 @@ KAMATH_STRONG = RiskCase(
     ((30_000, 600_000), (4, 32), (20.0, 200.0)),
     _squares,
     _squares,
-    {**ROUND, "n_steps": 8},
+    {**QUADRATIC, "n_steps": 8},
     orders=(2.0, 3.0),
     n_groups=26,
 )
@@ -316,7 +316,7 @@ ROWS = (
         ((5_000, 60_000), SPARSE_COLUMNS, (0.3, 1.5)),
         _sparse,
         _sparse,
-        {**ROUND, "n_nonzero": 2, "n_kept": 4, "n_steps": 10},
+        {**QUADRATIC, "n_nonzero": 2, "n_kept": 4, "n_steps": 10},
         orders=(2.0, 1.5),
     ),
     RiskCase(
@@ -328,7 +328,7 @@ ROWS = (
         ((20_000, 300_000), (4, 32), (0.15, 0.9)),
         lambda e: Slopes(-1.0, 3.0, -2.0),
         _squares,
-        {**ROUND, "n_steps": 12},
+        {**QUADRATIC, "n_steps": 12},
     ),
     RiskCase(
         "wang2020 8",

@@ -20,7 +20,6 @@ from tailguard.datasets.hard_instances import (
     hard_sparse_means,
     linear_excess,
     pure_chance,
-    squared_excess,
     zcdp_chance,
 )
 from tailguard.datasets.hard_laws import SpikeLaw
@@ -28,14 +27,9 @@ from tailguard.datasets.tsybakov import TsybakovInstance, hard_tsybakov, hard_ts
 from tailguard.moments import Moment
 from tailguard.papers import fano, kamath2022, tao2022, xu2025
 from tailguard.papers.common.theorem import Theorem
-from tailguard.privacy.guarantees import ZCDP, Guarantee, PureDP
-from tailguard.reproduce.risk_rates.hard import (
-    Answer,
-    HardCase,
-    by_columns,
-    by_linear_loss,
-    by_mean,
-)
+from tailguard.privacy.guarantees import ZCDP, PureDP
+from tailguard.reproduce.risk_rates.cases import QUADRATIC
+from tailguard.reproduce.risk_rates.hard import HardCase
 
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
 N_NONZERO = 4  # of sparse means
@@ -43,7 +37,6 @@ RHO, EPSILON = 2.0, 2.0  # of the promises
 PROMISE = {"epsilon": EPSILON, "delta": 1e-6}
 SCALAR = {"moment_order": 1.5, "moment_bound": 1.0, **PROMISE}
 ROWS = (2_000, 16_000)  # of hard instances: they are drawn anew for each
-ROUND = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"smoothness": 1.0, "growth_constant": 0.5}  # the same as a growth of 2
 ZERO = SpikeLaw(np.zeros(1), chance=1.0)  # against which a scalar spike has to be seen
 
@@ -142,78 +135,61 @@ def _on_zcdp(call: Callable[..., Any], moment: Moment, **facts: Any) -> Callable
     return theorem
 
 
-def _in_radius(instances: Callable[[int], Sequence[TsybakovInstance]], n_rows: int) -> float:
-    return instances(n_rows)[0].radius
-
-
 def _growth_theorem(instances: Callable[[int], Sequence[TsybakovInstance]], n_rows: int) -> Theorem:
     """Return Xu 7 for records that show one column: D times the moment of the norm."""
-    diameter = 2.0 * _in_radius(instances, n_rows)
+    diameter = 2.0 * instances(n_rows)[0].radius
     moment = Moment(2.0, float(D), kind="norm")
     return _on_zcdp(xu2025.accelerated_growth, moment, diameter=diameter, **GROWTH)(n_rows)
-
-
-def _bound(theorem: Callable[[int], Theorem], n_rows: int) -> float:
-    return theorem(n_rows).bound
 
 
 def _distance(law: SpikeLaw, point: FloatArray) -> float:
     return float(np.linalg.norm(point - law.mean))
 
 
-def _clamped_mean(guarantee: Guarantee, *, unit: bool = False) -> Answer:
-    told = {"guarantee": guarantee, "method": "clamped", "moment": Moment(2.0, 1.0)}
-    return by_mean(told, unit=unit)
-
-
-def _descent(
+def _growth_case(
     name: str,
-    laws: Callable[[int], Sequence[Any]],
-    theorem: Callable[[int], Theorem],
+    instances: Callable[[int], Sequence[TsybakovInstance]],
     least: Callable[[int], float],
-    *,
-    linear: bool = False,
-    curve: str,
-    **more: Any,
 ) -> HardCase:
-    """Return a case on a theorem that descends."""
-    run = by_linear_loss if linear else by_columns
-    risk = linear_excess if linear else squared_excess
-    answers = {curve: run(theorem), **more.pop("also", {})}
-    return HardCase(name, ROWS, laws, risk, answers, least, partial(_bound, theorem), **more)
+    """Return a case of a risk that grows, in a ball that follows the records."""
+    theorem = partial(_growth_theorem, instances)
+    return HardCase(
+        name,
+        partial(_laws_of, instances),
+        least,
+        {"Xu 7": theorem},
+        radius=lambda n_rows: instances(n_rows)[0].radius,
+    )
 
 
 WORDS, PLACES = fano.log_packing_size(D), fano.least_distance(D)
 SQUARES, HEAVIER = partial(_means, 2.0), partial(_means, 1.5)  # by the order of their moments
-GROWING, SIGNS = partial(_laws_of, _growing), partial(_laws_of, _fair_signs)
+CLAMPED = {"method": "clamped", "moment": Moment(2.0, 1.0)}
 
 # Lower bounds with the upper bound of their paper: papers-bounds.md has their table. A record that
 # shows one of D columns, times the root of D, has D^(k-1) times the moment.
 ROWS_OF_TABLE = (
-    _descent(
+    HardCase(
         "Kamath 6.1",
         SQUARES,
-        _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **ROUND),
         partial(_least, SQUARES, WORDS, PLACES, 1.0),
-        curve="Kamath 5.7",
-        also={"Kamath 4.2, the mean": _clamped_mean(ZCDP(RHO))},
+        {"Kamath 5.7": _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **QUADRATIC)},
+        {"Kamath 4.2, the mean": {"guarantee": ZCDP(RHO), **CLAMPED}},
     ),
-    _descent(
+    HardCase(
         "Kamath 6.4",
         SQUARES,
-        _on_zcdp(kamath2022.convex, Moment(2.0, 1.0)),
         partial(_least_linear, SQUARES),
-        linear=True,
-        curve="Kamath 5.2",
+        {"Kamath 5.2": _on_zcdp(kamath2022.convex, Moment(2.0, 1.0))},
+        risk=linear_excess,
     ),
     HardCase(
         "Kamath B.7",
-        ROWS,
         _means_pure,
-        linear_excess,
-        {"Kamath 4.2, the pure mean's direction": _clamped_mean(PureDP(EPSILON), unit=True)},
         partial(_least_linear, _means_pure, pure=True),
-        lambda n_rows: (
+        means={"Kamath 4.2, the pure mean's direction": {"guarantee": PureDP(EPSILON), **CLAMPED}},
+        risk=linear_excess,
+        most=lambda n_rows: (
             2.0
             * kamath2022.mean_bound_pure(
                 n_rows=n_rows, n_features=D, moment_order=2.0, epsilon=EPSILON
@@ -222,61 +198,53 @@ ROWS_OF_TABLE = (
     ),
     HardCase(
         "Tao 2",
-        ROWS,
         _scalars,
-        _distance,
-        {
-            "Tao 1, the mean": by_mean(
-                {**PROMISE, "method": "truncated", "moment": Moment(1.5, 1.0, kind="raw")}
-            )
-        },
         lambda n_rows: tao2022.scalar_lower_bound(n_rows=n_rows, **SCALAR),
-        lambda n_rows: tao2022.scalar_mean_bound(n_rows=n_rows, failure_probability=0.1, **SCALAR),
+        means={
+            "Tao 1, the mean": {
+                **PROMISE,
+                "method": "truncated",
+                "moment": Moment(1.5, 1.0, kind="raw"),
+            }
+        },
+        risk=_distance,
+        most=lambda n_rows: tao2022.scalar_mean_bound(
+            n_rows=n_rows, failure_probability=0.1, **SCALAR
+        ),
     ),
-    _descent(
+    HardCase(
         "Tao 8",
         HEAVIER,
-        _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **ROUND),
         partial(_least, HEAVIER, WORDS, PLACES, 1.0),
-        curve="Tao 7",
+        {"Tao 7": _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **QUADRATIC)},
     ),
-    _descent(
+    HardCase(
         "Tao 9",
         HEAVIER,
-        _on_zcdp(tao2022.convex, Moment(1.5, 1.0, kind="raw")),
         partial(_least_linear, HEAVIER),
-        linear=True,
-        curve="Tao 6",
+        {"Tao 6": _on_zcdp(tao2022.convex, Moment(1.5, 1.0, kind="raw"))},
+        risk=linear_excess,
     ),
-    _descent(
+    HardCase(
         "Tao 11",
         _sparse_means,
-        _on_zcdp(
-            tao2022.sparse,
-            Moment(2.0, float(D), kind="raw"),
-            n_nonzero=N_NONZERO,
-            n_kept=8,
-            **ROUND,
-        ),
         partial(_least, _sparse_means, _log_sparse_words(), N_NONZERO / 2.0, 1.0),
-        curve="Tao 10",
+        {
+            "Tao 10": _on_zcdp(
+                tao2022.sparse,
+                Moment(2.0, float(D), kind="raw"),
+                n_nonzero=N_NONZERO,
+                n_kept=8,
+                **QUADRATIC,
+            )
+        },
     ),
-    _descent(
+    _growth_case(
         "Xu 4",
-        GROWING,
-        partial(_growth_theorem, _growing),
-        partial(_least, GROWING, _log_sign_words(), math.ceil(D / 8), 2.0),
-        curve="Xu 7",
-        radius=partial(_in_radius, _growing),
+        _growing,
+        partial(_least, partial(_laws_of, _growing), _log_sign_words(), math.ceil(D / 8), 2.0),
     ),
-    _descent(
-        "Xu 5",
-        SIGNS,
-        partial(_growth_theorem, _fair_signs),
-        _least_sampling,
-        curve="Xu 7",
-        radius=partial(_in_radius, _fair_signs),
-    ),
+    _growth_case("Xu 5", _fair_signs, _least_sampling),
 )
 
 CASES = {case.name: case for case in ROWS_OF_TABLE}

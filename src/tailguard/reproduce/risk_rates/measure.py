@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.datasets.heavy_laws import ParetoLaw
-from tailguard.reproduce.experiment import Cell, Point
+from tailguard.reproduce.experiment import Cell
 from tailguard.reproduce.judges import NOT_RUN, Decision, Judge, Outcome
-from tailguard.reproduce.results import Results
+from tailguard.reproduce.results import Point, Results
 from tailguard.reproduce.risk_rates.cases import AXES, CASES, Axis, RiskCase
 from tailguard.reproduce.slopes import FittedSlope, slope_of
 

@@ -62,12 +62,12 @@ def minimise_over(objective: Objective, constraint: ConstraintSet, size: int) ->
     point = ahead = np.asarray(constraint.project(np.zeros(size)), dtype=np.float64)
     momentum, step = 1.0, 1.0
     for _ in range(MOST_STEPS):
-        level, slope = objective.value(ahead), objective.gradient(ahead)
+        value, gradient = objective.value(ahead), objective.gradient(ahead)
         while True:
-            new = np.asarray(constraint.project(ahead - step * slope), dtype=np.float64)
+            new = np.asarray(constraint.project(ahead - step * gradient), dtype=np.float64)
             move = new - ahead
-            bound = level + slope @ move + move @ move / (2.0 * step)
-            if objective.value(new) <= bound + SLACK * abs(level) or step < LEAST_STEP:
+            bound = value + gradient @ move + move @ move / (2.0 * step)
+            if objective.value(new) <= bound + SLACK * abs(value) or step < LEAST_STEP:
                 break
             step /= 2.0
         if (ahead - new) @ (new - point) > 0.0:  # momentum points uphill: start it again

@@ -24,7 +24,7 @@ from tailguard.moments import Moment
 from tailguard.papers import wang2020
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee
-from tailguard.reproduce.experiment import Noise
+from tailguard.reproduce.results import Noise
 from tailguard.reproduce.tasks.fits import Fit, Task
 from tailguard.sets.l2_ball import L2Ball
 

@@ -18,10 +18,7 @@ from typing import ClassVar
 from tailguard.checks import (
     InputError,
     check_choice,
-    check_count,
-    check_given,
     check_integer,
-    check_positive,
     require,
 )
 from tailguard.gate import Gate
@@ -33,6 +30,7 @@ from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.options import check_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +97,7 @@ class DpSgd:
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the descent it checks itself."""
-        check_given(self, check_positive, "clip_norm")
-        check_given(self, check_count, "batch_rows", "n_passes")
-        check_choice("sampling", self.sampling, ("auto", "fresh", "partition"))
+        check_ranges(self, sampling=("auto", "fresh", "partition"))
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into batches and set their noise; numbers only."""
@@ -127,7 +123,7 @@ class DpSgd:
             return plan
         try:
             fresh = self._descent(problem, fresh=True).plan(problem, guarantee)
-        except InputError:  # a promise that samples have no price for
+        except InputError:  # a promise by which samples have no known cost
             return plan
         # The noise of a batch's mean is inverse to these.
         shares = (

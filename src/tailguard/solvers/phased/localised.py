@@ -19,14 +19,9 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
-    check_choice,
-    check_count,
-    check_finite,
-    check_given,
     check_open_unit,
     check_positive,
     require,
-    shown,
 )
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -42,6 +37,7 @@ from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
 from tailguard.solvers.gradient_facts import GradientFacts
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.phased.phases import (
     Phase,
     Round,
@@ -138,20 +134,7 @@ class Localised:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_given(self, check_positive, "row_limit", "clip_norm", "gradient_scale", "diameter")
-        check_given(self, check_positive, "step_parameter", "lipschitz_bound")
-        for name, least in (("moment_order", 1.0), ("exponent", 1.0), ("penalty", 0.0)):
-            value = check_finite(name, getattr(self, name))
-            strict = name == "moment_order"
-            require(
-                value > least or (value == least and not strict),
-                f"{name} must be {'above' if strict else 'at least'} {least:g}; "
-                f"got {shown(value)}.",
-            )
-        check_finite("start", self.start)
-        check_choice("schedule", self.schedule, ("practical", "paper"))
-        check_choice("calibration", self.calibration, ("tight", "paper"))
-        check_count("smallest_phase", self.smallest_phase)
+        check_ranges(self, schedule=("practical", "paper"), calibration=("tight", "paper"))
         if self.terms is not None:
             check_positive("terms", self.terms[0])
             check_open_unit("terms", self.terms[1])
@@ -263,17 +246,8 @@ class Localised:
         self, problem: Problem, part: Round, sizes: tuple[int, ...], guarantee: Guarantee
     ) -> tuple[tuple[float, ...], float]:
         """Return the clip norm of every phase of a round, and its eta, as printed."""
-        facts, (epsilon, delta) = self._facts(problem), self.terms or printed_terms(guarantee)
-        schedule = PrintedSchedule(
-            problem.n_rows,
-            problem.size,
-            facts.scale,
-            facts.order,
-            epsilon,
-            delta,
-            self.exponent,
-            self.lipschitz_bound,
-        )
+        terms, more = self.terms or printed_terms(guarantee), (self.exponent, self.lipschitz_bound)
+        schedule = PrintedSchedule(problem.n_rows, self._facts(problem), *terms, *more)
         clips = tuple(self.clip_norm or schedule.clip_norm(size) for size in sizes)
         return clips, self.step_parameter or self._printed_eta(problem, schedule, part)
 

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.solvers.gradient_facts import GradientFacts
 
 
 def printed_terms(guarantee: Guarantee) -> tuple[float, float]:
@@ -36,11 +37,11 @@ class PrintedSchedule:
 
     Attributes
     ----------
-    n_rows, n_features
+    n_rows
         Of the whole run.
-    scale, order
-        The paper's r and q: the gradients' norm has the moment ``scale ** (2 * order)`` of order
-        ``2 * order``.
+    facts
+        Of gradients: their scale and order are the paper's r and q, so that their norm has the
+        moment ``r ** (2 q)`` of order ``2 q``.
     epsilon, delta
         Of the promise.
     exponent
@@ -51,15 +52,14 @@ class PrintedSchedule:
 
     Examples
     --------
-    >>> schedule = PrintedSchedule(10_000, 10, 1.0, 2.0, epsilon=1.0, delta=1e-5)
+    >>> facts = GradientFacts(size=10, row_limit=4.0, scale=1.0, order=2.0, largest=4.0)
+    >>> schedule = PrintedSchedule(10_000, facts, epsilon=1.0, delta=1e-5)
     >>> round(schedule.clip_norm(5_000), 3), round(schedule.step_parameter(10_000, 2.0), 9)
     (12.391, 3.5048e-05)
     """
 
     n_rows: int
-    n_features: int
-    scale: float
-    order: float
+    facts: GradientFacts
     epsilon: float
     delta: float
     exponent: float = 1.0
@@ -68,18 +68,18 @@ class PrintedSchedule:
     def reach(self, n_rows: int) -> float:
         """Return the number a of so many records."""
         nats = -math.log(self.delta) * max(1.0, math.log(self.n_rows))
-        return self.epsilon * n_rows / math.sqrt(self.n_features * nats)
+        return self.epsilon * n_rows / math.sqrt(self.facts.size * nats)
 
     def clip_norm(self, n_rows: int) -> float:
         """Return the clip norm of a phase of so many records."""
-        return self.scale * math.pow(self.reach(n_rows), 1.0 / self.order)
+        return self.facts.scale * math.pow(self.reach(n_rows), 1.0 / self.facts.order)
 
     def steepest(self, n_rows: int) -> float:
         """Return the Lipschitz constant."""
         if self.lipschitz_bound is not None:
             return self.lipschitz_bound
-        rate = 1.0 / math.sqrt(n_rows) + math.pow(self.reach(n_rows), 1.0 / self.order - 1.0)
-        return self.scale * math.pow(n_rows, self.exponent / 2.0) * rate
+        rate = 1.0 / math.sqrt(n_rows) + math.pow(self.reach(n_rows), 1.0 / self.facts.order - 1.0)
+        return self.facts.scale * math.pow(n_rows, self.exponent / 2.0) * rate
 
     def step_parameter(
         self,
@@ -92,10 +92,10 @@ class PrintedSchedule:
         """Return eta of a round of so many records; ``chance`` is delta in Algorithm 3."""
         steepest, p = self.steepest(n_rows), self.exponent
         nats = max(1.0, math.log(n_rows)) * -math.log(chance or self.delta)
-        private = math.pow(self.reach(n_rows), 1.0 - 1.0 / self.order)
+        private = math.pow(self.reach(n_rows), 1.0 - 1.0 / self.facts.order)
         least = min(
             1.0 / steepest,
-            private / (self.scale * math.pow(n_rows, (p + 1.0) / 2.0)),
+            private / (self.facts.scale * math.pow(n_rows, (p + 1.0) / 2.0)),
             1.0 / (math.pow(n_rows, (p - 1.0) / 2.0) * steepest**2 * math.sqrt(nats)),
         )
         return diameter / math.pow(n_rows, power) * least

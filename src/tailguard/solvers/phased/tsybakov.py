@@ -12,7 +12,6 @@ Xu et al. 2025, Algorithms 4 and 5 and Theorems 2 and 3.
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.checks import check_finite, check_given, check_positive, require
 from tailguard.plans.example import SolverExample
 from tailguard.plans.problem import Problem
 from tailguard.sets.l1_ball import L1Ball
@@ -60,11 +59,6 @@ class ShrinkingLocalised(Localised):
 
     name: ClassVar[str] = "shrinking-localised"
     example: ClassVar[SolverExample] = replace(Localised.example, constraint=L1Ball(1.0))
-
-    def __post_init__(self) -> None:
-        """Check the public numbers."""
-        super().__post_init__()
-        check_given(self, check_positive, "radius")
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
         """Return the gamma of Algorithm 4, by the radius over n^(p/2)."""
@@ -125,13 +119,6 @@ class DoublingLocalised(Localised):
 
     name: ClassVar[str] = "doubling-localised"
     example: ClassVar[SolverExample] = ShrinkingLocalised.example
-
-    def __post_init__(self) -> None:
-        """Check the public numbers."""
-        super().__post_init__()
-        bound = check_finite("growth_bound", self.growth_bound)
-        require(bound > 1.0, f"growth_bound must be above 1; got {bound!r}.")
-        check_given(self, check_positive, "radius")
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
         """Return the eta of Algorithm 5, by the radius over n^((p-1)/2)."""

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from tailguard.checks import InputError
-from tailguard.privacy.ranges import check_cost, check_failure
+from tailguard.checks import InputError, check_cost, check_failure
 
 
 def test_what_is_allowed():

@@ -1,0 +1,161 @@
+"""Methods that bound records at a level: a public one, one that a moment gives, or a released one.
+
+Reference
+---------
+The methods cite their own papers.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tailguard.checks import InputError, check_between, check_positive
+from tailguard.means.base import (
+    ANY_TAIL,
+    IN_PRIVATE_UNITS,
+    IN_USER_UNITS,
+    Expected,
+    MeanFacts,
+    MeanMethod,
+    MeanPlan,
+)
+from tailguard.means.budget import Budget
+from tailguard.papers import zhao2024
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
+from tailguard.privacy.guarantees import Guarantee
+
+# Products with sizes and budgets must stay far from the ends of the floats.
+SMALLEST_LEVEL, LARGEST_LEVEL = 1e-200, 1e200
+
+
+@dataclass(frozen=True)
+class Level:
+    """A threshold or a clip norm in the user's units, with the bias and sampling error there.
+
+    They are those of a coordinate where coordinates are bounded, else l2 norms.
+
+    Examples
+    --------
+    >>> Level(3.0, bias=0.1, sampling=0.01).value
+    3.0
+    """
+
+    value: float
+    bias: float
+    sampling: float
+
+
+@dataclass(frozen=True)
+class LevelMethod(MeanMethod):
+    """Base of the methods that bound records at a level.
+
+    Examples
+    --------
+    >>> from tailguard.means.clipped import Clipped
+    >>> Clipped(clip_norm=3.0).stated
+    3.0
+    """
+
+    option: ClassVar[str] = "threshold"  # which states a public level
+    few: ClassVar[str] = "few entries exceed the threshold"  # what is assumed of it
+    laplace: ClassVar[bool] = False  # whether noise may be Laplace, for pure DP
+
+    @property
+    def stated(self) -> float | None:
+        """The public level, if one is stated."""
+        value: float | None = getattr(self, self.option)
+        return None if value is None else check_level(self.option, value)
+
+    def plan_from(self, facts: MeanFacts) -> MeanPlan:
+        """Choose a level, or plan to release one."""
+        if facts.pure and not self.laplace:
+            raise InputError(
+                f"method {self.name!r} must not be used with PureDP: its noise is Gaussian; choose "
+                "'clamped', 'truncated' or 'soft'."
+            )
+        if facts.calibration == "numerical":
+            raise InputError(
+                f"calibration must be 'tight' or 'paper' with method {self.name!r}: its tight "
+                "calibration is exact, and 'numerical' is for 'trimmed'."
+            )
+        self.check(facts)
+        if self.stated is not None or facts.moment is not None:
+            return self.public_plan(facts)
+        if facts.calibration == "paper":
+            raise InputError(
+                f"calibration='paper' needs moment= or {self.option}= with method {self.name!r}: "
+                "the paper has no private scale."
+            )
+        return self.private_plan(facts)
+
+    def check(self, facts: MeanFacts) -> None:
+        """Check the method's own options."""
+
+    def groups(self, problem: Problem) -> int:
+        """Return over how many groups a centre of means is taken; one is a plain mean."""
+        return 1
+
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Plan to release scales first, and a level in them."""
+        raise TypeError(f"{type(self).__name__} must say how it plans with private scales.")
+
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Plan with a public level."""
+        raise TypeError(f"{type(self).__name__} must say how it plans with a public level.")
+
+    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+        """Return the level that the moment gives, where groups may spend the budget each."""
+        raise TypeError(f"{type(self).__name__} must say what a moment gives.")
+
+    def chosen_level(self, facts: MeanFacts, budget: Budget, groups: int = 1) -> Level:
+        """Return the stated level, or that of the moment."""
+        if self.stated is None:
+            return self.moment_level(facts, budget, groups)
+        return Level(self.stated, bias=0.0, sampling=self.stated / math.sqrt(facts.n_rows))
+
+    def planned(
+        self,
+        facts: MeanFacts,
+        stages: tuple[Stage, ...],
+        expected: Expected,
+        guarantee: Guarantee | None = None,
+        settings: Mapping[str, float | int | str] | None = None,
+    ) -> MeanPlan:
+        """Put a plan together; scales are private where more than the mean is released."""
+        private = len(stages) > 1
+        assumed = ANY_TAIL if private else facts.moment.describe() if facts.moment else self.few
+        unit = IN_PRIVATE_UNITS if private else IN_USER_UNITS
+        told = (facts.problem, guarantee or facts.guarantee, stages, settings or {}, (assumed,))
+        return MeanPlan(self.name, *told, expected=expected, unit=unit)
+
+
+def check_level(name: str, value: object) -> float:
+    """Return a clip norm, a threshold or a bound that the arithmetic of noise can bear.
+
+    Examples
+    --------
+    >>> check_level("threshold", 3)
+    3.0
+    """
+    check_positive(name, value)
+    return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
+
+
+def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: float) -> Level:
+    """Return the clip norm of a formula for moments in every direction, and what it takes off.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> moment = tg.Moment(2.0, 1.0, kind="directional")
+    >>> facts = MeanFacts(Problem(None, n_rows=10_000, n_features=4, moment=moment), tg.GDP(1.0))
+    >>> level = directional_level(facts, tg.papers.zhao2024.parameters.mean_clip_norm, rho=0.5)
+    >>> round(level.value, 3), level.sampling
+    (100.0, 0.02)
+    """
+    moment = facts.known_moment("directional")
+    clip_norm = facts.into(formula, moment, **told)
+    bias = facts.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
+    return Level(clip_norm, bias, moment.scale * math.sqrt(facts.n_features / facts.n_rows))
