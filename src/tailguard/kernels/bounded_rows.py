@@ -118,18 +118,29 @@ def _polynomial(lanes: Lanes, degree: int, place: Any, number: Callable[[int], A
 
 
 def _adder(bound: Bound, n_numbers: int) -> Any:
-    """Write the loop for one bound, which reads so many public numbers."""
+    """Write the loop for one bound, which reads so many public numbers.
+
+    ``rounding`` holds what a bounded entry is multiplied by, and a number to be added and taken
+    away, which rounds to whole ones: of one and zero neither changes a bit.
+    """
 
     @intrinsic
-    def add(typing_context: Any, tile: Any, factors: Any, numbers: Any, sums: Any) -> Any:
+    def add(
+        typing_context: Any, tile: Any, factors: Any, numbers: Any, rounding: Any, sums: Any
+    ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes, kinds = Lanes(builder), signature.args
             rows, width = tile_addresses(
                 context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS
             )
-            factors, numbers, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
+            factors, numbers, rounding, sums = vector_addresses(
+                context, builder, kinds[1:], arguments[1:]
+            )
             weights = [builder.load(builder.gep(factors, [INDEX(k)])) for k in range(TILE_ROWS)]
             loaded = [builder.load(builder.gep(numbers, [INDEX(k)])) for k in range(n_numbers)]
+            steps, rounder = (
+                lanes.spread(builder.load(builder.gep(rounding, [INDEX(k)]))) for k in range(2)
+            )
 
             def step(column: Any) -> None:
                 total = lanes.load(sums, column)
@@ -137,13 +148,14 @@ def _adder(bound: Bound, n_numbers: int) -> Any:
                     u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
                     value = builder.fmul(lanes.spread(weight), u)
                     bounded = bound(lanes, value, lambda place: lanes.spread(loaded[place]))
-                    total = builder.fadd(total, bounded)
+                    shifted = builder.fadd(builder.fmul(bounded, steps), rounder)
+                    total = builder.fadd(total, builder.fsub(shifted, rounder))
                 lanes.store(total, sums, column)
 
             over_columns(builder, INDEX(0), width, step)
             return context.get_dummy_value()
 
-        return types.void(tile, factors, numbers, sums), generate
+        return types.void(tile, factors, numbers, rounding, sums), generate
 
     return add
 

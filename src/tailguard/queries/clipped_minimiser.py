@@ -248,6 +248,7 @@ class ClippedMinimiser(GaussianQuery):
             row_limit=self.row_limit,
             clip_norm=self.clip_norm,
             grid=self._grid,
+            by_chunk=True,  # gradient_error allows for the rounding of chunks, not of records
         )
         return np.asarray(rows.reduce(kernel) * (self._grid / rows.n_rows), dtype=np.float64)
 
