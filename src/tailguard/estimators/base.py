@@ -341,6 +341,7 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         target: str | None = None,
         columns: Any = None,
         row_id: str | None = None,
+        order: str = "file",
     ) -> Self:
         """Fit privately; see the class for the guarantee.
 
@@ -357,8 +358,10 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
             by default.
         row_id
             The name of a column that tells every row from all others: the rows then need no order.
+        order
+            ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
         """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
+        return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
 
     def predict(self, X: Any) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN."""

@@ -102,18 +102,19 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         target: str | None = None,
         columns: Any = None,
         row_id: str | None = None,
+        order: str = "file",
     ) -> Self:
         """Fit privately.
 
         Parameters
         ----------
-        X, target, columns, row_id
+        X, target, columns, row_id, order
             As for ``LinearRegression``.
         y
             One of the two labels per row: a typed column, or with ``classes`` any sequence. None
             takes the column of X that ``target`` or the schema names.
         """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
+        return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
 
     def _keep(self, solved: Solved) -> None:
         super()._keep(solved)

@@ -54,10 +54,12 @@ class Budget:
         calibrated = query.calibrate_pure if self.pure else query.calibrate
         return calibrated(n_rows, n_features, self.amount)
 
-    def stage(self, name: str, purpose: str, times: int, size: int) -> Stage:
+    def stage(
+        self, name: str, purpose: str, times: int, size: int, *, by_place: bool = False
+    ) -> Stage:
         """Return a stage whose releases spend all of this each."""
         kind = PureStage if self.pure else Stage
-        return kind(name, purpose, self.amount, times, size)
+        return kind(name, purpose, self.amount, times, size, by_place=by_place)
 
 
 def promise_of(guarantee: Guarantee, spent: Budget) -> Guarantee:

@@ -1,6 +1,6 @@
 """Records that were brought to their places in a file without a name, which is gone with the run.
 
-The values of identifiers are uniform, so their first digits share the records out evenly.
+Values of identifiers share the records out to parts of the file by their first digits.
 """
 
 from collections.abc import Iterator
@@ -10,27 +10,22 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.gather import gathers
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
-from tailguard.noise.sources import Words
 
 from .base import Rows, resolve_threads
-from .reader import RecordReader, joined
+from .ranks import Ranks
+from .reader import joined
 from .record_file import RecordFile, free_room, record_type
 from .streams import NUMBERS_AT_ONCE, GatheredRows, StreamRows, whole_chunks
 from .summing import added, in_turn
 
-# Binary digits by which records are shared out: 256 parts, of which a billion records of twenty
-# features have some 400 MB each.
-DIGITS = 8
-
 
 class SpilledRows:
-    """Records of a table in batches, in the order of their identifiers' values, in a file.
+    """The first records of a table in batches, in the order of their values, in a file.
 
     Examples
     --------
@@ -42,20 +37,21 @@ class SpilledRows:
     >>> from tailguard.sources.lazy import of_polars
     >>> table = pl.LazyFrame({"id": [1, 2, 3], "age": [41.0, 50.0, 30.0]})
     >>> reader = RecordReader(Schema(features=["age"], row_id="id"))
-    >>> rows = SpilledRows(StreamRows(of_polars(table), reader), KeyedHash(make_source(None)))
+    >>> read, hashed = StreamRows(of_polars(table), reader), KeyedHash(make_source(None))
+    >>> rows = SpilledRows(read, hashed, Ranks(read.counted(hashed), count=3))
     >>> rows.reduce(BelowCount(thresholds=[45.0], columns=(0,), paired=False, multiplier=1))
     array([2])
     """
 
-    def __init__(self, rows: StreamRows, hashed: KeyedHash) -> None:
-        self.n_rows = rows.n_rows
+    def __init__(self, rows: StreamRows, hashed: KeyedHash, ranks: Ranks) -> None:
+        self.n_rows = ranks.count
         self.n_features = rows.n_features
         self.feature_names = rows.feature_names
         self.has_target = rows.has_target
         self.has_offset = rows.has_offset
         self.width = rows.width
         self.dtype = rows.dtype
-        self._file = _filled(rows, hashed)
+        self._file = _filled(rows, hashed, ranks)
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -91,11 +87,11 @@ class SpilledRows:
         return whole_chunks(NUMBERS_AT_ONCE, self.width)
 
     def _block(self, first: int) -> RecordBlock:
-        return self._file.block(first, self._length)
+        return self._file.block(first, min(self._length, self.n_rows - first))
 
 
-def check_room(rows: StreamRows) -> None:
-    """Refuse a table for which the disk of temporary files has no room; no record is read.
+def check_room(rows: StreamRows, count: int) -> None:
+    """Refuse so many records if the disk of temporary files lacks room; no record is read.
 
     Examples
     --------
@@ -104,9 +100,9 @@ def check_room(rows: StreamRows) -> None:
     >>> from tailguard.schema.schema import Schema
     >>> from tailguard.sources.lazy import of_polars
     >>> table = of_polars(pl.LazyFrame({"id": [1], "age": [41.0]}))
-    >>> check_room(StreamRows(table, RecordReader(Schema(features=["age"], row_id="id"))))
+    >>> check_room(StreamRows(table, RecordReader(Schema(features=["age"], row_id="id"))), 1)
     """
-    needed = rows.n_rows * record_type(rows).itemsize
+    needed = count * record_type(rows).itemsize
     folder, free = free_room()
     if needed > free:
         raise InputError(
@@ -115,20 +111,9 @@ def check_room(rows: StreamRows) -> None:
         )
 
 
-def _filled(rows: StreamRows, hashed: KeyedHash) -> RecordFile:
-    """Count the records of each part, then share them out."""
-    counts = np.zeros(2**DIGITS, dtype=np.int64)
-    for values in rows.read(lambda reader, run: reader.hashes(run[0], hashed)):
-        counts += np.bincount(_part_of(values), minlength=2**DIGITS)
-    file = RecordFile(record_type(rows), counts)
-
-    def shared(reader: RecordReader, run: Run) -> tuple[Any, IntArray]:
-        block, values = reader.identified(run, hashed)
-        return file.shared(block, values, _part_of(values))
-
-    file.fill(rows.read(shared))
+def _filled(rows: StreamRows, hashed: KeyedHash, ranks: Ranks) -> RecordFile:
+    """Share the first records out to parts."""
+    file = RecordFile(record_type(rows), ranks.part_counts)
+    found = rows.identified(hashed, ranks.most)
+    file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in found)
     return file
-
-
-def _part_of(values: Words) -> IntArray:
-    return (values >> np.uint64(64 - DIGITS)).astype(np.int64)

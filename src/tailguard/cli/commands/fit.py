@@ -66,6 +66,7 @@ def fit(
     schema: options.SchemaPathOption = None,
     exposure: options.ExposureOption = None,
     row_id: options.RowIdOption = None,
+    order: options.OrderOption = "file",
     classes: options.ClassesOption = None,
     threshold: options.ThresholdOption = None,
     level: options.LevelOption = None,
@@ -123,7 +124,7 @@ def fit(
     destination(out)
     console = Console()
     tell_undeclared(console, declared, columns)
-    with_progress(fitted.estimator.fit, columns)
+    with_progress(fitted.estimator.fit, columns, order=order)
     fitted.save(out)
     _print_fit(console, fitted, out)
 
