@@ -74,7 +74,9 @@ class PoissonRegression(PrivateRegression):
             How long each record was observed, one positive number per row, or the name of a column;
             None takes the column of X that the schema declares, if it does.
         """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order, exposure=exposure)
+        return self._fit(
+            X, y, target=target, columns=columns, row_id=row_id, order=order, exposure=exposure
+        )
 
     def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> Task:
         schema = self._given_schema()

@@ -110,8 +110,8 @@ class Gate:
         void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
         ``missing`` maps columns to public constants for their missing cells. ``unordered`` rows
         have no order, nor have those that ``row_ids`` tell apart; a table in batches has its schema
-        name these. A ``ledger`` is charged beside the gate's own books. A ``checkpoint`` is a file of released answers, from
-        which a run that was stopped goes on.
+        name these. A ``ledger`` is charged beside the gate's own books. A ``checkpoint`` is a file
+        of released answers, from which a run that was stopped goes on.
         """
         if loss is not None:
             check_known(loss)
@@ -237,7 +237,7 @@ class Gate:
         Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
         check_question(query, state)
-        if block is not None or stage.needs_places or query.random_order:
+        if block is not None or stage.needs_places or query.by_place:
             self.check_places([stage])  # of a plan that left it out
         block = None if block is None else self._partitions.check(block)
         n_rows = self.n_rows if block is None else block.n_rows

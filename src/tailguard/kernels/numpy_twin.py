@@ -76,7 +76,9 @@ def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
     offset = offset - model.offset_center
     radius = np.minimum(norm, model.row_limit)
     # Row by row, unlike BLAS, where no bit may depend on where in the chunk a record lies.
-    along = np.einsum("ij,j->i", direction, model.weights) if chunk.alone else direction @ model.weights
+    along = (
+        np.einsum("ij,j->i", direction, model.weights) if chunk.alone else direction @ model.weights
+    )
     score = radius * along + offset
     slope = np.ones(chunk.n_rows) if model.loss is None else model.loss.slope(score, target)
     steepness = np.clip(

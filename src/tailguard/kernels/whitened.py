@@ -167,7 +167,11 @@ class WhitenedRows:
         for chunk in chunks_of(block):
             if n_rows != chunk.n_rows:
                 n_rows = chunk.n_rows
-                room = _room_alone(n_rows, released) if block.alone else _Buffers(n_rows, *released.shape)
+                room = (
+                    _room_alone(n_rows, released)
+                    if block.alone
+                    else _Buffers(n_rows, *released.shape)
+                )
             self._standardise(chunk, room)
             _map(room, released, alone=block.alone)
             yield self._measured(room, width, shrunk, scores=scores)
@@ -224,7 +228,7 @@ class WhitenedRows:
 
 def _room_alone(n_rows: int, released: FloatArray) -> _Buffers:
     """Make room for whole groups of records and coordinates."""
-    from .lone_rows import GROUP_COORDINATES, GROUP_ROWS  # noqa: PLC0415 (see above)
+    from .whitened_loops import GROUP_COORDINATES, GROUP_ROWS  # noqa: PLC0415 (see above)
 
     n_mapped, height = released.shape
     n_groups, n_lines = -(-n_rows // GROUP_ROWS), -(-n_mapped // GROUP_COORDINATES)
@@ -236,7 +240,7 @@ def _map(room: _Buffers, released: FloatArray, *, alone: bool) -> None:
     if not alone:
         np.matmul(released, room.rows.T, out=room.mapped)
         return
-    from .lone_rows import map_rows  # noqa: PLC0415 (see above)
+    from .whitened_loops import map_rows  # noqa: PLC0415 (see above)
 
     columns = np.zeros((released.shape[1], len(room.mapped)))
     columns[:, : len(released)] = released.T

@@ -117,8 +117,10 @@ class ClippedScoreSum:
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the increments of one block."""
-        from .lone_rows import add_rounded  # noqa: PLC0415 (Numba takes a while to load)
-        from .whitened_loops import climb  # noqa: PLC0415
+        from .whitened_loops import (
+            add_rounded,
+            climb,
+        )
 
         total = np.zeros((len(self.levels), self.rows.width), dtype=np.int64)
         levels, shares = (np.array(part, dtype=np.float64) for part in (self.levels, self.shares))
@@ -185,7 +187,7 @@ class SecondMomentSum:
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the outer products of one block."""
-        from .lone_rows import add_rounded_squares  # noqa: PLC0415 (see above)
+        from .whitened_loops import add_rounded_squares  # noqa: PLC0415 (see above)
 
         width = self.rows.width
         upper = np.triu_indices(width)

@@ -127,7 +127,7 @@ class CoordinateWise(MeanMethod):
         noise = units_plan.left.calibrate(query, task.n_rows, d).noise_std
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         sampling = self._median_loss(groups) / math.sqrt(task.n_rows)
-        stage = units_plan.left.stage("mean", f"the {query.name}", 1, d, by_place=groups > 1)
+        stage = units_plan.left.stage("mean", f"the {query.name}", 1, d, by_place=query.by_place)
         return MeanPlan(
             self.name,
             task.problem,
@@ -152,7 +152,7 @@ class CoordinateWise(MeanMethod):
             self.name,
             task.problem,
             guarantee,
-            (budget.stage("mean", f"the {query.name}", 1, d, by_place=groups > 1),),
+            (budget.stage("mean", f"the {query.name}", 1, d, by_place=query.by_place),),
             {"groups": groups, "threshold": level.threshold},
             (assumed,),
             expected=_over_columns(

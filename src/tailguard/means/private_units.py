@@ -102,7 +102,7 @@ class PrivateUnits:
         tail = budget.share(TAIL_SHARE)
         tail = replace(tail, amount=tail.calibrate(cells, task.n_rows, width).share)
         words = f"a histogram of {_WORDS[of_what]}"
-        by_place = cells.random_order
+        by_place = cells.by_place
         histogram = tail.stage("tail", words, 1, len(cells.edges) + 1, by_place=by_place)
         unit = task.problem.unit
         if unit is not None:

@@ -47,7 +47,7 @@ class Ranks:
     @property
     def most(self) -> int:
         """The largest value with these digits."""
-        return min((self.last + 1) * 2 ** (64 - DIGITS) - 1, LARGEST_WORD)
+        return min(((self.last + 1) << (64 - DIGITS)) - 1, LARGEST_WORD)
 
     @property
     def n_chosen(self) -> int:

@@ -4,7 +4,6 @@ Values of identifiers share the records out to parts of the file by their first 
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 

@@ -325,8 +325,8 @@ class GatheredRows:
         places, positions = _by_place(self._places)
 
         def shared(block: RecordBlock) -> tuple[Any, IntArray]:
-            found, at = positions(block.first, block.first + block.n_rows)
-            chosen = block.at(found - block.first)
+            found, at = positions(block.place, block.place + block.n_rows)
+            chosen = block.at(found - block.place)
             return file.shared(chosen, at.astype(np.uint64), at // self._length)
 
         file.fill(in_turn(shared, self._rows.blocks(places), resolve_threads()))
@@ -343,8 +343,8 @@ class GatheredRows:
             for present in (self.has_target, self.has_offset)
         )
         for block in self._rows.blocks(places):
-            low, high = np.searchsorted(places, [block.first, block.first + block.n_rows])
-            found = block.at(places[low:high] - block.first)
+            low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])
+            found = block.at(places[low:high] - block.place)
             features[by_place[low:high]] = found.features
             for column, values in ((target, found.target), (offset, found.offset)):
                 if column is not None:

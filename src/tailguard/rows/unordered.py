@@ -68,11 +68,13 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
         cls, rows: ArrayRows, row_ids: Identifiers | None, source: Source
     ) -> "UnorderedRows":
         """Wrap records in memory, and what tells them apart."""
+        if row_ids is None:
+            return cls(rows.without_order(), None, source)
 
         def first(hashed: KeyedHash, count: int) -> Rows:
             return in_keyed_order(rows, hashed.of(row_ids), count)
 
-        return cls(rows.without_order(), None if row_ids is None else first, source)
+        return cls(rows.without_order(), first, source)
 
     @classmethod
     def of_stream(cls, rows: StreamRows, source: Source) -> "UnorderedRows":

@@ -163,8 +163,7 @@ class NoisyGradientDescent:
             if not releases_any:  # what calibration refuses, it refuses here
                 query = self._query(problem, self.clip_norm or 1.0)
                 self._noise_std(problem, query, descent)
-                grouped = query.random_order or getattr(query, "group_count", 1) > 1
-                descent = replace(descent, by_place=grouped)
+                descent = replace(descent, by_place=query.by_place)
         return Plan(
             solver="noisy-gradient-descent",
             problem=problem,

@@ -62,7 +62,12 @@ def units_stages(
     )
     return [
         Stage(
-            name, purpose, total_mu * math.sqrt(share / times), times, count, by_place=name in PAIRED
+            name,
+            purpose,
+            total_mu * math.sqrt(share / times),
+            times,
+            count,
+            by_place=name in PAIRED,
         )
         for name, purpose, share, times, count in planned
     ]

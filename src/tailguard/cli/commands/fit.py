@@ -122,11 +122,10 @@ def fit(
     }
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own))
     destination(out)
-    console = Console()
-    tell_undeclared(console, declared, columns)
+    tell_undeclared(Console(), declared, columns)
     with_progress(fitted.estimator.fit, columns, order=order)
     fitted.save(out)
-    _print_fit(console, fitted, out)
+    _print_fit(Console(), fitted, out)
 
 
 def _numbers_beside(schema: tg.Schema) -> list[str]:
