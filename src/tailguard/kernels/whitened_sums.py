@@ -117,10 +117,7 @@ class ClippedScoreSum:
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the increments of one block."""
-        from .whitened_loops import (
-            add_rounded,
-            climb,
-        )
+        from .whitened_loops import add_rounded, climb  # noqa: PLC0415 (Numba is slow to load)
 
         total = np.zeros((len(self.levels), self.rows.width), dtype=np.int64)
         levels, shares = (np.array(part, dtype=np.float64) for part in (self.levels, self.shares))

@@ -32,9 +32,8 @@ from tailguard.noise.sources import Words
 
 from .arrays import ArrayRows
 from .base import Rows
-from .ranks import Ranks
 from .reader import LARGEST_WORD, joined
-from .spilled import SpilledRows, check_room
+from .spilled import Ranks, SpilledRows, check_room
 from .streams import NUMBERS_GATHERED, StreamRows
 
 
