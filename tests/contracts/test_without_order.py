@@ -45,7 +45,9 @@ class Pieces(UnorderedRows):
         while start < block.n_rows:
             stop = min(start + int(self._rng.choice(self._sizes)), block.n_rows)
             parts = (block.features, block.target, block.offset)
-            moved = (None if part is None else shifted(part[start:stop], self._rng) for part in parts)
+            moved = (
+                None if part is None else shifted(part[start:stop], self._rng) for part in parts
+            )
             total += kernel.sum_block(RecordBlock(*moved, first=None))
             start = stop
         return total

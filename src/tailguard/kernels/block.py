@@ -74,7 +74,7 @@ class RecordBlock:
         first = None if self.first is None else self.first + start
         return RecordBlock(self.features[start:stop], target, offset, first)
 
-    def at(self, places: IntArray, first: int = 0) -> "RecordBlock":
+    def at(self, places: IntArray, first: int | None = 0) -> "RecordBlock":
         """Return a copy of the records at these places, in this order."""
         target, offset = (
             None if values is None else values[places] for values in (self.target, self.offset)

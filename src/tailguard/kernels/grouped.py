@@ -18,7 +18,6 @@ from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.losses.base import SlopeLoop
-from tailguard.losses.exponential import ROUNDING
 from tailguard.machine_code import compiled
 
 from . import bounded_rows, tile_bounds, vectors
@@ -143,9 +142,9 @@ def _sum_groups(
     Those of records that are rounded alone, of which there is one group, come in whole steps.
     """
     space = make_space(center, inverse_scale, weights)
-    rounding = np.array([1.0, 0.0])
+    rounding = np.zeros(1)
     if alone:
-        rounding[0], rounding[1] = 1.0 / (grid * n_rows), ROUNDING
+        rounding[0] = 1.0 / (grid * n_rows)
     start = 0
     while start < len(features):
         group = ((first + start + 1) * n_groups - 1) // n_rows
