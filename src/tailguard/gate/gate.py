@@ -237,11 +237,11 @@ class Gate:
         Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
         check_question(query, state)
-        if block is not None or stage.needs_places or query.by_place:
-            self.check_places([stage])  # of a plan that left it out
         block = None if block is None else self._partitions.check(block)
         n_rows = self.n_rows if block is None else block.n_rows
         sample_rows = self._sample_rows(stage, block)
+        if block is not None or sample_rows is not None or query.by_place:
+            self.check_places([stage])  # of a plan that left it out
         n_rows = n_rows if sample_rows is None else sample_rows
         hidden = sample_rows is not None or (block is not None and block.blocks.amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
