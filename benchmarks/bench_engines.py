@@ -5,11 +5,11 @@
 Float32 records of twenty columns in one Parquet file, which repeat after five million, so that
 long files are written soon. Each size is measured in a process of its
 own, whose largest memory is told beside the file's size. A pass sums clipped gradients; to read
-with pyarrow alone decodes the same columns and does nothing with them; both take turns. Times are
-on the clock, and of the processor, all threads of the process together. The slope is that of the
-logarithm of the processor time over that of the number of rows. With ``row_id`` the records are
-first brought to places that do not depend on their order. Dask works on the same records in
-memory, in eight partitions, by threads of this machine.
+with pyarrow alone decodes the same columns and does nothing with them; and records without an order
+are rounded one by one; they take turns. Times are on the clock, and of the processor, all threads
+of the process together. The slope is that of the logarithm of the processor time over that of the
+number of rows. With ``row_id`` records have no order, in files or in an array. Dask works on the
+same records in memory, in eight partitions, by threads of this machine.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from functools import cache
 from math import log
 from pathlib import Path
@@ -86,7 +87,7 @@ def passes(path):
     table = opened(path)
     schema = tg.Schema(target="target", drop=["policy"]).settled(table.names, table.where)
     reader = RecordReader(schema)
-    rows = StreamRows(table, reader)
+    rows, unordered = (StreamRows(table, replace(reader, alone=alone)) for alone in (False, True))
     kernel = ClippedGradientSum(
         loss=tg.losses.Squared(),
         intercept=False,
@@ -103,9 +104,11 @@ def passes(path):
 
     rows.reduce(kernel)
     largest = peak_megabytes()
-    times = np.array([[seconds(lambda: rows.reduce(kernel)), seconds(read)] for _ in range(TURNS)])
-    of_pass, of_read = times.min(axis=0).tolist()
-    return {"pass": of_pass, "read": of_read, "megabytes": largest}
+    unordered.reduce(kernel)
+    works = [lambda: rows.reduce(kernel), lambda: unordered.reduce(kernel), read]
+    times = np.array([[seconds(work) for work in works] for _ in range(TURNS)])
+    of_pass, of_any, of_read = np.median(times, axis=0).tolist()
+    return {"pass": of_pass, "any": of_any, "read": of_read, "megabytes": largest}
 
 
 def fit(path, row_id=None):
@@ -119,20 +122,40 @@ def keyed(path):
     return fit(path, "policy")
 
 
+def array(path, row_id=None):
+    frame = pd.read_parquet(path)
+    start, columns = peak_megabytes(), [f"x{j}" for j in range(N_FEATURES)]
+    named = {"target": "target", "columns": columns, "row_id": row_id}
+    taken = seconds(lambda: tg.LinearRegression(**BUDGET).fit(frame, **named))
+    return {"fit": taken, "megabytes": peak_megabytes(), "before": start}
+
+
+def keyed_array(path):
+    return array(path, "policy")
+
+
 def dask(n_rows):
     features, target = records(0, n_rows)
     frame = pd.DataFrame(features, columns=[f"x{j}" for j in range(N_FEATURES)])
-    parts = dd.from_pandas(frame.assign(target=target), npartitions=8)
+    frame = frame.assign(target=target, policy=np.arange(n_rows) * MULTIPLIER % 2**40)
+    parts = dd.from_pandas(frame, npartitions=8)
+    columns = list(frame.columns[:N_FEATURES])
     model = tg.LinearRegression(**BUDGET, random_state=0)
     model.fit(features[:5000], target[:5000])
     of_array = seconds(lambda: model.fit(features, target))
     coef = model.coef_
-    of_dask = seconds(lambda: model.fit(parts, target="target"))
-    return {"array": of_array, "dask": of_dask, "same bits": bool((coef == model.coef_).all())}
+    of_dask = seconds(lambda: model.fit(parts, target="target", columns=columns))
+    found = {"array": of_array, "dask": of_dask, "same bits": bool((coef == model.coef_).all())}
+    named = {"target": "target", "columns": columns, "row_id": "policy"}
+    found["array by row_id"] = seconds(lambda: model.fit(frame, **named))
+    coef = model.coef_
+    found["dask by row_id"] = seconds(lambda: model.fit(parts, **named))
+    return found | {"same bits by row_id": bool((coef == model.coef_).all())}
 
 
-WORK = {"passes": passes, "fit": fit, "keyed": keyed, "dask": lambda n_rows: dask(int(n_rows))}
-OF_FILES = ("passes", "fit", "keyed")
+WORK = {"passes": passes, "fit": fit, "keyed": keyed, "array": array, "keyed-array": keyed_array}
+OF_FILES = tuple(WORK)
+WORK["dask"] = lambda n_rows: dask(int(n_rows))
 
 
 def alone(work, argument):
@@ -146,14 +169,17 @@ def told_of(work, found):
     memory = f"peak {found['megabytes']:.0f} MB"
     if work == "passes":
         (clock, processor), (read_clock, read_processor) = found["pass"], found["read"]
+        any_clock, any_processor = found["any"]
         return (
-            f"pass {clock:.2f} s, {processor:.2f} s of the processor; pyarrow alone "
-            f"{read_clock:.2f} s, {read_processor:.2f} s of the processor: "
-            f"{read_clock / clock:.2f} of its throughput; {memory}"
+            f"pass {clock:.2f} s, {processor:.2f} s of the processor; without an order "
+            f"{any_clock:.2f} s, {any_processor:.2f} s: {any_processor / processor:.2f} times; "
+            f"pyarrow alone {read_clock:.2f} s, {read_processor:.2f} s of the processor: "
+            f"{read_clock / clock:.2f} of its throughput, {read_processor / processor:.2f} of that "
+            f"of the processor; {memory}"
         )
     clock, processor = found["fit"]
     return (
-        f"{work:6} {clock:.1f} s, {processor:.1f} s of the processor; "
+        f"{work:11} {clock:.1f} s, {processor:.1f} s of the processor; "
         f"{memory}, {found['before']:.0f} MB of it before"
     )
 
@@ -178,12 +204,13 @@ def report_files(sizes, works, folder):
 
 def report_dask(n_rows):
     found = alone("dask", n_rows)
-    (array, of_array), (spread, of_spread) = found["array"], found["dask"]
-    print(
-        f"fit of {n_rows:,} rows: array {array:.1f} s, {of_array:.1f} s of the processor; Dask "
-        f"{spread:.1f} s, {of_spread:.1f} s of the processor: {spread / array:.2f} and "
-        f"{of_spread / of_array:.2f} times; same bits: {found['same bits']}"
-    )
+    for words in ("", " by row_id"):
+        (held, of_held), (spread, of_spread) = found["array" + words], found["dask" + words]
+        print(
+            f"fit of {n_rows:,} rows{words}: array {held:.1f} s, {of_held:.1f} s of the processor; "
+            f"Dask {spread:.1f} s, {of_spread:.1f} s of the processor: {spread / held:.2f} and "
+            f"{of_spread / of_held:.2f} times; same bits: {found['same bits' + words]}"
+        )
 
 
 def main():

@@ -83,6 +83,7 @@ class Task:
             missing=self.table.missing,
             schema=self.table.schema,
             row_ids=self.table.row_ids,
+            unordered=self.table.order == "any",
             ledger=ledger,
             checkpoint=checkpoint,
             random_state=random_state,
@@ -163,6 +164,7 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
             f"checkpoint must be None for {plan.solver!r} as planned, which cuts the records into "
             "secret blocks: blocks that are cut anew after a stop would cost more than planned.",
         )
+        gate.check_places(plan.stages_by_place)
         with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
             warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
             gate.reserve(plan.event, coordinates=plan.coordinates, run=(solver, plan))

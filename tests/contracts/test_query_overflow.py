@@ -1,4 +1,9 @@
-"""Sums of billions of records at their largest stay exact in one lane of 64 bits."""
+"""Sums of billions of records at their largest stay exact in one lane of 64 bits.
+
+Whether each chunk of them is rounded, or each record by itself.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +25,7 @@ PLAIN = [
     if not example.query.random_order
     and name.split("/")[0] not in {"clipped-minimiser", "iterative-mean"}
 ]
+ALONE = [name for name in PLAIN if not EXAMPLES[name].query.by_place]
 PARTS = 64  # of a table, summed apart
 
 
@@ -28,7 +34,7 @@ class Crowd:
 
     n_features = N_FEATURES
 
-    def __init__(self, example, record, n_chunks):
+    def __init__(self, example, record, n_chunks, *, alone):
         data = np.tile(record, (CHUNK_ROWS, 1))
         features, target, *exposure = np.split(data, range(N_FEATURES, example.width), axis=1)
         self.block = make_rows(
@@ -37,6 +43,7 @@ class Crowd:
             exposure=exposure[0][:, 0].copy() if exposure else None,
             loss=example.loss,
         ).block()
+        self.block = replace(self.block, first=None) if alone else self.block
         self.has_target, self.has_offset = True, self.block.offset is not None
         self.n_rows = n_chunks * CHUNK_ROWS
         self.n_chunks = n_chunks
@@ -54,12 +61,12 @@ class Crowd:
         return total
 
 
-def largest_sum(name, n_chunks):
+def largest_sum(name, n_chunks, *, alone=False):
     """The largest sum of copies of either record of the worst pair."""
     example, found = EXAMPLES[name], []
     calibration = example.query.calibrate(n_chunks * CHUNK_ROWS, N_FEATURES, MU)
     for record in (example.old, example.new):
-        crowd = Crowd(example, record, n_chunks)
+        crowd = Crowd(example, record, n_chunks, alone=alone)
         with np.errstate(all="ignore"):
             example.query.answer(crowd, example.state, calibration)
         found.append(crowd.largest)
@@ -72,6 +79,14 @@ def largest_sum(name, n_chunks):
 def test_sums_of_billions_at_their_largest_are_exact(name, n_chunks):
     # Each chunk is rounded by less than a step.
     assert largest_sum(name, n_chunks) <= int(LARGEST_TOTAL) + n_chunks
+
+
+@pytest.mark.parametrize("n_chunks", [10**6, 3 * 10**7, 2 * 10**9])
+@pytest.mark.parametrize("name", ALONE)
+def test_so_are_sums_of_records_that_are_rounded_one_by_one(name, n_chunks):
+    # Each record is rounded by half a step at most.
+    largest = largest_sum(name, n_chunks, alone=True)
+    assert largest <= int(LARGEST_TOTAL) + n_chunks * CHUNK_ROWS // 2
 
 
 def test_such_a_sum_comes_near_the_end_of_the_lane():

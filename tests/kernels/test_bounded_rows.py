@@ -18,30 +18,33 @@ from tailguard.kernels.coordinates import CoordinateBound
 from tailguard.kernels.lanes import LANES
 from tailguard.kernels.soft_truncation import cubic_reach, fast_soft_truncation
 
-
-@njit
-def clamped(tile, factors, numbers, sums):
-    add_clamped_rows(tile, factors, numbers, sums)
+# What a bounded entry is multiplied by before it is rounded: zero where it is not.
+PLAIN = np.zeros(1)
 
 
 @njit
-def truncated(tile, factors, numbers, sums):
-    add_truncated_rows(tile, factors, numbers, sums)
+def clamped(tile, factors, numbers, rounding, sums):
+    add_clamped_rows(tile, factors, numbers, rounding, sums)
 
 
 @njit
-def soft(tile, factors, numbers, sums):
-    add_soft_rows(tile, factors, numbers, sums)
+def truncated(tile, factors, numbers, rounding, sums):
+    add_truncated_rows(tile, factors, numbers, rounding, sums)
 
 
 @njit
-def long_soft(tile, factors, numbers, sums):
-    add_long_soft_rows(tile, factors, numbers, sums)
+def soft(tile, factors, numbers, rounding, sums):
+    add_soft_rows(tile, factors, numbers, rounding, sums)
 
 
 @njit
-def cubic(tile, factors, numbers, sums):
-    add_cubic_rows(tile, factors, numbers, sums)
+def long_soft(tile, factors, numbers, rounding, sums):
+    add_long_soft_rows(tile, factors, numbers, rounding, sums)
+
+
+@njit
+def cubic(tile, factors, numbers, rounding, sums):
+    add_cubic_rows(tile, factors, numbers, rounding, sums)
 
 
 BOUNDS = {
@@ -76,7 +79,7 @@ def test_every_entry_is_bounded_and_added(name, width):
     factors, sums = rng.standard_normal(TILE_ROWS), np.full(width, 10.0)
     factors[5] = 0.0
     values = factors[:, None] * rows
-    add(tile_of(rows), factors, bound.numbers(), sums)
+    add(tile_of(rows), factors, bound.numbers(), PLAIN, sums)
     np.testing.assert_allclose(sums, 10.0 + bounded(bound, values).sum(axis=0), rtol=1e-14)
 
 
@@ -88,9 +91,24 @@ def test_one_entry_never_exceeds_the_limit(name, place, value):
     for sign in (-1.0, 1.0):
         sums, factors = np.zeros(16), np.zeros(TILE_ROWS)
         factors[place] = 1.0
-        add(tile_of(np.full((TILE_ROWS, 16), sign * value)), factors, bound.numbers(), sums)
+        add(tile_of(np.full((TILE_ROWS, 16), sign * value)), factors, bound.numbers(), PLAIN, sums)
         assert np.abs(sums).max() <= bound.limit
         assert (sums == sums[0]).all()
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_entries_that_are_rounded_alone_are_those_in_whole_steps(name):
+    add, bound = BOUNDS[name]
+    rng = np.random.default_rng(4)
+    rows, factors = 0.3 * rng.standard_normal((TILE_ROWS, 16)), rng.standard_normal(TILE_ROWS)
+    steps, total = 2.0**20, np.zeros(16)
+    add(tile_of(rows), factors, bound.numbers(), np.array([steps]), total)
+    for k in range(TILE_ROWS):
+        one = np.zeros(16)
+        add(tile_of(np.where(np.arange(TILE_ROWS)[:, None] == k, rows, 0.0)), factors,
+            bound.numbers(), PLAIN, one)  # fmt: skip
+        total -= np.rint(steps * one)
+    np.testing.assert_array_equal(total, np.zeros(16))
 
 
 def test_numbers_are_as_many_as_the_loops_read():

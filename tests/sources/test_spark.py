@@ -20,6 +20,8 @@ from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.schema.schema import Schema
+from tailguard.solvers.whitened import allocation
+from tailguard.sources import spark_table
 from tailguard.sources.spark_table import SparkTable
 
 __all__ = ["small_memory"]
@@ -109,13 +111,50 @@ def test_with_identifiers_no_shuffle_changes_a_bit(frame, spark):
 
     held, source = fitted(frame, row_id="policy"), cut(spark, frame, 3)
     assert held != fitted(frame)
+    assert fitted(source.repartition(4, "a"), row_id="policy") == held
+    held = descended(frame, row_id="policy")
     for moved in (
         source.repartition(5),
-        source.repartition(4, "a"),
         source.orderBy(functions.hash("policy")),
         source.filter("policy % 2 = 0").union(source.filter("policy % 2 = 1")),
     ):
-        assert fitted(moved, row_id="policy") == held
+        assert descended(moved, row_id="policy") == held
+
+
+def descended(source, **told):
+    return tg.minimize(
+        tg.losses.Huber(1.0), source, target="cost", columns=COLUMNS,
+        constraint=tg.sets.L2Ball(2.0), solver=tg.solvers.NoisyGradientDescent(n_steps=3),
+        **BUDGET, **told,
+    ).coef.tobytes()  # fmt: skip
+
+
+def forbidden(*given, **named):
+    raise AssertionError("rows are brought here")
+
+
+@pytest.mark.parametrize("told", [{"order": "any"}, {"row_id": "policy"}])
+def test_sums_of_shuffled_rows_are_made_by_the_workers(told, frame, spark, monkeypatch):
+    held, source = descended(frame, **told), cut(spark, frame, 3)
+    monkeypatch.setattr(spark_table, "rows_of_answer", forbidden)
+    assert descended(source.repartition(4, "a"), **told) == held
+    with pytest.raises((AssertionError, tg.ReleaseError)):  # whole chunks of the file need them
+        descended(source)
+
+
+def test_a_sample_is_chosen_by_the_workers(frame, spark, monkeypatch):
+    monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", 1000)
+    monkeypatch.setattr(allocation, "enough", lambda *given: True)
+    held, brought, read = fitted(frame, row_id="policy"), [], spark_table.rows_of_answer
+
+    def counted(sent):
+        brought.append(len(read(sent)))
+        return read(sent)
+
+    monkeypatch.setattr(spark_table, "rows_of_answer", counted)
+    monkeypatch.setattr(SparkTable, "batches", forbidden)
+    assert fitted(cut(spark, frame, 3).repartition(4, "a"), row_id="policy") == held
+    assert 1000 <= sum(brought) <= 1010
 
 
 def failing(marks, how, readings=0):
@@ -158,6 +197,19 @@ def test_workers_killed_half_way_through_shuffled_rows_change_no_bit(frame, spar
     assert fitted(broken, row_id="policy") == fitted(frame, row_id="policy")
     for place in range(4):  # each partition was read, killed while it was read, and read again
         assert (tmp_path / f"{place}-2").exists()
+
+
+@pytest.mark.parametrize("told", [{"order": "any"}, {"row_id": "policy"}])
+def test_workers_killed_half_way_through_a_sum_change_no_bit(
+    told, frame, spark, tmp_path, monkeypatch
+):
+    moved = cut(spark, frame, 3).repartition(4, "a")
+    broken = moved.mapInArrow(failing(str(tmp_path), "killed", readings=2), moved.schema)
+    held = descended(frame, **told)
+    monkeypatch.setattr(spark_table, "rows_of_answer", forbidden)
+    assert descended(broken, **told) == held
+    for place in range(4):  # each partition was counted, twice, then killed, and summed again
+        assert (tmp_path / f"{place}-3").exists()
 
 
 def shortened(mark):

@@ -17,16 +17,25 @@ def calibrated(example, n_rows, *, pure=False):
     return calibrate(n_rows, N_FEATURES, MU)
 
 
-def lattice(example, data, *, pure=False, order=None):
-    """The exact integers that the query would release, before noise; read in an order if given."""
+def rows_of(example, data):
+    """Records of an example, copied."""
     features, target, *exposure = np.split(data, range(N_FEATURES, example.width), axis=1)
-    rows = make_rows(
+    return make_rows(
         features.copy(),
         target[:, 0].copy(),
         exposure=exposure[0][:, 0].copy() if exposure else None,
         loss=example.loss,
     )
+
+
+def lattice(example, data, *, pure=False, order=None, home=None):
+    """The exact integers that the query would release, before noise; read in an order if given.
+
+    ``home`` makes other rows of records in memory.
+    """
+    rows = rows_of(example, data)
     rows = rows if order is None else rows.in_order(order)
+    rows = rows if home is None else home(rows)
     calibration = calibrated(example, len(data), pure=pure)
     with np.errstate(all="ignore"):
         return example.query.answer(rows, example.state, calibration)

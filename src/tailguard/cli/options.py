@@ -152,6 +152,10 @@ RowIdOption: TypeAlias = Annotated[
         "COLUMN", "A column that tells every row from all others: rows then need no order.", COLUMNS
     ),
 ]
+OrderOption: TypeAlias = Annotated[
+    str,
+    typed("file|any", "'any' where rows have no order and no --row-id.", COLUMNS),
+]
 FeaturesOption: TypeAlias = Annotated[
     str | None,
     typed("A,B,C", "The feature columns; all that have no other place by default.", COLUMNS),

@@ -11,7 +11,7 @@ from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
 from tailguard.tables.kinds import is_a, table_column
 
-from .runs import Work
+from .runs import Choose, Work
 
 LEVELS = "text, integers, real numbers or booleans"
 """What a column of levels may hold."""
@@ -83,6 +83,10 @@ class BatchedTable(ABC):
 
         Each run begins at a multiple of ``chunk_rows``.
         """
+        return None
+
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any] | None:
+        """Yield tables of chosen rows alone, chosen where the records are; None if that is here."""
         return None
 
 

@@ -12,6 +12,9 @@ Run: TypeAlias = tuple[list[Any], int]
 Work: TypeAlias = Callable[[Run], IntArray]
 """From a run to whole numbers."""
 
+Choose: TypeAlias = Callable[[Any], Any]
+"""From a table to those of its rows that are wanted."""
+
 
 def runs_of(tables: Iterable[Any], n_rows: int) -> Iterator[Run]:
     """Cut tables anew into runs of ``n_rows`` records, whole chunks, the last one shorter.

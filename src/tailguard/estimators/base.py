@@ -162,6 +162,7 @@ class PrivateLinearModel(BaseEstimator):
         target: str | None = None,
         columns: Any = None,
         row_id: str | None = None,
+        order: str = "file",
     ) -> Self:
         """Fit privately; see the class for the guarantee.
 
@@ -180,8 +181,10 @@ class PrivateLinearModel(BaseEstimator):
             by default.
         row_id
             The name of a column that tells every row from all others: the rows then need no order.
+        order
+            ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
         """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id)
+        return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
         guarantee = resolve_guarantee(

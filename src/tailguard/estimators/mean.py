@@ -22,7 +22,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
-from tailguard.sources.given import Given, given
+from tailguard.sources.given import ORDERS, Given, given
 from tailguard.sources.opening import has_columns, opened
 from tailguard.tables import column_names, is_sparse, to_features, to_matrix_or_vector
 
@@ -97,6 +97,7 @@ def mean(
     *,
     columns: Any = None,
     row_id: str | None = None,
+    order: str = "file",
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -122,6 +123,8 @@ def mean(
         A list of columns by their names; all of a table by default.
     row_id
         The name of a column that tells every row from all others: the rows then need no order.
+    order
+        ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
@@ -181,7 +184,7 @@ def mean(
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
-    table, single = _read(X, schema, columns, row_id)
+    table, single = _read(X, schema, columns=columns, row_id=row_id, order=order)
     problem = Problem(None, *_checked_shape(table), moment=moment)
     with np.errstate(all="ignore"):
         choice = choose(
@@ -224,15 +227,17 @@ def _checked_shape(table: Given) -> tuple[int, int]:
     return shape
 
 
-def _read(X: Any, schema: Declared | None, columns: Any, row_id: str | None) -> tuple[Given, bool]:
+def _read(X: Any, schema: Declared | None, **told: Any) -> tuple[Given, bool]:
     """Return what was given, and whether X is a single vector."""
-    X = opened(X)
-    if schema is None and columns is None and row_id is None and not has_columns(X):
+    X, order = opened(X), check_choice("order", told["order"], ORDERS)
+    by_name = told["columns"] is not None or told["row_id"] is not None
+    if schema is None and not by_name and not has_columns(X):
         matrix, single = (to_features(X), False) if is_sparse(X) else to_matrix_or_vector(X)
         n_rows, n_features = matrix.shape
         names = column_names(X)
-        return Given(records=matrix, n_rows=n_rows, n_features=n_features, names=names), single
+        sizes = {"n_rows": n_rows, "n_features": n_features}
+        return Given(records=matrix, **sizes, names=names, order=order), single
     stated = None if schema is None else Schema.of(schema)
-    table = given(X, schema=stated, columns=columns, row_id=row_id)
+    table = given(X, schema=stated, **told)
     declared = None if table.schema is None else replace(table.schema, target=None)
     return replace(table, y=None, schema=declared), False

@@ -62,18 +62,21 @@ class PoissonRegression(PrivateRegression):
         target: str | None = None,
         columns: Any = None,
         row_id: str | None = None,
+        order: str = "file",
     ) -> Self:
         """Fit privately.
 
         Parameters
         ----------
-        X, y, target, columns, row_id
+        X, y, target, columns, row_id, order
             As for ``LinearRegression``; targets are counts, or any non-negative numbers.
         exposure
             How long each record was observed, one positive number per row, or the name of a column;
             None takes the column of X that the schema declares, if it does.
         """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id, exposure=exposure)
+        return self._fit(
+            X, y, target=target, columns=columns, row_id=row_id, order=order, exposure=exposure
+        )
 
     def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> Task:
         schema = self._given_schema()

@@ -23,7 +23,6 @@ from tailguard.design.columns import BatchedTable
 from tailguard.gate.noised import noised_answer
 from tailguard.gate.run_books import RunBooks
 from tailguard.losses.registry import check_known
-from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
@@ -40,10 +39,10 @@ from tailguard.queries.base import AnyQuery, Query, calibration_for
 from tailguard.queries.told import release_of
 from tailguard.rows.arrays import make_rows
 from tailguard.rows.base import Rows
-from tailguard.rows.keyed import KeyedRows, in_keyed_order
 from tailguard.rows.partitions import Partitions
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
+from tailguard.rows.unordered import UnorderedRows
 from tailguard.schema.schema import Schema
 
 
@@ -99,6 +98,7 @@ class Gate:
         missing: Any = None,
         schema: Schema | None = None,
         row_ids: Any = None,
+        unordered: bool = False,
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
@@ -108,10 +108,10 @@ class Gate:
         A table in batches is read by its ``schema``, which names its target, exposure and constants
         for missing cells, too. ``loss`` says which targets are valid; records with another one are
         void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
-        ``missing`` maps columns to public constants for their missing cells. ``row_ids`` tell
-        rows apart that need no order; a table in batches has its schema name them. A ``ledger`` is
-        charged beside the gate's own books. A ``checkpoint`` is a file of released answers, from
-        which a run that was stopped goes on.
+        ``missing`` maps columns to public constants for their missing cells. ``unordered`` rows
+        have no order, nor have those that ``row_ids`` tell apart; a table in batches has its schema
+        name these. A ``ledger`` is charged beside the gate's own books. A ``checkpoint`` is a file
+        of released answers, from which a run that was stopped goes on.
         """
         if loss is not None:
             check_known(loss)
@@ -119,14 +119,14 @@ class Gate:
         source = make_source(random_state)
         if isinstance(X, BatchedTable):
             declared = Schema.of(schema)
-            rows = streamed = StreamRows(X, RecordReader(declared, loss, classes))
-            if declared.row_id is not None:
-                rows = KeyedRows(streamed, KeyedHash(source))
+            unordered = unordered or declared.row_id is not None
+            streamed = StreamRows(X, RecordReader(declared, loss, classes, alone=unordered))
+            rows = UnorderedRows.of_stream(streamed, source) if unordered else streamed
         else:
             arrays = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
             rows = arrays
-            if row_ids is not None:
-                rows = in_keyed_order(arrays, KeyedHash(source).of(row_ids))
+            if unordered or row_ids is not None:
+                rows = UnorderedRows.of_arrays(arrays, row_ids, source)
         return cls(
             rows,
             guarantee=guarantee,
@@ -203,6 +203,15 @@ class Gate:
             raise InputError("checkpoint must be None where a plan cuts records into blocks.")
         return self._partitions.cut(name, found, amplified=amplified, within=within)
 
+    def check_places(self, stages: Sequence[Stage]) -> None:
+        """Refuse stages that read records by their places where these have none, or lack room.
+
+        No record is read for that.
+        """
+        if isinstance(self._rows, UnorderedRows):
+            whole = any(not stage.reads_sample for stage in stages)
+            self._rows.check_places([stage.name for stage in stages], whole=whole)
+
     def has_partition(self, name: str) -> bool:
         """Whether there is a partition of that name already."""
         return name in self._partitions
@@ -231,6 +240,8 @@ class Gate:
         block = None if block is None else self._partitions.check(block)
         n_rows = self.n_rows if block is None else block.n_rows
         sample_rows = self._sample_rows(stage, block)
+        if block is not None or sample_rows is not None or query.by_place:
+            self.check_places([stage])  # of a plan that left it out
         n_rows = n_rows if sample_rows is None else sample_rows
         hidden = sample_rows is not None or (block is not None and block.blocks.amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)

@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.checks import InputError
 
 
 @dataclass(frozen=True, eq=False)
 class RecordBlock:
     """Consecutive records; the first one's number is a multiple of ``CHUNK_ROWS``.
+
+    Records without an order have no numbers: a sum rounds each of them to the lattice by itself, by
+    steps that do not depend on where in the block it lies. So it is the same however they are cut.
 
     A record with any non-finite entry is VOID: it contributes zero to every sum and is counted
     nowhere. Targets that a loss does not understand were set to NaN before.
@@ -22,7 +26,7 @@ class RecordBlock:
     target, offset
         Vectors of length ``m``, or None.
     first
-        Number of the first record in the whole dataset, for kernels that sum by groups of records.
+        Number of the first record in the whole dataset; None for records without an order.
 
     Examples
     --------
@@ -33,7 +37,19 @@ class RecordBlock:
     features: Features
     target: FloatArray | None = None
     offset: FloatArray | None = None
-    first: int = 0
+    first: int | None = 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether each record is rounded to the lattice by itself."""
+        return self.first is None
+
+    @property
+    def place(self) -> int:
+        """Number of the first record, for kernels that sum by groups of records."""
+        if self.first is None:
+            raise InputError("records without an order have no places.")
+        return self.first
 
     @property
     def n_rows(self) -> int:
@@ -55,9 +71,10 @@ class RecordBlock:
         target, offset = (
             None if values is None else values[start:stop] for values in (self.target, self.offset)
         )
-        return RecordBlock(self.features[start:stop], target, offset, self.first + start)
+        first = None if self.first is None else self.first + start
+        return RecordBlock(self.features[start:stop], target, offset, first)
 
-    def at(self, places: IntArray, first: int = 0) -> "RecordBlock":
+    def at(self, places: IntArray, first: int | None = 0) -> "RecordBlock":
         """Return a copy of the records at these places, in this order."""
         target, offset = (
             None if values is None else values[places] for values in (self.target, self.offset)

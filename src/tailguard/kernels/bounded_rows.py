@@ -14,6 +14,7 @@ Kamath, Liu and Zhang 2022, Algorithm 3 (clamp) and Algorithm 4 (soft); Tao, Wu,
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -22,6 +23,7 @@ from numba.extending import intrinsic
 
 from .chunks import TILE_ROWS
 from .lanes import (
+    DOUBLE,
     INDEX,
     LANES,
     VECTOR,
@@ -118,32 +120,48 @@ def _polynomial(lanes: Lanes, degree: int, place: Any, number: Callable[[int], A
 
 
 def _adder(bound: Bound, n_numbers: int) -> Any:
-    """Write the loop for one bound, which reads so many public numbers."""
+    """Write the loop for one bound, which reads so many public numbers.
+
+    ``rounding`` holds what a bounded entry is multiplied by before it is rounded to a whole number,
+    and zero where it is not.
+    """
 
     @intrinsic
-    def add(typing_context: Any, tile: Any, factors: Any, numbers: Any, sums: Any) -> Any:
+    def add(
+        typing_context: Any, tile: Any, factors: Any, numbers: Any, rounding: Any, sums: Any
+    ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes, kinds = Lanes(builder), signature.args
             rows, width = tile_addresses(
                 context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS
             )
-            factors, numbers, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
+            factors, numbers, rounding, sums = vector_addresses(
+                context, builder, kinds[1:], arguments[1:]
+            )
             weights = [builder.load(builder.gep(factors, [INDEX(k)])) for k in range(TILE_ROWS)]
             loaded = [builder.load(builder.gep(numbers, [INDEX(k)])) for k in range(n_numbers)]
+            steps = lanes.spread(builder.load(rounding))
 
-            def step(column: Any) -> None:
+            def step(column: Any, *, alone: bool) -> None:
                 total = lanes.load(sums, column)
                 for base, weight in zip(rows, weights, strict=True):
                     u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
                     value = builder.fmul(lanes.spread(weight), u)
                     bounded = bound(lanes, value, lambda place: lanes.spread(loaded[place]))
+                    if alone:
+                        bounded = lanes.rounded(builder.fmul(bounded, steps))
                     total = builder.fadd(total, bounded)
                 lanes.store(total, sums, column)
 
-            over_columns(builder, INDEX(0), width, step)
+            is_alone = builder.fcmp_ordered(">", builder.load(rounding), DOUBLE(0.0))
+            with builder.if_else(is_alone) as (rounded, plain):
+                with rounded:
+                    over_columns(builder, INDEX(0), width, partial(step, alone=True))
+                with plain:
+                    over_columns(builder, INDEX(0), width, partial(step, alone=False))
             return context.get_dummy_value()
 
-        return types.void(tile, factors, numbers, sums), generate
+        return types.void(tile, factors, numbers, rounding, sums), generate
 
     return add
 

@@ -110,6 +110,8 @@ class ScoreModel:
 class ClippedGradientSum(ScoreModel):
     """Lattice sum over records of ``slope * row``, each within ``clip_norm`` in l2 norm.
 
+    ``by_chunk`` says that each chunk must be rounded, and never each record by itself.
+
     Guarantee
     ---------
     One record contributes a vector of norm at most ``norm_limit``, the least of ``clip_norm`` and
@@ -141,6 +143,7 @@ class ClippedGradientSum(ScoreModel):
 
     clip_norm: float
     grid: float
+    by_chunk: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -162,11 +165,13 @@ class ClippedGradientSum(ScoreModel):
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the clipped gradients of one block."""
         self.check_block(block)
+        if self.by_chunk and block.alone:
+            raise InputError("records without an order have no chunks.")
         arguments = self.arguments(block, self.norm_limit)
         if arguments is None:
             return numpy_twin.clipped_gradient_sum(self, self.norm_limit, self.grid, block)
         from .fused import sum_chunks  # noqa: PLC0415 (Numba takes a while to load)
 
         totals = np.zeros(self.size, dtype=np.int64)
-        sum_chunks(block.features.dtype)(*arguments, self.grid, totals)
+        sum_chunks(block.features.dtype)(*arguments, self.grid, block.alone, totals)
         return totals

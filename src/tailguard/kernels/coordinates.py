@@ -127,10 +127,12 @@ class BoundedCoordinateSum(ScoreModel):
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the bounded gradients of one block."""
         self.check_block(block)
-        if block.first % CHUNK_ROWS or block.first + block.n_rows > self.n_rows:
+        # Of records that are all one group no places are needed.
+        first = 0 if block.alone and self.n_groups == 1 else block.place
+        if first % CHUNK_ROWS or first + block.n_rows > self.n_rows:
             raise InputError(
                 f"n_rows must cover every block, and blocks start with a chunk; got {self.n_rows} "
-                f"rows for a block of records {block.first} to {block.first + block.n_rows}."
+                f"rows for a block of records {first} to {first + block.n_rows}."
             )
         arguments = self.arguments(block, math.inf)
         if arguments is None:
@@ -147,7 +149,7 @@ class BoundedCoordinateSum(ScoreModel):
             limits,
             BOUND_KINDS.index(self.bound.kind),
             self.bound.numbers(),
-            *(block.first, self.n_rows, self.n_groups, self.grid),
+            *(first, self.n_rows, self.n_groups, self.grid, block.alone),
             totals,
         )
         return totals.ravel()

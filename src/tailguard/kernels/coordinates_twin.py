@@ -10,7 +10,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 
-from .base import round_to_lattice
+from .base import chunks_of, round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 from .soft_truncation import soft_truncation
@@ -36,12 +36,17 @@ def bounded_coordinate_sum(kernel: Any, block: RecordBlock) -> IntArray:
     array([0.25])
     """
     totals = np.zeros((kernel.n_groups, kernel.weights.size), dtype=np.int64)
+    if block.alone:
+        for chunk in chunks_of(block):
+            values = bounded_entries(kernel.bound, score_gradients(kernel, chunk))
+            totals[0] += rounded_alone(values, kernel.grid * kernel.n_rows)
+        return totals.ravel()
     start = 0
     while start < block.n_rows:
-        group = ((block.first + start + 1) * kernel.n_groups - 1) // kernel.n_rows
+        group = ((block.place + start + 1) * kernel.n_groups - 1) // kernel.n_rows
         opening, closing = (k * kernel.n_rows // kernel.n_groups for k in (group, group + 1))
         chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
-        end = min(block.n_rows, chunk_end, closing - block.first)
+        end = min(block.n_rows, chunk_end, closing - block.place)
         values = bounded_entries(kernel.bound, score_gradients(kernel, block.rows(start, end)))
         totals[group] += round_to_lattice(values.sum(axis=0), kernel.grid * (closing - opening))
         start = end

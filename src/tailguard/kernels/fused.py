@@ -114,13 +114,14 @@ def _sum_chunk(
     shape: FloatArray,
     limits: ClipLimits,
     shrunk: float,
+    alone: bool,
     space: Space,
 ) -> None:
     """Add the clipped gradients of one chunk, whose targets and offsets are known, to the sums."""
     features, shape, space = lent(features), lent(shape), lent(space)
     for row in range(start, stop, space.work.shape[1]):
         _measure_strip(features, row, stop - row, row - start, slopes, shape, limits, shrunk, space)
-        add_strip(space)
+        add_strip(alone, space)
 
 
 def _sum_chunks(
@@ -134,15 +135,18 @@ def _sum_chunks(
     shape: FloatArray,
     limits: ClipLimits,
     grid: float,
+    alone: bool,
     totals: IntArray,
 ) -> None:
-    """Add the lattice sums of clipped gradients, chunk by chunk, to ``totals``."""
+    """Add the lattice sums of clipped gradients to ``totals``: by chunk, or by record if alone."""
     space = make_space(center, inverse_scale, weights)
     shrunk = _shrink(weights.size)
+    if alone:  # gradients come in whole steps
+        shrunk, grid = shrunk / grid, 1.0
     for start in range(0, len(features), CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, len(features))
         load_known(targets, offsets, start, stop, limits, space)
-        _sum_chunk(features, start, stop, slopes, shape, limits, shrunk, space)
+        _sum_chunk(features, start, stop, slopes, shape, limits, shrunk, alone, space)
         for j in range(totals.size):
             totals[j] += np.int64(clip(np.rint(space.sums[j] / grid), LARGEST_UNITS))
         space.sums[:] = 0.0
@@ -204,16 +208,14 @@ def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
 
 
 @cache
-def _compiled_sums(function: Callable[..., None], dtype: np.dtype[Any]) -> Callable[..., None]:
-    signature = types.void(*argument_types(dtype), types.float64, types.int64[::1])
-    return compiled(function, signature, **OPTIONS)
-
-
 def sum_chunks(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass that sums clipped gradients of features stored as ``dtype``."""
-    return _compiled_sums(_sum_chunks, dtype)
+    others = types.float64, types.boolean, types.int64[::1]
+    return compiled(_sum_chunks, types.void(*argument_types(dtype), *others), **OPTIONS)
 
 
+@cache
 def count_norms(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass that counts gradient norms of features stored as ``dtype``."""
-    return _compiled_sums(_count_norms, dtype)
+    others = types.float64, types.int64[::1]
+    return compiled(_count_norms, types.void(*argument_types(dtype), *others), **OPTIONS)

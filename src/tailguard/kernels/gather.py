@@ -21,7 +21,7 @@ from .steady import steady
 def _placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
     """Return the bits of a block's rows among zeros for all others."""
     placed = np.zeros((n_rows, values.shape[1]), dtype=np.float64)
-    placed[block.first : block.first + block.n_rows] = values
+    placed[block.place : block.place + block.n_rows] = values
     return placed.view(np.int64).ravel()
 
 
@@ -78,6 +78,19 @@ class GatheredRecords:
         values = np.column_stack([block.features, block.vector("target")])
         values = np.where(block.void()[:, None], np.nan, values)
         return _placed(values.astype(np.float64, copy=False), block, self.n_rows)
+
+
+def needs_places(kernel: Kernel) -> bool:
+    """Whether a kernel pairs, groups or gathers records by their places.
+
+    Examples
+    --------
+    >>> needs_places(GatheredRecords(n_rows=5, n_columns=2))
+    True
+    """
+    grouped = getattr(kernel, "n_groups", 1) > 1 or getattr(kernel, "by_chunk", False)
+    paired = getattr(kernel, "paired", False) or getattr(kernel, "of", "") == "differences"
+    return gathers(kernel) or grouped or paired
 
 
 def gathers(kernel: Kernel) -> bool:

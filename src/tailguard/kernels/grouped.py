@@ -79,21 +79,21 @@ def _largest(first: int, space: Space) -> float:
 
 
 @njit(**MERGED)
-def _add_strip(kind: int, numbers: FloatArray, space: Space) -> None:
+def _add_strip(kind: int, numbers: FloatArray, rounding: FloatArray, space: Space) -> None:
     """Add the bounded entries of a strip."""
     for t in range(len(space.tiles)):
         first = t * TILE_ROWS
         tile, factors, sums = space.tiles[t], space.work[FACTORS, first:], space.sums
         if kind == CLAMPED:
-            add_clamped_rows(tile, factors, numbers, sums)
+            add_clamped_rows(tile, factors, numbers, rounding, sums)
         elif kind == TRUNCATED:
-            add_truncated_rows(tile, factors, numbers, sums)
+            add_truncated_rows(tile, factors, numbers, rounding, sums)
         elif _largest(first, space) * numbers[INVERSE_SCALE] < numbers[REACH] * WELL_WITHIN:
-            add_cubic_rows(tile, factors, numbers, sums)
+            add_cubic_rows(tile, factors, numbers, rounding, sums)
         elif numbers.size == SHORT_NUMBERS:
-            add_soft_rows(tile, factors, numbers, sums)
+            add_soft_rows(tile, factors, numbers, rounding, sums)
         else:
-            add_long_soft_rows(tile, factors, numbers, sums)
+            add_long_soft_rows(tile, factors, numbers, rounding, sums)
 
 
 @njit(**OPTIONS)
@@ -106,15 +106,16 @@ def _sum_run(
     slope_limit: float,
     kind: int,
     numbers: FloatArray,
+    rounding: FloatArray,
     space: Space,
 ) -> None:
     """Add the bounded gradients of a run of records of one chunk and group to the sums."""
     features, shape = lent(features), lent(shape)
-    numbers, space = lent(numbers), lent(space)
+    numbers, rounding, space = lent(numbers), lent(rounding), lent(space)
     for row in range(start, stop, space.work.shape[1]):
         score_strip(features, row, stop - row, space)
         _weigh(row - start, slopes, shape, slope_limit, space)
-        _add_strip(kind, numbers, space)
+        _add_strip(kind, numbers, rounding, space)
 
 
 def _sum_groups(
@@ -133,10 +134,17 @@ def _sum_groups(
     n_rows: int,
     n_groups: int,
     grid: float,
+    alone: bool,
     totals: IntArray,
 ) -> None:
-    """Add the lattice sums of bounded gradients, by chunk and group, to ``totals``."""
+    """Add the lattice sums of bounded gradients, by chunk and group, to ``totals``.
+
+    Those of records that are rounded alone, of which there is one group, come in whole steps.
+    """
     space = make_space(center, inverse_scale, weights)
+    rounding = np.zeros(1)
+    if alone:
+        rounding[0] = 1.0 / (grid * n_rows)
     start = 0
     while start < len(features):
         group = ((first + start + 1) * n_groups - 1) // n_rows
@@ -144,8 +152,10 @@ def _sum_groups(
         chunk_end = start // CHUNK_ROWS * CHUNK_ROWS + CHUNK_ROWS
         stop = min(len(features), chunk_end, closing - first)
         load_known(targets, offsets, start, stop, limits, space)
-        _sum_run(features, start, stop, slopes, shape, limits.slope_limit, kind, numbers, space)
-        step = grid * (closing - opening)
+        _sum_run(
+            features, start, stop, slopes, shape, limits.slope_limit, kind, numbers, rounding, space
+        )
+        step = 1.0 if alone else grid * (closing - opening)
         for j in range(weights.size):
             totals[group, j] += np.int64(clip(np.rint(space.sums[j] / step), LARGEST_UNITS))
         space.sums[:] = 0.0
@@ -157,6 +167,7 @@ def sum_groups(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass for features stored as ``dtype``."""
     signature = types.void(
         *argument_types(dtype), types.int64, types.float64[::1],
-        types.int64, types.int64, types.int64, types.float64, types.int64[:, ::1],
+        types.int64, types.int64, types.int64, types.float64, types.boolean,
+        types.int64[:, ::1],
     )  # fmt: skip
     return compiled(_sum_groups, signature, **OPTIONS)

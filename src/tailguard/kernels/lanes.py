@@ -79,6 +79,10 @@ class Lanes:
         """Return ``number`` in every lane."""
         return ir.Constant(VECTOR, [number] * LANES)
 
+    def rounded(self, value: Any) -> Any:
+        """Return the nearest whole numbers."""
+        return self._call("llvm.rint.", [value])
+
     def square_root(self, value: Any) -> Any:
         """Return the correctly rounded square root."""
         return self._call("llvm.sqrt.", [value])

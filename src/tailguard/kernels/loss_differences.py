@@ -8,7 +8,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_positive
 from tailguard.losses.base import Loss
 
-from .base import round_to_lattice
+from .base import round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .steady import steady
 from .whitened import WhitenedChunk, WhitenedRows
@@ -72,7 +72,10 @@ class LossDifferenceSum:
             base = self._loss(first)
             shares = np.array([(self._loss(chunk) - base) / self.limit for chunk in others])
             shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -1.0, 1.0))
-            total += round_to_lattice(shares.sum(axis=1), self.grid)
+            if block.alone:
+                total += rounded_alone(shares.T, self.grid)
+            else:
+                total += round_to_lattice(shares.sum(axis=1), self.grid)
         return total
 
     def _loss(self, chunk: WhitenedChunk) -> FloatArray:

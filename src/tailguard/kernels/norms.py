@@ -11,7 +11,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 
-from .base import chunks_of, round_to_lattice
+from .base import chunks_of, round_to_lattice, rounded_alone
 from .bin_loops import count_below
 from .block import RecordBlock
 from .chunks import shrink
@@ -134,6 +134,10 @@ class ShellSum(RowModel):
             direction, norm = directions(self, chunk, chunk.void())
             shares = np.clip((norm[:, None] - inner) / widths, 0.0, 1.0)
             lengths = shares * (self.limits * shrink(self.size))
+            if chunk.alone:
+                parts = lengths[:, :, None] * direction[:, None, :]
+                total += rounded_alone(parts.reshape(len(parts), -1), self.grid)
+                continue
             # Without BLAS, so that no number of threads can change the order of the sum.
             parts = np.einsum("rk,rd->kd", lengths, direction)
             total += round_to_lattice(parts.ravel(), self.grid)

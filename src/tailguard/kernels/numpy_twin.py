@@ -9,7 +9,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 
-from .base import chunks_of, round_to_lattice
+from .base import chunks_of, round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .chunks import shrink
 
@@ -37,7 +37,10 @@ def clipped_gradient_sum(model: Any, clip_norm: float, grid: float, block: Recor
     for chunk in chunks_of(block):
         direction, coefficient = _gradients(model, chunk)
         factor = np.clip(coefficient, -clip_norm, clip_norm) * shrink(total.size)
-        total += round_to_lattice(factor @ direction, grid)
+        if chunk.alone:
+            total += rounded_alone(factor[:, None] * direction, grid)
+        else:
+            total += round_to_lattice(factor @ direction, grid)
     return total
 
 
@@ -72,7 +75,11 @@ def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
         target = (target - model.target_center) / model.target_scale
     offset = offset - model.offset_center
     radius = np.minimum(norm, model.row_limit)
-    score = radius * (direction @ model.weights) + offset
+    # Row by row, unlike BLAS, where no bit may depend on where in the chunk a record lies.
+    along = (
+        np.einsum("ij,j->i", direction, model.weights) if chunk.alone else direction @ model.weights
+    )
+    score = radius * along + offset
     slope = np.ones(chunk.n_rows) if model.loss is None else model.loss.slope(score, target)
     steepness = np.clip(
         np.where(np.isnan(slope), 0.0, slope), -model.slope_limit, model.slope_limit

@@ -12,7 +12,7 @@ from tailguard.checks import InputError, check_integer, check_positive
 from tailguard.losses.base import Loss, RecordLoss
 
 from . import numpy_twin
-from .base import chunks_of, round_to_lattice
+from .base import chunks_of, round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .record_loops import gradients
@@ -69,7 +69,10 @@ class RecordGradientSum:
         for chunk in chunks_of(block):
             found, _ = gradients(self.gradient, self.weights, self.size, chunk)
             clip_rows(found, self.clip_norm)
-            total += round_to_lattice(found.sum(axis=0), self.grid)
+            if chunk.alone:
+                total += rounded_alone(found, self.grid)
+            else:
+                total += round_to_lattice(found.sum(axis=0), self.grid)
         return total
 
 

@@ -25,6 +25,7 @@ MERGED: dict[str, Any] = {**OPTIONS, "inline": "always"}
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
 score_four_rows: Any = vectors.score_four_rows
 add_rows: Any = vectors.add_rows
+add_rounded_rows: Any = vectors.add_rounded_rows
 FLOAT_BYTES = 8
 
 # A smaller square loses digits: a row this short, 1e-145, has no direction, and counts as zero.
@@ -108,7 +109,11 @@ def score_strip(features: Features, start: int, count: int, space: Space) -> Non
 
 
 @njit(**MERGED)
-def add_strip(space: Space) -> None:
-    """Add the rows of the tiles, times their factors, to the sums."""
+def add_strip(alone: bool, space: Space) -> None:
+    """Add the rows of the tiles, times their factors, to the sums: products rounded if alone."""
     for t in range(len(space.tiles)):
-        add_rows(space.tiles[t], space.work[FACTORS, t * TILE_ROWS :], space.sums)
+        tile, factors = space.tiles[t], space.work[FACTORS, t * TILE_ROWS :]
+        if alone:
+            add_rounded_rows(tile, factors, space.sums)
+        else:
+            add_rows(tile, factors, space.sums)

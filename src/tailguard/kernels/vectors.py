@@ -157,6 +157,30 @@ def score_four_rows(
     return types.void(features, index, *vectors, tile, index, scores, squares), generate
 
 
+def _emit_sums(context: Any, builder: Any, kinds: Any, arguments: Any, *, alone: bool) -> Any:
+    """Add up the rows of a tile times their factors, each product rounded first if ``alone``."""
+    lanes = Lanes(builder)
+    rows, width = tile_addresses(context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS)
+    factors, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
+    weights = [
+        lanes.spread(builder.load(builder.gep(factors, [INDEX(k)]))) for k in range(TILE_ROWS)
+    ]
+
+    def step(column: Any) -> None:
+        # Two chains: one alone would wait for itself.
+        chains = [lanes.load(sums, column), ZEROS]
+        for k, (base, weight) in enumerate(zip(rows, weights, strict=True)):
+            u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
+            if alone:
+                chains[k % 2] = builder.fadd(lanes.rounded(builder.fmul(weight, u)), chains[k % 2])
+            else:
+                chains[k % 2] = lanes.multiply_add(weight, u, chains[k % 2])
+        lanes.store(builder.fadd(*chains), sums, column)
+
+    over_columns(builder, INDEX(0), width, step)
+    return context.get_dummy_value()
+
+
 @intrinsic
 def add_rows(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:
     """Add ``factors[k] * u`` of every record ``k`` of a tile to ``sums``.
@@ -175,22 +199,29 @@ def add_rows(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes, kinds = Lanes(builder), signature.args
-        rows, width = tile_addresses(context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS)
-        factors, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
-        weights = [
-            lanes.spread(builder.load(builder.gep(factors, [INDEX(k)]))) for k in range(TILE_ROWS)
-        ]
+        return _emit_sums(context, builder, signature.args, arguments, alone=False)
 
-        def step(column: Any) -> None:
-            # Two chains: one alone would wait for itself.
-            chains = [lanes.load(sums, column), ZEROS]
-            for k, (base, weight) in enumerate(zip(rows, weights, strict=True)):
-                u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
-                chains[k % 2] = lanes.multiply_add(weight, u, chains[k % 2])
-            lanes.store(builder.fadd(*chains), sums, column)
+    return types.void(tile, factors, sums), generate
 
-        over_columns(builder, INDEX(0), width, step)
-        return context.get_dummy_value()
+
+@intrinsic
+def add_rounded_rows(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:
+    """Add ``factors[k] * u``, each rounded to a whole number, of every record ``k`` of a tile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numba import njit
+    >>> @njit
+    ... def add(tile, factors, sums):
+    ...     add_rounded_rows(tile, factors, sums)
+    >>> tile, sums = np.ones((1, TILE_ROWS, 8)), np.zeros(8)
+    >>> add(tile, np.arange(TILE_ROWS) / 5, sums)
+    >>> sums
+    array([5., 5., 5., 5., 5., 5., 5., 5.])
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _emit_sums(context, builder, signature.args, arguments, alone=True)
 
     return types.void(tile, factors, sums), generate

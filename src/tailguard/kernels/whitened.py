@@ -62,11 +62,14 @@ class WhitenedChunk:
 
 
 class _Buffers:
-    """Room for one chunk, overwritten by the next; what nobody asks for stays zero."""
+    """Room for one chunk, overwritten by the next; what nobody asks for stays zero.
+
+    It is for as many records and coordinates as are read together, of which those past the last
+    are void and mean nothing.
+    """
 
     def __init__(self, n_rows: int, n_mapped: int, height: int) -> None:
-        self.n_rows = n_rows
-        self.rows = np.empty((n_rows, height))
+        self.rows = np.zeros((n_rows, height))
         self.mapped = np.empty((n_mapped, n_rows))
         self.known = np.zeros((2, n_rows))  # targets and offsets
         self.units, self.lengths, self.inverses, self.scores = np.zeros((4, n_rows))
@@ -91,7 +94,8 @@ class WhitenedRows:
     ---------
     A column of ``mapped`` times its entry of ``inverse`` has norm at most 1 for every input, less
     what ``shrunk`` takes off. Void records have length zero. What is read of a record depends on
-    that record and on public numbers only, up to the rounding of its chunk's matrix product.
+    that record and on public numbers only, up to the rounding of its chunk's matrix product; with
+    none of records that are rounded alone.
 
     Examples
     --------
@@ -159,23 +163,28 @@ class WhitenedRows:
         # Products with the transposed map leave one number of every record side by side.
         parts = [self.whitening.T] * lengths + [self.weights[None, :]] * scores
         released, width = np.concatenate(parts), self.width * lengths
-        room = None
+        n_rows, room = -1, _Buffers(0, *released.shape)
         for chunk in chunks_of(block):
-            if room is None or room.n_rows != chunk.n_rows:
-                room = _Buffers(chunk.n_rows, *released.shape)
+            if n_rows != chunk.n_rows:
+                n_rows = chunk.n_rows
+                room = (
+                    _room_alone(n_rows, released)
+                    if block.alone
+                    else _Buffers(n_rows, *released.shape)
+                )
             self._standardise(chunk, room)
-            yield self._mapped(room, released, width, shrunk)
+            _map(room, released, alone=block.alone)
+            yield self._measured(room, width, shrunk, scores=scores)
 
-    def _mapped(
-        self, room: _Buffers, released: FloatArray, width: int, shrunk: float
+    def _measured(
+        self, room: _Buffers, width: int, shrunk: float, *, scores: bool
     ) -> WhitenedChunk:
-        """Map the standardised rows: ``width`` coordinates, and a score if ``released`` has one."""
+        """Measure mapped rows of ``width`` coordinates, and score them."""
         from .whitened_loops import measure, score  # noqa: PLC0415 (Numba takes a while to load)
 
-        np.matmul(released, room.rows.T, out=room.mapped)
         if width:
             measure()(room.mapped[:width], room.units, shrunk, room.lengths, room.inverses)
-        if width < len(released):
+        if scores:
             score()(room.mapped[width], room.units, room.known[1], room.scores)
         void = room.units == 0.0
         return WhitenedChunk(
@@ -215,3 +224,24 @@ class WhitenedRows:
         slopes, bounded = np.ascontiguousarray(found, dtype=np.float64), np.empty(score.size)
         bound_slopes()(slopes, chunk.void, float(limit), bounded)
         return bounded
+
+
+def _room_alone(n_rows: int, released: FloatArray) -> _Buffers:
+    """Make room for whole groups of records and coordinates."""
+    from .whitened_loops import GROUP_COORDINATES, GROUP_ROWS  # noqa: PLC0415 (see above)
+
+    n_mapped, height = released.shape
+    n_groups, n_lines = -(-n_rows // GROUP_ROWS), -(-n_mapped // GROUP_COORDINATES)
+    return _Buffers(n_groups * GROUP_ROWS, n_lines * GROUP_COORDINATES, height)
+
+
+def _map(room: _Buffers, released: FloatArray, *, alone: bool) -> None:
+    """Map the standardised rows of a chunk, each by itself if ``alone``."""
+    if not alone:
+        np.matmul(released, room.rows.T, out=room.mapped)
+        return
+    from .whitened_loops import map_rows  # noqa: PLC0415 (see above)
+
+    columns = np.zeros((released.shape[1], len(room.mapped)))
+    columns[:, : len(released)] = released.T
+    map_rows()(columns, room.rows, room.mapped)

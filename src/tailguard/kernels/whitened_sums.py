@@ -117,7 +117,7 @@ class ClippedScoreSum:
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the increments of one block."""
-        from .whitened_loops import climb  # noqa: PLC0415 (Numba takes a while to load)
+        from .whitened_loops import add_rounded, climb  # noqa: PLC0415 (Numba is slow to load)
 
         total = np.zeros((len(self.levels), self.rows.width), dtype=np.int64)
         levels, shares = (np.array(part, dtype=np.float64) for part in (self.levels, self.shares))
@@ -126,6 +126,10 @@ class ClippedScoreSum:
             slope = self.rows.slope(chunk, self.levels[-1])
             factors = np.empty((levels.size, slope.size))
             climb()(slope, chunk.length, chunk.inverse, self.row_limit, levels, shares, factors)
+            if block.alone:
+                for level, factor in enumerate(factors):
+                    add_rounded()(chunk.mapped, factor / self.grid, total[level])
+                continue
             for level, factor in enumerate(factors):
                 total[level] += round_to_lattice(chunk.mapped @ factor, self.grid)
         return total.ravel()
@@ -180,6 +184,8 @@ class SecondMomentSum:
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the outer products of one block."""
+        from .whitened_loops import add_rounded_squares  # noqa: PLC0415 (see above)
+
         width = self.rows.width
         upper = np.triu_indices(width)
         packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
@@ -190,6 +196,11 @@ class SecondMomentSum:
             weight = self.weighting.of(self.rows, chunk)
             weight *= np.minimum(chunk.length, self.row_limit)
             weight *= np.minimum(chunk.length, self.row_cap)
+            if block.alone:
+                roots = np.sqrt(weight) * chunk.inverse
+                steps = np.array([1.0, np.sqrt(2.0)]) / self.grid
+                add_rounded_squares()(chunk.mapped, roots, steps, total)
+                continue
             # A matrix times its own transpose takes half the work, and is symmetric to the bit.
             roots = chunk.mapped * (np.sqrt(weight) * chunk.inverse)
             total += round_to_lattice((roots @ roots.T)[upper] * packing, self.grid)
@@ -249,6 +260,11 @@ class WhitenedHistogramCount:
             elif self.what == "slope":
                 value = self.rows.slope(chunk, np.inf)
             weight = self.weighting.of(self.rows, chunk)
+            if block.alone:
+                steps = np.rint(weight / self.grid)
+                counts = np.bincount(self.bins.index(value), weights=steps, minlength=self.size)
+                total += counts.astype(np.int64)
+                continue
             counts = np.bincount(self.bins.index(value), weights=weight, minlength=self.size)
             total += round_to_lattice(counts.astype(np.float64), self.grid)
         return total

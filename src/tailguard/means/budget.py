@@ -62,10 +62,12 @@ class Budget:
         noise_std = self.calibrate(query, n_rows, n_features).noise_std
         return noise_std * (LAPLACE_TAIL if self.pure else 1.0)
 
-    def stage(self, name: str, purpose: str, times: int, size: int) -> Stage:
+    def stage(
+        self, name: str, purpose: str, times: int, size: int, *, by_place: bool = False
+    ) -> Stage:
         """Return a stage whose releases spend all of this each."""
         kind = PureStage if self.pure else Stage
-        return kind(name, purpose, self.amount, times, size)
+        return kind(name, purpose, self.amount, times, size, by_place=by_place)
 
 
 def promise_of(guarantee: Guarantee, spent: Budget) -> Guarantee:

@@ -116,7 +116,7 @@ class CoordinateWise(LevelMethod):
         query = self.query(Units.raw(d, intercept=False), level.value, groups)
         noise = budget.calibrate(query, facts.n_rows, d).noise_std
         sampling = level.sampling * self._median_loss(groups)
-        stage = budget.stage("mean", f"the {query.name}", 1, d)
+        stage = budget.stage("mean", f"the {query.name}", 1, d, by_place=query.by_place)
         return (stage,), Expected(noise * root, level.bias * root, sampling * root)
 
     def _balance(

@@ -37,7 +37,7 @@ from tailguard.queries.units import Units
 from tailguard.scaling.columns import Columns
 from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.sizes import fewest_records
-from tailguard.scaling.units import find_columns, planned_histograms
+from tailguard.scaling.units import PAIRED, find_columns, planned_histograms
 from tailguard.solvers.enough import scale_warnings
 
 Magnitude = Literal["norm", "entries"]
@@ -104,7 +104,8 @@ class PrivateUnits:
         tail = budget.share(TAIL_SHARE)
         tail = replace(tail, amount=tail.calibrate(cells, facts.n_rows, width).share)
         words = f"a histogram of {_WORDS[of_what]}"
-        histogram = tail.stage("tail", words, 1, len(cells.edges) + 1)
+        by_place = cells.by_place
+        histogram = tail.stage("tail", words, 1, len(cells.edges) + 1, by_place=by_place)
         unit = facts.problem.unit
         if unit is not None:
             return cls((histogram,), budget.share(1.0 - TAIL_SHARE), of_what, unit)
@@ -253,7 +254,9 @@ def _histograms(facts: MeanFacts, budget: Budget, part: float) -> tuple[Stage, .
         refinements=len(FINEST_BINS),
     )
     stages = tuple(
-        budget.share(part * share, times=times).stage(name, purpose, times, size)
+        budget.share(part * share, times=times).stage(
+            name, purpose, times, size, by_place=name in PAIRED
+        )
         for name, purpose, share, times, size in planned
     )
     for stage in stages:  # calibration refuses what lattices do not carry

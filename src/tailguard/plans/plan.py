@@ -77,6 +77,11 @@ class Plan:
             for stage in self.stages
         )
 
+    @property
+    def stages_by_place(self) -> tuple[Stage, ...]:
+        """The stages for which rows without an order need identifiers."""
+        return tuple(stage for stage in self.stages if stage.needs_places)
+
     def _total_cost(self, unhidden: str) -> str:
         """Say what all stages cost together, in the unit in which their costs add up."""
         currencies = {stage.currency for stage in self.stages}
@@ -114,6 +119,8 @@ class Plan:
             f"  {name.replace('_', ' ')} = {four_digits(v)}" for name, v in self.settings.items()
         ]
         lines += [f"  {remark}" for remark in self.said]
+        if by_place := ", ".join(stage.name for stage in self.stages_by_place):
+            lines.append(f"  rows without an order need a row_id, for {by_place}")
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)

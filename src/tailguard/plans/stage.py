@@ -59,6 +59,8 @@ class Stage:
     within
         Map and block of another partition that all of this happens in. Of stages in different
         blocks of a map the costliest counts.
+    by_place
+        Whether records are paired, grouped or sorted, so that they need places.
     takes_rest
         Whether it may spend what earlier stages leave, too.
     phase
@@ -82,8 +84,19 @@ class Stage:
     shuffled: bool = field(default=False, kw_only=True)
     sampled: float | None = field(default=None, kw_only=True)
     within: tuple[str, int] | None = field(default=None, kw_only=True)
+    by_place: bool = field(default=False, kw_only=True)
     takes_rest: bool = field(default=False, kw_only=True)
     phase: int | None = field(default=None, kw_only=True)
+
+    @property
+    def needs_places(self) -> bool:
+        """Whether it reads records by their places: in pairs, groups, blocks or samples."""
+        return self.by_place or self.block_map is not None or self.sampled is not None
+
+    @property
+    def reads_sample(self) -> bool:
+        """Whether it reads one block and no other, a sample of the records."""
+        return self.block_map is not None and self.n_blocks == 1 and self.within is None
 
     @property
     def asked(self) -> Event:
@@ -237,6 +250,7 @@ class SmoothStage(Stage):
             size=public.size,
             block_map=block_map,
             n_blocks=n_blocks,
+            by_place=True,  # such queries sort records, or cut them into blocks
             share=share,
             kept=public.event,
         )

@@ -51,6 +51,11 @@ class Query(Protocol):
         """Whether records are paired or grouped by their places, so that their order matters."""
         ...
 
+    @property
+    def by_place(self) -> bool:
+        """Whether it asks more of the records than sums over all of them, and so needs places."""
+        ...
+
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far replacing one record moves the vector; no record is needed."""
         ...
@@ -94,6 +99,11 @@ class GaussianQuery(ABC):
     def random_order(self) -> bool:
         """Whether records are paired or grouped by their places; a query that does says so."""
         return False
+
+    @property
+    def by_place(self) -> bool:
+        """Whether it asks more of the records than sums over all of them, and so needs places."""
+        return self.random_order
 
     @abstractmethod
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -153,6 +163,9 @@ class SmoothQuery(ABC):
     """
 
     name: ClassVar[str]
+
+    by_place: ClassVar[bool] = True
+    """Such queries sort records, or cut them into blocks."""
 
     @property
     def random_order(self) -> bool:

@@ -115,6 +115,7 @@ class ClippedMinimiser(GaussianQuery):
     most_steps: int = 1_000_000
 
     name = "clipped minimiser"
+    by_place = True  # its proof allows for sums that are rounded chunk by chunk
 
     def __post_init__(self) -> None:
         """Check the public numbers, and that the proof covers the loss, the set and the step."""
@@ -248,6 +249,7 @@ class ClippedMinimiser(GaussianQuery):
             row_limit=self.row_limit,
             clip_norm=self.clip_norm,
             grid=self._grid,
+            by_chunk=True,  # gradient_error allows for the rounding of chunks, not of records
         )
         return np.asarray(rows.reduce(kernel) * (self._grid / rows.n_rows), dtype=np.float64)
 

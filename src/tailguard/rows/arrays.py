@@ -86,6 +86,7 @@ class ArrayRows:
             else RecordBlock(matrix, *vectors)
         )
         self._order: Order | None = None
+        self._alone = False
 
     def _column(self, name: str, values: Any) -> FloatArray | None:
         return None if values is None else to_vector(values, name, n_rows=self.n_rows)
@@ -146,7 +147,8 @@ class ArrayRows:
             piece = self._records.rows(start, stop)
         else:
             piece = self._records.at(self._order[start:stop], first=start)
-        return replace(piece, features=self._fill.filled(piece.features))
+        first = None if self._alone else piece.first
+        return replace(piece, features=self._fill.filled(piece.features), first=first)
 
     def restricted(self, places: Order) -> "ArrayRows":
         """Return the records at these places alone, in this order; dense ones are copied."""
@@ -161,7 +163,14 @@ class ArrayRows:
         """Return all records in this order, gathered piece by piece as they are read."""
         rows = copy(self)
         rows._order = order if self._order is None else self._order[order[:]]
+        rows._alone = False
         rows.n_rows = len(order)
+        return rows
+
+    def without_order(self) -> "ArrayRows":
+        """Return the same records, each of which is rounded to the lattice by itself."""
+        rows = copy(self)
+        rows._alone = True
         return rows
 
 

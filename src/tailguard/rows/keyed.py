@@ -2,37 +2,38 @@
 
 A record's place is the rank of its identifier's value under a fresh secret key. So it does not
 depend on the order of rows, nor on how they are cut into files and partitions; and with the places
-all else is the same, too: the chunks in which floats are added, pairs, groups, samples and blocks.
+all else is the same, too: pairs, groups and blocks. The records of the first places are a sample:
+they are chosen where they lie, and no others are brought here.
 
 *Privacy.* Identifiers tell the records apart, and are values like all others. Of neighbours, whose
 records differ in one, values and identifier, the places have the same law: with a function that is
 chance to whoever lacks the key, the place of the record that was replaced can be that of its
-replacement, while all others stay. Given the places, one record is replaced in its place. Two
-records of one identifier lie next to each other, so a record whose identifier is another one's is
-no neighbour: identifiers must differ.
+replacement, while all others stay. Given the places, one record is replaced in its place. So it is
+with samples: either both records are in the sample, in one place, or neither is. Two records of one
+identifier lie next to each other, so a record whose identifier is another one's is no neighbour:
+identifiers must differ.
 
 Reference
 ---------
 Goldreich, Goldwasser and Micali 1986 (pseudo-random functions).
 """
 
-from collections.abc import Iterator
 from threading import Lock
 from typing import Protocol
 
 import numpy as np
 
 from tailguard.array_types import IntArray
+from tailguard.checks import InputError
 from tailguard.kernels.base import Kernel
-from tailguard.kernels.block import RecordBlock
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Words
 
 from .arrays import ArrayRows
 from .base import Rows
-from .reader import joined
-from .spilled import SpilledRows, check_room
+from .reader import LARGEST_WORD, joined
+from .spilled import Ranks, SpilledRows, check_room
 from .streams import NUMBERS_GATHERED, StreamRows
 
 
@@ -49,8 +50,8 @@ class _Settled(Protocol):
 class KeyedRows:
     """Records of a table in batches, in the order of their identifiers' secret values.
 
-    They are read twice, when a sum is first asked for: once for the identifiers, once to bring each
-    record to its place, in memory or in a file that has no name.
+    When a sum is first asked for each record is brought to its place, in memory or in a file that
+    has no name. With a ``count`` they are the first so many, a sample of all.
 
     Examples
     --------
@@ -71,19 +72,17 @@ class KeyedRows:
     True
     """
 
-    def __init__(self, rows: StreamRows, hashed: KeyedHash) -> None:
+    def __init__(self, rows: StreamRows, hashed: KeyedHash, count: int | None = None) -> None:
         self._rows = rows
         self._hashed = hashed
         self._lock = Lock()
         self._found: _Settled | None = None
-        self.n_rows = rows.n_rows
+        self.n_rows = rows.n_rows if count is None else count
         self.n_features = rows.n_features
         self.feature_names = rows.feature_names
         self.has_target = rows.has_target
         self.has_offset = rows.has_offset
-        self._fits = rows.n_rows * rows.width <= NUMBERS_GATHERED
-        if not self._fits:
-            check_room(rows)
+        self._fits = fits(rows, self.n_rows)
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records, in whatever order the table has them.
@@ -107,29 +106,52 @@ class KeyedRows:
                 if self._fits:
                     self._found = self._in_memory()
                 else:
-                    self._found = SpilledRows(self._rows, self._hashed)
+                    self._found = SpilledRows(self._rows, self._hashed, self._ranks())
             return self._found
 
+    def _ranks(self) -> Ranks:
+        ranks = Ranks(self._rows.counted(self._hashed), self.n_rows)
+        ranks.check(self._rows.n_rows)
+        return ranks
+
     def _in_memory(self) -> ArrayRows:
-        blocks, values = zip(*_identified(self._rows, self._hashed), strict=True)
+        most = LARGEST_WORD if self.n_rows == self._rows.n_rows else self._ranks().most
+        blocks, values = zip(*self._rows.identified(self._hashed, most), strict=True)
         block = joined(blocks)
         rows = ArrayRows(
             block.features, block.target, block.offset, feature_names=self.feature_names
         )
-        return in_keyed_order(rows, np.concatenate(values))
+        if rows.n_rows < self.n_rows:
+            raise InputError("X must have the same rows whenever it is read.")
+        return in_keyed_order(rows, np.concatenate(values), self.n_rows)
 
 
-def in_keyed_order(rows: ArrayRows, values: Words) -> ArrayRows:
-    """Return records in the order of their identifiers' values.
+def fits(rows: StreamRows, count: int) -> bool:
+    """Whether so many records are kept in memory; refuse more if the disk lacks room.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tailguard.rows.reader import RecordReader
+    >>> from tailguard.schema.schema import Schema
+    >>> from tailguard.sources.lazy import of_polars
+    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
+    >>> fits(StreamRows(ages, RecordReader(Schema(features=["age"]))), 3)
+    True
+    """
+    if count * rows.width <= NUMBERS_GATHERED:
+        return True
+    check_room(rows, count)
+    return False
+
+
+def in_keyed_order(rows: ArrayRows, values: Words, count: int) -> ArrayRows:
+    """Return the first ``count`` records in the order of their identifiers' values.
 
     Examples
     --------
     >>> rows = ArrayRows(np.array([[1.0], [2.0], [3.0]]))
-    >>> in_keyed_order(rows, np.array([7, 9, 8], dtype=np.uint64)).block().features[:, 0]
-    array([1., 3., 2.])
+    >>> in_keyed_order(rows, np.array([7, 9, 8], dtype=np.uint64), 2).block().features[:, 0]
+    array([1., 3.])
     """
-    return rows.restricted(np.argsort(values, kind="stable"))
-
-
-def _identified(rows: StreamRows, hashed: KeyedHash) -> Iterator[tuple[RecordBlock, Words]]:
-    return rows.read(lambda reader, run: reader.identified(run, hashed))
+    return rows.restricted(np.argsort(values, kind="stable")[:count])

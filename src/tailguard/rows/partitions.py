@@ -13,12 +13,14 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, InputError, shown
+from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order, order_of_places, sample_of_places
 from tailguard.noise.partition import random_permutation
 from tailguard.noise.sources import Source
 from tailguard.privacy.books.blocks import Block, Blocks
 
 from .base import Rows
+from .unordered import UnorderedRows
 
 
 @dataclass(eq=False, repr=False)
@@ -26,7 +28,8 @@ class _Cut:
     """Places in random order, of which each block takes the next so many.
 
     Of a sample, one block of at most half of the places, the copied rows are kept: whoever cuts one
-    asks it again and again.
+    asks it again and again. Of records without an order it is chosen by ``hashed`` values, and has
+    no places of theirs.
     """
 
     blocks: Blocks
@@ -34,6 +37,7 @@ class _Cut:
     ends: IntArray
     used: set[int] = field(default_factory=set)
     sample: bool = False
+    hashed: KeyedHash | None = None
     rows: Rows | None = None
 
     def places(self, index: int) -> IntArray:
@@ -97,6 +101,8 @@ class Partitions:
                     "within must be a block of a partition of all records that is not amplified."
                 )
             outer = self._cuts[within.block_map].places(within.index)
+            if len(outer) < within.n_rows:
+                raise InputError("within must not be a sample of records without an order.")
         with self._lock:
             if name in self._cuts:
                 raise InputError(
@@ -105,12 +111,17 @@ class Partitions:
             n_places = self._rows.n_rows if outer is None else len(outer)
             # Of one block of few places no order of the others is needed.
             sample = len(blocks) == 1 and not amplified and 2 * blocks.sizes[0] <= n_places
-            if sample:
+            hashed: KeyedHash | None = None
+            if sample and outer is None and isinstance(self._rows, UnorderedRows):
+                order: Order = np.zeros(0, dtype=np.int64)
+                hashed = KeyedHash(self._source)
+            elif sample:
                 order = sample_of_places(n_places, blocks.sizes[0], self._source)
             else:
                 order = random_permutation(n_places, self._source)
             order = order if outer is None else outer[order[:]]
-            self._cuts[name] = _Cut(blocks, order, np.cumsum(blocks.sizes), sample=sample)
+            ends = np.cumsum(blocks.sizes)
+            self._cuts[name] = _Cut(blocks, order, ends, sample=sample, hashed=hashed)
         return replace(blocks)
 
     def check(self, block: Block) -> Block:
@@ -158,7 +169,7 @@ class Partitions:
             cut = self._cuts[self.check(block).block_map]
             if cut.sample:
                 if cut.rows is None:
-                    cut.rows = self._rows.restricted(cut.order)
+                    cut.rows = self._sampled(cut)
                 return cut.rows
             places = cut.places(block.index)
             if block.blocks.amplified:
@@ -166,3 +177,8 @@ class Partitions:
                 if len(cut.used) == len(block.blocks):
                     cut.order = np.zeros(0, dtype=np.int64)  # never needed again
         return self._rows.restricted(places)
+
+    def _sampled(self, cut: _Cut) -> Rows:
+        if cut.hashed is not None and isinstance(self._rows, UnorderedRows):
+            return self._rows.sample(cut.hashed, cut.blocks.sizes[0])
+        return self._rows.restricted(cut.order)

@@ -137,6 +137,8 @@ class RecordFile:
             for part in np.flatnonzero(found):
                 self._put(records[stop[part] - found[part] : stop[part]], int(places[part]))
             places += found
+        if (places != ends).any():
+            raise InputError("X must have the same rows whenever it is read.")
         for end, count in zip(ends.tolist(), self._counts.tolist(), strict=True):
             part = self._read(end - count, count)
             order = np.argsort(part["value"], kind="stable")

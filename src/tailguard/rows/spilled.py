@@ -1,16 +1,16 @@
 """Records that were brought to their places in a file without a name, which is gone with the run.
 
-The values of identifiers are uniform, so their first digits share the records out evenly.
+Values of identifiers are counted by their first digits where the records are, and whole numbers
+come here. They tell which values are the smallest, and share the records out to parts of the file.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.gather import gathers
@@ -19,18 +19,77 @@ from tailguard.noise.orders import Order
 from tailguard.noise.sources import Words
 
 from .base import Rows, resolve_threads
-from .reader import RecordReader, joined
+from .reader import DIGITS, LARGEST_WORD, joined
 from .record_file import RecordFile, free_room, record_type
 from .streams import NUMBERS_AT_ONCE, GatheredRows, StreamRows, whole_chunks
 from .summing import added, in_turn
 
-# Binary digits by which records are shared out: 256 parts, of which a billion records of twenty
-# features have some 400 MB each.
-DIGITS = 8
+# Parts of a file by which records are shared out: of a billion records of twenty features they have
+# some 400 MB each.
+PARTS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The first ``count`` records in the order of their values.
+
+    Attributes
+    ----------
+    counts
+        How many records have a value with these first digits.
+    count
+        How many of all records are wanted.
+
+    Examples
+    --------
+    >>> ranks = Ranks(np.bincount([0, 2, 2, 5], minlength=2**DIGITS), count=2)
+    >>> ranks.n_chosen, ranks.most < 3 * 2 ** (64 - DIGITS)
+    (3, True)
+    """
+
+    counts: IntArray
+    count: int
+
+    @property
+    def last(self) -> int:
+        """The first digits of the last value that is wanted."""
+        return int(np.searchsorted(np.cumsum(self.counts), self.count))
+
+    @property
+    def most(self) -> int:
+        """The largest value with these digits."""
+        return min(((self.last + 1) << (64 - DIGITS)) - 1, LARGEST_WORD)
+
+    @property
+    def n_chosen(self) -> int:
+        """How many records have no larger value."""
+        return int(self.counts[: self.last + 1].sum())
+
+    def parts_of(self, values: Words) -> IntArray:
+        """Return the part of the chosen records to which each value belongs.
+
+        Parts have equal ranges, and about as many records, since values are uniform.
+        """
+        return self._parts((values >> np.uint64(64 - DIGITS)).astype(np.int64))
+
+    @property
+    def part_counts(self) -> IntArray:
+        """How many of the chosen records each part has."""
+        found = np.zeros(PARTS, dtype=np.int64)
+        np.add.at(found, self._parts(np.arange(self.last + 1)), self.counts[: self.last + 1])
+        return found
+
+    def _parts(self, digits: IntArray) -> IntArray:
+        return digits * PARTS // (self.last + 1)
+
+    def check(self, n_rows: int) -> None:
+        """Refuse records that are not so many as there were before."""
+        if int(self.counts.sum()) != n_rows:
+            raise InputError("X must have the same rows whenever it is read.")
 
 
 class SpilledRows:
-    """Records of a table in batches, in the order of their identifiers' values, in a file.
+    """The first records of a table in batches, in the order of their values, in a file.
 
     Examples
     --------
@@ -42,20 +101,21 @@ class SpilledRows:
     >>> from tailguard.sources.lazy import of_polars
     >>> table = pl.LazyFrame({"id": [1, 2, 3], "age": [41.0, 50.0, 30.0]})
     >>> reader = RecordReader(Schema(features=["age"], row_id="id"))
-    >>> rows = SpilledRows(StreamRows(of_polars(table), reader), KeyedHash(make_source(None)))
+    >>> read, hashed = StreamRows(of_polars(table), reader), KeyedHash(make_source(None))
+    >>> rows = SpilledRows(read, hashed, Ranks(read.counted(hashed), count=3))
     >>> rows.reduce(BelowCount(thresholds=[45.0], columns=(0,), paired=False, multiplier=1))
     array([2])
     """
 
-    def __init__(self, rows: StreamRows, hashed: KeyedHash) -> None:
-        self.n_rows = rows.n_rows
+    def __init__(self, rows: StreamRows, hashed: KeyedHash, ranks: Ranks) -> None:
+        self.n_rows = ranks.count
         self.n_features = rows.n_features
         self.feature_names = rows.feature_names
         self.has_target = rows.has_target
         self.has_offset = rows.has_offset
         self.width = rows.width
         self.dtype = rows.dtype
-        self._file = _filled(rows, hashed)
+        self._file = _filled(rows, hashed, ranks)
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -91,11 +151,11 @@ class SpilledRows:
         return whole_chunks(NUMBERS_AT_ONCE, self.width)
 
     def _block(self, first: int) -> RecordBlock:
-        return self._file.block(first, self._length)
+        return self._file.block(first, min(self._length, self.n_rows - first))
 
 
-def check_room(rows: StreamRows) -> None:
-    """Refuse a table for which the disk of temporary files has no room; no record is read.
+def check_room(rows: StreamRows, count: int) -> None:
+    """Refuse so many records if the disk of temporary files lacks room; no record is read.
 
     Examples
     --------
@@ -104,9 +164,9 @@ def check_room(rows: StreamRows) -> None:
     >>> from tailguard.schema.schema import Schema
     >>> from tailguard.sources.lazy import of_polars
     >>> table = of_polars(pl.LazyFrame({"id": [1], "age": [41.0]}))
-    >>> check_room(StreamRows(table, RecordReader(Schema(features=["age"], row_id="id"))))
+    >>> check_room(StreamRows(table, RecordReader(Schema(features=["age"], row_id="id"))), 1)
     """
-    needed = rows.n_rows * record_type(rows).itemsize
+    needed = count * record_type(rows).itemsize
     folder, free = free_room()
     if needed > free:
         raise InputError(
@@ -115,20 +175,9 @@ def check_room(rows: StreamRows) -> None:
         )
 
 
-def _filled(rows: StreamRows, hashed: KeyedHash) -> RecordFile:
-    """Count the records of each part, then share them out."""
-    counts = np.zeros(2**DIGITS, dtype=np.int64)
-    for values in rows.read(lambda reader, run: reader.hashes(run[0], hashed)):
-        counts += np.bincount(_part_of(values), minlength=2**DIGITS)
-    file = RecordFile(record_type(rows), counts)
-
-    def shared(reader: RecordReader, run: Run) -> tuple[Any, IntArray]:
-        block, values = reader.identified(run, hashed)
-        return file.shared(block, values, _part_of(values))
-
-    file.fill(rows.read(shared))
+def _filled(rows: StreamRows, hashed: KeyedHash, ranks: Ranks) -> RecordFile:
+    """Share the first records out to parts."""
+    file = RecordFile(record_type(rows), ranks.part_counts)
+    found = rows.identified(hashed, ranks.most)
+    file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in found)
     return file
-
-
-def _part_of(values: Words) -> IntArray:
-    return (values >> np.uint64(64 - DIGITS)).astype(np.int64)

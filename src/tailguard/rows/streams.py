@@ -7,31 +7,32 @@ of that order: one pass for each window, of which the last one is kept.
 A table that changes between two passes is no one table, and is told by its length alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
-from tailguard.design.runs import Run, runs_of
+from tailguard.design.runs import Run, Work, runs_of
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.gather import gathers
+from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, Order
+from tailguard.noise.sources import Words
 from tailguard.progress import tell_read
 
 from .arrays import ArrayRows
 from .base import Rows, resolve_threads
-from .reader import RecordReader, joined
+from .reader import DIGITS, LARGEST_WORD, RecordReader, joined
 from .record_file import RecordFile, Width, free_room, record_type
 from .summing import added, in_turn
 
-Result = TypeVar("Result")
 Found = Callable[[int, int], tuple[IntArray, IntArray]]
 
 # Numbers of one run: 16 MB of floats, of which each thread has a few at a time. Half of it takes a
@@ -128,6 +129,11 @@ class StreamRows:
         return self._reader.schema.exposure is not None
 
     @property
+    def has_ids(self) -> bool:
+        """Whether there is a column of identifiers."""
+        return bool(self._reader.ids)
+
+    @property
     def width(self) -> int:
         """How many numbers there are of each record."""
         return self.n_features + self.has_target + self.has_offset
@@ -139,10 +145,37 @@ class StreamRows:
         if gathers(kernel):
             return kernel.sum_block(joined(list(self.blocks())))
         work = partial(self._reader.sum_of, kernel)
-        elsewhere = self._table.added(self._reader.names, work, CHUNK_ROWS)
+        return self._summed(self._reader.numbers, work, kernel.size, n_threads)
+
+    def counted(self, hashed: KeyedHash) -> IntArray:
+        """Count the values of all identifiers by their first digits, where the records are."""
+        return self._summed(self._reader.ids, partial(self._reader.counted, hashed), 2**DIGITS)
+
+    def _summed(
+        self, names: list[str], work: Work, size: int, n_threads: int | None = None
+    ) -> IntArray:
+        # Whole numbers of records without an order need no chunks: no row leaves its worker.
+        chunk_rows = 1 if self._reader.alone else CHUNK_ROWS
+        elsewhere = self._table.added(names, work, chunk_rows)
         if elsewhere is not None:
             return elsewhere
-        return added(kernel.size, work, self.runs(), resolve_threads(n_threads))
+        return added(size, work, self.runs(names), resolve_threads(n_threads))
+
+    def identified(
+        self, hashed: KeyedHash, most: int = LARGEST_WORD
+    ) -> Iterator[tuple[RecordBlock, Words]]:
+        """Yield records whose identifiers have a value of at most ``most``, and these values.
+
+        They are chosen where the records are, and no others come here.
+        """
+        work = partial(self._reader.identified, hashed=hashed, most=most)
+        runs: Iterable[Run] = self.runs()
+        if most < LARGEST_WORD:
+            choose = partial(self._reader.chosen, hashed, most)
+            tables = self._table.chosen(self._reader.names, choose)
+            if tables is not None:
+                runs = (([table], 0) for table in tables if len(table))
+        return in_turn(work, runs, resolve_threads())
 
     def restricted(self, places: Order) -> Rows:
         """Return the records at these places alone, gathered in this order as they are read."""
@@ -156,11 +189,12 @@ class StreamRows:
             return self._as_array().in_order(order)
         return GatheredRows(self, order)
 
-    def runs(self) -> Iterator[Run]:
-        """Yield all records in runs of whole chunks, not read yet."""
+    def runs(self, names: list[str] | None = None) -> Iterator[Run]:
+        """Yield all records in runs of whole chunks, not read yet; or some columns of them."""
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
-        for tables, first in runs_of(self._table.batches(self._reader.names, length), length):
+        batches = self._table.batches(names or self._reader.names, length)
+        for tables, first in runs_of(batches, length):
             n_rows = first + sum(map(len, tables))
             yield tables, first
             tell_read(n_rows, self.n_rows)
@@ -175,10 +209,6 @@ class StreamRows:
         runs = (run for run in self.runs() if places is None or _holds(run, places))
         return in_turn(self._reader.block, runs, resolve_threads())
 
-    def read(self, work: Callable[[RecordReader, Run], Result]) -> Iterator[Result]:
-        """Yield what is made of each run of records, in order."""
-        return in_turn(partial(work, self._reader), self.runs(), resolve_threads())
-
     @property
     def dtype(self) -> np.dtype[Any]:
         """A type that holds all features as they are read, from the table's own types."""
@@ -192,9 +222,10 @@ class StreamRows:
         """Return a short table as rows in memory, read for the first time in the first sum."""
         if self._kept is None:
             block = joined(list(self.blocks()))
-            self._kept = ArrayRows(
+            kept = ArrayRows(
                 block.features, block.target, block.offset, feature_names=self.feature_names
             )
+            self._kept = kept.without_order() if self._reader.alone else kept
         return self._kept
 
 
@@ -294,8 +325,8 @@ class GatheredRows:
         places, positions = _by_place(self._places)
 
         def shared(block: RecordBlock) -> tuple[Any, IntArray]:
-            found, at = positions(block.first, block.first + block.n_rows)
-            chosen = block.at(found - block.first)
+            found, at = positions(block.place, block.place + block.n_rows)
+            chosen = block.at(found - block.place)
             return file.shared(chosen, at.astype(np.uint64), at // self._length)
 
         file.fill(in_turn(shared, self._rows.blocks(places), resolve_threads()))
@@ -312,8 +343,8 @@ class GatheredRows:
             for present in (self.has_target, self.has_offset)
         )
         for block in self._rows.blocks(places):
-            low, high = np.searchsorted(places, [block.first, block.first + block.n_rows])
-            found = block.at(places[low:high] - block.first)
+            low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])
+            found = block.at(places[low:high] - block.place)
             features[by_place[low:high]] = found.features
             for column, values in ((target, found.target), (offset, found.offset)):
                 if column is not None:

@@ -64,6 +64,10 @@ class PlannedHistograms(NamedTuple):
     size: int
 
 
+# Stages that count differences of pairs of records.
+PAIRED = frozenset({"scale", "target scale"})
+
+
 def planned_histograms(
     columns: Columns,
     *,

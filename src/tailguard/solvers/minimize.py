@@ -27,6 +27,7 @@ def minimize(
     target: str | None = None,
     columns: Any = None,
     row_id: str | None = None,
+    order: str = "file",
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -46,7 +47,7 @@ def minimize(
     loss
         A loss of ``tg.losses``, or your own gradient of ONE record ``(w, x, y) -> array``, in
         plain Python or compiled with ``numba.njit``. It must keep nothing between calls.
-    X, y, target, columns, row_id
+    X, y, target, columns, row_id, order
         Numeric columns and, where the loss has one, a target; or a source that is read in batches
         and the names of its columns, as for ``LinearRegression``.
     epsilon, delta, guarantee
@@ -99,7 +100,7 @@ def minimize(
     if constraint is not None:
         check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
     named = {"target": target, "columns": columns, "row_id": row_id}
-    table = given(X, y, **named, exposure=exposure, classes=classes)
+    table = given(X, y, **named, order=order, exposure=exposure, classes=classes)
     assumed = _assumed(stated, table, classes)
     problem = Problem(
         stated,

@@ -16,7 +16,7 @@ Smith and Thakurta 2014, Theorem 2.4 (step ``diameter / (G sqrt(T))`` with avera
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -155,7 +155,9 @@ class NoisyGradientDescent:
             spent_mu = sum(stage.total_mu for stage in clip_stages)
             descent = self.batches.stage(promise, spent_mu, problem.n_rows, size)
             if not releases_any:  # what calibration refuses, it refuses here
-                self._noise_std(problem, self._query(problem, self.clip_norm or 1.0), descent)
+                query = self._query(problem, self.clip_norm or 1.0)
+                self._noise_std(problem, query, descent)
+                descent = replace(descent, by_place=query.by_place)
         return Plan(
             solver="noisy-gradient-descent",
             problem=problem,

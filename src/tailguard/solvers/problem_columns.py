@@ -10,7 +10,7 @@ import math
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.scaling.columns import Columns
-from tailguard.scaling.units import planned_histograms
+from tailguard.scaling.units import PAIRED, planned_histograms
 
 
 def columns_of(problem: Problem) -> Columns:
@@ -61,6 +61,13 @@ def units_stages(
         target=target,
     )
     return [
-        Stage(name, purpose, total_mu * math.sqrt(share / times), times, count)
+        Stage(
+            name,
+            purpose,
+            total_mu * math.sqrt(share / times),
+            times,
+            count,
+            by_place=name in PAIRED,
+        )
         for name, purpose, share, times, count in planned
     ]

@@ -76,7 +76,7 @@ class SharedScale:
             self._differences.calibrate(
                 problem.n_rows, problem.n_features, mu
             )  # refuses what lattices do not carry
-            stages = [Stage(FEATURES, words, mu, 1, SIZE_BINS.count)]
+            stages = [Stage(FEATURES, words, mu, 1, SIZE_BINS.count, by_place=True)]
         if self.releases_target:
             stages += units_stages(
                 self.problem, total_mu, size=0.0, location=0.0, pair_differences=0.0,

@@ -10,7 +10,7 @@ from typing import Any
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
-from tailguard.design.runs import Work
+from tailguard.design.runs import Choose, Work
 
 from .lazy import check_typed, silenced
 from .part_sums import Edge, check_same, summed_edges, summed_part
@@ -72,6 +72,10 @@ class DaskTable(BatchedTable):
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of partitions."""
         return summed_by_workers(self._parts(names), self._lengths, work, chunk_rows)
 
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+        """Yield the chosen rows of each partition, chosen by the workers."""
+        return chosen_by_workers(self._parts(names), choose)
+
     def _counted(self) -> list[int]:
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
@@ -113,6 +117,24 @@ def summed_by_workers(
     total, found = compute(sums[0], edges)
     answer: IntArray = total + summed_edges(chain(*found), work, chunk_rows)
     return answer
+
+
+def chosen_by_workers(parts: Sequence[Any], choose: Choose) -> Iterator[Any]:
+    """Yield the chosen rows of tables that workers make, of which a few are worked out at once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dask import delayed
+    >>> parts = [delayed(pd.DataFrame)({"age": range(n)}) for n in (3, 2)]
+    >>> [len(rows) for rows in chosen_by_workers(parts, lambda table: table[table["age"] > 0])]
+    [2, 1]
+    """
+    from dask import compute, delayed  # noqa: PLC0415 (an extra)
+
+    for start in range(0, len(parts), AT_ONCE):
+        some = parts[start : start + AT_ONCE]
+        yield from compute(*(delayed(choose)(part) for part in some))
 
 
 def _summed(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_choice
 from tailguard.design.columns import BatchedTable, Columns, TableColumns, columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.missing import Fill
@@ -38,6 +38,8 @@ class Given:
         Names of the features, where they have names.
     row_ids
         What tells the rows apart, where a column was named; of a table in batches, None.
+    order
+        ``"any"`` where the order of rows says nothing, as it was stated.
 
     Examples
     --------
@@ -57,6 +59,11 @@ class Given:
     targets: tuple[Any, ...] = ()
     names: tuple[str, ...] | None = None
     row_ids: Any = None
+    order: str = "file"
+
+
+ORDERS = ("file", "any")
+"""What may be said of the order of rows."""
 
 
 def given(
@@ -68,13 +75,14 @@ def given(
     target: str | None = None,
     columns: Any = None,
     row_id: str | None = None,
+    order: str = "file",
     exposure: Any = None,
     classes: Any = None,
 ) -> Given:
     """Say what was given; of a table in batches, nothing but its head is read.
 
     ``target``, ``columns``, ``row_id`` and an ``exposure`` of text name columns, as the schema may
-    do instead.
+    do instead. ``order`` says whether that of the rows may change.
     ``missing`` declares constants, and ``classes`` the labels, where there is no schema.
 
     Examples
@@ -83,9 +91,23 @@ def given(
     >>> given(np.zeros((5, 2)), np.zeros(5)).n_features
     2
     """
-    X = opened(X)
+    check_choice("order", order, ORDERS)
+    told = {"target": target, "features": columns, "row_id": row_id}
+    found = _given(opened(X), y, schema, missing, told, exposure, classes)
+    return replace(found, order=order)
+
+
+def _given(
+    X: Any,
+    y: Any,
+    schema: Schema | None,
+    missing: Any,
+    told: Mapping[str, Any],
+    exposure: Any,
+    classes: Any,
+) -> Given:
     named = exposure if isinstance(exposure, str) else None
-    said = {"target": target, "features": columns, "exposure": named, "row_id": row_id}
+    said = {**told, "exposure": named}
     if schema is not None and named == schema.exposure:
         said["exposure"] = None
     by_name = any(name is not None for name in said.values())
@@ -93,7 +115,7 @@ def given(
         return _of_matrix(X, y, missing=missing, exposure=exposure)
     declared = Schema(missing=missing or {}) if schema is None else schema
     declared = declared.with_declared(**said)
-    if y is not None and target is not None:
+    if y is not None and told["target"] is not None:
         raise InputError("y must be None where target names its column; got both.")
     if isinstance(X, BatchedTable):
         return _of_batches(X, declared, y=y, exposure=exposure)

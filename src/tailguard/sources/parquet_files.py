@@ -15,16 +15,19 @@ from typing import Any
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
-from tailguard.design.runs import Work
+from tailguard.design.runs import Choose, Work
 from tailguard.schema.declared import check_columns
 
-from .dask_table import summed_by_workers
+from .dask_table import chosen_by_workers, summed_by_workers
 from .files import checked_names, is_parquet
 from .parquet import check_number_types, opened_parquet
-from .spark_table import ANSWERS, PartSums, spark_session
+from .spark_table import ANSWERS, PartSums, chosen_rows, part_rows, spark_session
 
 # Bytes read at a time of each column: without a limit, whole row groups are.
 BUFFER = 2**16
+
+# From the tables of a part, and its number, to what a worker answers.
+Answers = Callable[[Iterable[Any], int], Iterator[Any]]
 
 
 class ParquetFiles(BatchedTable):
@@ -122,11 +125,17 @@ class DaskFiles(RowGroups):
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of row groups."""
+        return summed_by_workers(self._parts(names), self.lengths, work, chunk_rows)
+
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+        """Yield the chosen rows of each row group, chosen by the workers."""
+        return chosen_by_workers(self._parts(names), choose)
+
+    def _parts(self, names: Sequence[str]) -> list[Any]:
         from dask import delayed  # noqa: PLC0415 (an extra)
 
         read = delayed(_row_group, pure=False)
-        parts = [read(file, number, list(names)) for file, number in self.groups]
-        return summed_by_workers(parts, self.lengths, work, chunk_rows)
+        return [read(file, number, list(names)) for file, number in self.groups]
 
 
 class SparkFiles(RowGroups):
@@ -156,19 +165,26 @@ class SparkFiles(RowGroups):
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of row groups."""
         parts = PartSums.of(self.lengths, work, chunk_rows)
-        read = partial(_row_groups, parts, self.groups, list(names))
+        return parts.added(self._read(names, parts.of_part))
+
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+        """Yield the chosen rows of each row group, chosen by the workers."""
+        return chosen_rows(self._read(names, partial(part_rows, choose)))
+
+    def _read(self, names: Sequence[str], answers: Answers) -> Any:
+        read = partial(_row_groups, answers, self.groups, list(names))
         numbers = self._session.range(0, len(self.groups), 1, len(self.groups))
-        return parts.added(numbers.mapInArrow(read, ANSWERS))
+        return numbers.mapInArrow(read, ANSWERS)
 
 
 def _row_groups(
-    parts: PartSums, groups: Sequence[tuple[Path, int]], names: list[str], batches: Iterable[Any]
+    answers: Answers, groups: Sequence[tuple[Path, int]], names: list[str], batches: Iterable[Any]
 ) -> Iterator[Any]:
     """Read on a worker the row groups of these numbers, and answer for each."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file, group = groups[number]
-            yield from parts.of_part([_row_group(file, group, names)], number)
+            yield from answers([_row_group(file, group, names)], number)
 
 
 def _row_group(file: Path, number: int, names: list[str]) -> Any:

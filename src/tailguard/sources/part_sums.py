@@ -17,8 +17,8 @@ from tailguard.tables.kinds import rows_of
 Edge: TypeAlias = tuple[Any, int]
 """Rows of a part outside its whole chunks, and the number of the first."""
 
-# Rows that a worker sums at once, some 100 chunks: of twenty columns the 16 MB of a run.
-RUN_CHUNKS = 100
+# Rows that a worker sums at once: of twenty columns the 16 MB of a run.
+RUN_ROWS = 100_000
 
 
 def summed_part(
@@ -56,7 +56,7 @@ def summed_part(
             place += len(table)
 
     total: IntArray | int = 0
-    for run, at in runs_of(inside(), RUN_CHUNKS * chunk_rows):
+    for run, at in runs_of(inside(), max(RUN_ROWS // chunk_rows, 1) * chunk_rows):
         total = total + work((run, first + start + at))
     check_same(place, length)
     return total, edges

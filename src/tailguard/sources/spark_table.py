@@ -19,7 +19,7 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
-from tailguard.design.runs import Work
+from tailguard.design.runs import Choose, Work
 
 from .lazy import check_typed, silenced
 from .part_sums import check_same, summed_edges, summed_part, whole_chunks_of
@@ -67,14 +67,16 @@ class SparkTable(BatchedTable):
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield all rows in order; one partition is here while the next one is worked out."""
-        sent = self._chosen(names).mapInArrow(_PartRows(), ANSWERS)
-        for row in sent.toLocalIterator(prefetchPartitions=True):
-            yield rows_of_answer(row.rows)
+        return chosen_rows(self._chosen(names).mapInArrow(_PartRows(), ANSWERS))
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work`` over whole chunks: on workers, but for edges of partitions."""
         parts = PartSums.of(self._lengths_of(names), work, chunk_rows)
         return parts.added(self._chosen(names).mapInArrow(parts, ANSWERS))
+
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+        """Yield the chosen rows of each partition, chosen by the workers."""
+        return chosen_rows(self._chosen(names).mapInArrow(_PartRows(choose), ANSWERS))
 
     def _plan(self) -> str:
         """Return what Spark says that it will do."""
@@ -172,6 +174,22 @@ class PartSums:
         ]
 
 
+def part_rows(choose: Choose | None, batches: Batches, part: int) -> Iterator[Any]:
+    """Send the rows of one part, or those that are chosen, batch by batch.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> batch = pa.record_batch({"age": [41, 50]})
+    >>> [len(rows_of_answer(sent["rows"][0].as_py())) for sent in part_rows(None, [batch], 0)]
+    [2]
+    """
+    first = 0
+    for batch in batches:
+        yield _answer(part, first, rows=batch if choose is None else choose(batch))
+        first += len(batch)
+
+
 class _PartLength:
     """Counts the rows of one partition on a worker."""
 
@@ -180,15 +198,27 @@ class _PartLength:
         yield _answer(_part(), sum(map(len, batches)))
 
 
+@dataclass(frozen=True)
 class _PartRows:
-    """Sends the rows of one partition."""
+    """Sends the rows of one partition, or those that are chosen."""
+
+    choose: Choose | None = None
 
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Answer with a batch of rows each time."""
-        part, first = _part(), 0
-        for batch in batches:
-            yield _answer(part, first, rows=batch)
-            first += len(batch)
+        yield from part_rows(self.choose, batches, _part())
+
+
+def chosen_rows(sent: Any) -> Iterator[Any]:
+    """Yield the tables of rows that workers send; one partition is here while the next is made.
+
+    Examples
+    --------
+    >>> list(chosen_rows(type("Sent", (), {"toLocalIterator": lambda self, **_: iter([])})()))
+    []
+    """
+    for row in sent.toLocalIterator(prefetchPartitions=True):
+        yield rows_of_answer(row.rows)
 
 
 def rows_of_answer(sent: bytes) -> Any:

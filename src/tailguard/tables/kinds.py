@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 
 Kind: TypeAlias = Literal["numbers", "cells", "levels"]
@@ -167,3 +168,17 @@ def rows_of(table: Any, start: int, stop: int) -> Any:
     # By class: a data frame has its columns as attributes, and one may be called 'slice'.
     pandas = is_a(table, "pandas", "DataFrame")
     return table.iloc[start:stop] if pandas else table.slice(start, stop - start)
+
+
+def rows_at(table: Any, places: IntArray) -> Any:
+    """Return a copy of some rows of a table of any library.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows_at(pa.table({"age": [41, 50, 30]}), np.array([2, 0]))["age"].to_pylist()
+    [30, 41]
+    """
+    if is_a(table, "pandas", "DataFrame"):
+        return table.iloc[places]
+    return table[places] if is_a(table, "polars", "DataFrame") else table.take(places)

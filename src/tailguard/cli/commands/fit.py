@@ -63,6 +63,7 @@ def fit(
     schema: options.SchemaPathOption = None,
     exposure: options.ExposureOption = None,
     row_id: options.RowIdOption = None,
+    order: options.OrderOption = "file",
     classes: options.ClassesOption = None,
     threshold: options.ThresholdOption = None,
     level: options.LevelOption = None,
@@ -118,11 +119,10 @@ def fit(
     }
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own))
     destination(out)
-    console = Console()
-    tell_undeclared(console, declared, columns)
-    with_progress(fitted.estimator.fit, columns)
+    tell_undeclared(Console(), declared, columns)
+    with_progress(fitted.estimator.fit, columns, order=order)
     fitted.save(out)
-    _print_fit(console, fitted, out)
+    _print_fit(Console(), fitted, out)
 
 
 def _numbers_beside(schema: tg.Schema) -> list[str]:

@@ -71,6 +71,7 @@ def estimate_means(
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
     row_id: options.RowIdOption = None,
+    order: options.OrderOption = "file",
     method: options.MeanMethodOption = "auto",
     moment_order: options.MomentOrderOption = None,
     moment_bound: options.MomentBoundOption = None,
@@ -101,29 +102,28 @@ def estimate_means(
     ...
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
-    moment = _moment(moment_order, moment_bound, moment_kind)
     table = opened_table(file, engine)
     declared = declared_schema(
         schema, columns=columns, categorical=categorical, drop=drop, missing=missing, row_id=row_id
     )
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    chosen = _chosen(method, groups, option or [])
     out = None if out is None else destination(out)
     tell_undeclared(Console(), declared, table, "--columns")
     result = with_progress(
         tg.mean,
         table,
         schema=settled,
+        order=order,
         guarantee=guarantee,
         method=method,
-        moment=moment,
+        moment=_moment(moment_order, moment_bound, moment_kind),
         calibration=calibration,  # type: ignore[arg-type] # the library checks it
         unsafe_reproduction=unsafe_reproduction,
         ledger=ledger_of(ledger, ledger_name, ledger_key),
         checkpoint=checkpoint_of(checkpoint, resume=resume),
         random_state=random_state,
-        **chosen,
+        **_chosen(method, groups, option or []),
     )
     if out is not None:
         write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")

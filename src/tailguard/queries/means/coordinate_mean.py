@@ -101,6 +101,11 @@ class CoordinateMean(GaussianQuery):
         return self.group_count > 2
 
     @property
+    def by_place(self) -> bool:
+        """Whether there are several groups."""
+        return self.group_count > 1
+
+    @property
     def middles(self) -> int:
         """How many group means the median averages."""
         return 2 - self.group_count % 2

@@ -152,6 +152,7 @@ class IterativeMean(GaussianQuery):
     start: str = "median"
 
     name = "group means"
+    by_place = True
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
