@@ -111,9 +111,7 @@ class ColumnScales:
         zeros = np.zeros(count)
         nothing = np.zeros(count, dtype=bool)
         scale = np.full(count, np.nan)
-        return cls(
-            zeros, scale, zeros.copy(), nothing, nothing.copy(), zeros.copy(), zeros.copy()
-        )
+        return cls(zeros, scale, zeros.copy(), nothing, nothing.copy(), zeros.copy(), zeros.copy())
 
     @property
     def detected(self) -> BoolArray:
