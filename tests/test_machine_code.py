@@ -69,16 +69,35 @@ def test_the_copied_state_is_that_of_the_package(package):
 
 @pytest.mark.parametrize("tool", ["numba", "llvmlite"])
 def test_another_version_of_a_compiler_has_another_folder(tool, monkeypatch):
-    before = machine_code._folder(PACKAGE, "state")
+    before = machine_code._folder(PACKAGE, "state", "content")
     monkeypatch.setattr(f"{tool}.__version__", "0.0")
-    assert machine_code._folder(PACKAGE, "state") != before
+    assert machine_code._folder(PACKAGE, "state", "content") != before
+
+
+def times(factor):
+    def multiply(number):
+        return factor(number)
+
+    return multiply
+
+
+def test_functions_made_in_one_place_and_signatures_share_no_folder():
+    """Numba numbers their files, and two processes may take one number for both."""
+    one, other = numba.njit(lambda number: 2.0 * number), numba.njit(lambda number: 3.0 * number)
+    makers = [times(one.py_func), times(one.py_func), times(other.py_func)]
+    contents = [machine_code._content(made) for made in makers]
+    assert contents[0] == contents[1] != contents[2]
+    folders = {
+        compiled(double, f"{number}({number})").stats.cache_path for number in ("int64", "float64")
+    }
+    assert len(folders) == 2
 
 
 def test_the_users_folder_is_used_and_their_setting_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     path = Path(cache_path(lambda number: 3 * number))
     assert path.is_relative_to(tmp_path)
-    assert path.parent.name.startswith("tailguard-")
+    assert path.parent.parent.name.startswith("tailguard-")
     assert str(tmp_path) == numba.config.CACHE_DIR
 
 

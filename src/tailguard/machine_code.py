@@ -5,6 +5,10 @@ function calls or the constants that it takes from them: after a change there, c
 run. Here machine code is kept in a folder named after every source that it can depend on. Other
 folders are left alone, since other processes may use them: a folder holds a megabyte at most.
 
+Numba numbers the files of a function's machine code, and two processes may take one number for the
+code of two signatures, or of two functions that are made in one place: one then runs for the other.
+So each function and signature has a folder of its own in that one, whose files are all the same.
+
 Loading Numba takes 0.3 s, which ``import tailguard`` need not wait for.
 """
 
@@ -66,19 +70,30 @@ def compiled(function: Function, signature: Any, **options: Any) -> Function:
 
 @cache
 def _compiled(function: Function, signature: Any, **options: Any) -> Any:
-    dispatcher = _dispatcher(function, options)
+    dispatcher = _dispatcher(function, options, f"{signature} {options} {_content(function)}")
     dispatcher.compile(signature)
     dispatcher.disable_compile()
     return dispatcher
 
 
-def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _content(function: Any) -> str:
+    """Return what tells a function from others of its name: its code, and that of what it calls."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return str(function) if isinstance(function, int | float | str) else str(type(function))
+    constants = [one for one in code.co_consts if not hasattr(one, "co_code")]
+    cells = [_content(cell.cell_contents) for cell in function.__closure__ or ()]
+    names = function.__module__, function.__qualname__, code.co_names, code.co_varnames
+    return f"{names} {code.co_code.hex()} {constants} {cells}"
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any], content: str) -> Any:
     import numba  # noqa: PLC0415 (see the module's docstring)
 
     settings: Any = numba.config
     state = state_of_sources(PACKAGE)
     for base in _bases(settings.CACHE_DIR) if state == STATE_AT_IMPORT else ():
-        folder, chosen = _folder(base, state), settings.CACHE_DIR
+        folder, chosen = _folder(base, state, content), settings.CACHE_DIR
         settings.CACHE_DIR = str(folder)
         try:
             dispatcher = numba.njit(cache=True, **options)(function)
@@ -92,12 +107,13 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     return numba.njit(**options)(function)
 
 
-def _folder(base: Path, state: str) -> Path:
+def _folder(base: Path, state: str, content: str) -> Path:
     import llvmlite  # type: ignore[import-untyped] # noqa: PLC0415
     import numba  # noqa: PLC0415
 
     tools = sha256(f"{state} {numba.__version__} {llvmlite.__version__}".encode())
-    return base / f"tailguard-{tools.hexdigest()[:32]}"
+    own = sha256(content.encode()).hexdigest()[:32]
+    return base / f"tailguard-{tools.hexdigest()[:32]}" / own
 
 
 def _bases(chosen: str) -> Iterator[Path]:

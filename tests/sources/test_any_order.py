@@ -1,6 +1,7 @@
 """Rows without an order: sums are made where rows lie, and none but a sample comes here."""
 
 import hashlib
+from dataclasses import replace
 
 import dask.dataframe as dd
 import numpy as np
@@ -13,11 +14,22 @@ import tailguard as tg
 from support.batched import small_memory
 from tailguard.checks import InputError
 from tailguard.cli.app import run
+from tailguard.gate import Gate
+from tailguard.kernels.gather import GatheredRecords
 from tailguard.means.registry import MEANS
+from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.sources import make_source
+from tailguard.plans.stage import SAMPLE, Stage
+from tailguard.privacy.events import Gaussian
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.units import Units
 from tailguard.rows import keyed, streams
+from tailguard.rows.reader import RecordReader
+from tailguard.schema.schema import Schema
 from tailguard.solvers.registry import SOLVERS
 from tailguard.solvers.whitened import allocation
 from tailguard.sources import dask_table
+from tailguard.sources.opening import opened
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
@@ -219,3 +231,56 @@ def test_the_command_takes_rows_without_an_order(cuts, capsys):
     told = ["--target", "cost", "--epsilon", "8", "--delta", "1e-6", "--out", "m.json"]
     assert run(["fit", path, *told, "--order", "any", "--drop", "policy"]) != 0
     assert SENTENCE in " ".join(capsys.readouterr().err.split())
+
+
+def test_files_of_a_few_rows_may_have_no_row_of_a_sample(frame, tmp_path):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    for number, (start, n_rows) in enumerate(((0, 1), (1, 2), (3, N_ROWS - 6), (N_ROWS - 3, 3))):
+        parquet.write_table(table.slice(start, n_rows), tmp_path / f"{number}.parquet")
+    reader = RecordReader(Schema(features=COLUMNS, row_id="policy"), alone=True)
+    rows = streams.StreamRows(opened(str(tmp_path)), reader)
+    kernel = GatheredRecords(n_rows=600, n_columns=3)
+    for seed in range(20):
+        hashed = KeyedHash(make_source(seed))
+        assert keyed.KeyedRows(rows, hashed, 600).reduce(kernel).size == kernel.size
+
+
+def test_a_search_over_rows_without_an_order_is_refused_before_anything_is_spent(frame, tmp_path):
+    ledger = tg.Ledger(str(tmp_path / "budget.sqlite"), "rows", epsilon=4.0, delta=1e-5)
+    schema = tg.Schema(features=COLUMNS, target="cost", row_id="policy")
+    search = tg.PrivateSearch(
+        tg.LinearRegression(schema=schema),
+        {"target": ["mean", "robust"]},
+        epsilon=2.0,
+        delta=1e-6,
+        ledger=ledger,
+    )
+    path = tmp_path / "table.parquet"
+    frame.to_parquet(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keyed, "fits", without_room)
+        patch.setattr("tailguard.rows.unordered.fits", without_room)
+        with pytest.raises(InputError, match="no room"):
+            search.fit(str(path))
+    assert [line.kind for line in ledger.lines()] == ["created"]
+
+
+def without_room(rows, count):
+    raise InputError("TMPDIR must have room; there is no room.")
+
+
+def test_a_block_of_all_records_is_no_sample():
+    whole = Stage("pass", "means", 0.1, 1, 3, block_map="batches", n_blocks=1)
+    assert not whole.reads_sample
+    assert replace(whole, block_map=SAMPLE).reads_sample
+
+
+def test_blocks_of_rows_without_identifiers_are_refused_before_they_are_booked():
+    gate = Gate.over(np.ones((8, 2)), None, guarantee=tg.GDP(3.0), unordered=True)
+    gate.reserve(Gaussian(1.0))
+    blocks = gate.partition("blocks", 4)
+    query = MeanClippedGradient(None, Units.raw(2, intercept=False), clip_norm=1.0)
+    stage = Stage("pass", "means", 0.5, 1, 2, block_map="blocks", n_blocks=4)
+    with pytest.raises(InputError, match=SENTENCE):
+        gate.ask_each(query, np.zeros(2), stage, blocks=blocks)
+    assert gate.certificate().releases == ()

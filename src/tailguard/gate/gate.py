@@ -165,7 +165,8 @@ class Gate:
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
         sampled from ideal noise, which is charged. ``run`` is what a checkpoint must be of.
         """
-        public = (self._guarantee, self.n_rows, self.n_features)
+        ordered = not isinstance(self._rows, UnorderedRows)
+        public = (self._guarantee, self.n_rows, self.n_features, ordered)
         self._books.reserve(event, coordinates, self._facts | {"records": public, "plan": run})
 
     def partition(
@@ -273,6 +274,7 @@ class Gate:
         blocks = self._partitions.check(Block(blocks, 0)).blocks
         if len(set(blocks.sizes)) > 1:
             raise InputError("blocks must be of equal size to be asked together.")
+        self.check_places([stage])  # of a plan that left it out
         n_rows = min(self._partitions.check(block).n_rows for block in blocks)
         self._sample_rows(stage, blocks[0])
         calibration = self._calibrate(query, n_rows, stage, hidden=blocks.amplified)

@@ -51,8 +51,8 @@ def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
 def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
     """Round what each record adds to whole steps of ``grid``, then add: exact, in any order.
 
-    There is a row a record, of one chunk at most: so few whole numbers of at most ``2**44`` add up
-    to less than ``2**53``, and no float is rounded on the way.
+    There is a row a record, of one chunk at most: so few whole numbers, of at most ``2**44``
+    together, stay below ``2**53``, and no float is rounded on the way.
 
     Examples
     --------

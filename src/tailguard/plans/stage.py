@@ -30,6 +30,8 @@ from tailguard.privacy.events.calibration import (
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import Guarantee
 
+SAMPLE = "sample"  # the partition whose only block, at most half of the records, is the sample
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -95,8 +97,8 @@ class Stage:
 
     @property
     def reads_sample(self) -> bool:
-        """Whether it reads one block and no other, a sample of the records."""
-        return self.block_map is not None and self.n_blocks == 1 and self.within is None
+        """Whether it reads the sample, and no other records."""
+        return self.block_map == SAMPLE and self.within is None
 
     @property
     def asked(self) -> Event:

@@ -115,10 +115,11 @@ class RecordReader:
 
     def identified(
         self, run: Run, hashed: KeyedHash, most: int = LARGEST_WORD
-    ) -> tuple[RecordBlock, Words]:
-        """Return the records of a run with a value of at most ``most``, and these values."""
-        chosen = [self.chosen(hashed, most, table) for table in run[0]]
-        return self.block((chosen, 0)), self.hashes(chosen, hashed)
+    ) -> tuple[RecordBlock, Words] | None:
+        """Return the records of a run whose values are at most ``most``, and the values, if any."""
+        every = (self.chosen(hashed, most, table) for table in run[0])
+        chosen = [table for table in every if len(table)]
+        return (self.block((chosen, 0)), self.hashes(chosen, hashed)) if chosen else None
 
     def chosen(self, hashed: KeyedHash, most: int, table: Any) -> Any:
         """Return the rows whose identifiers have a value of at most ``most``."""

@@ -174,8 +174,8 @@ class StreamRows:
             choose = partial(self._reader.chosen, hashed, most)
             tables = self._table.chosen(self._reader.names, choose)
             if tables is not None:
-                runs = (([table], 0) for table in tables if len(table))
-        return in_turn(work, runs, resolve_threads())
+                runs = (([table], 0) for table in tables)
+        return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
 
     def restricted(self, places: Order) -> Rows:
         """Return the records at these places alone, gathered in this order as they are read."""

@@ -96,6 +96,12 @@ class SearchPlan:
         return self.units.coordinates + selection_coordinates(self.candidates, self.selection)
 
     @property
+    def stages_by_place(self) -> tuple[Stage, ...]:
+        """The stages for which rows without an order need identifiers."""
+        plans = (self.units, *(candidate.plan for candidate in self.candidates))
+        return tuple(stage for plan in plans for stage in plan.stages_by_place)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a user is warned of before anything is spent."""
         never = self.tries.never(1.0 / len(self.candidates))

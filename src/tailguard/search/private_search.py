@@ -176,6 +176,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         )
         with np.errstate(all="ignore"):
             warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, gate.n_rows))
+            gate.check_places(plan.stages_by_place)
             gate.reserve(plan.event, coordinates=plan.coordinates)
             score, note = find_score(plan.units, gate, loss, plan.stage)
             best = gate.best(plan.candidates, score, plan.selection)

@@ -21,12 +21,11 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
-from tailguard.plans.stage import Stage
+from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.view import LARGEST_ENTRY, View
 
-SAMPLE = "sample"  # the partition whose only block is the sample
 SAMPLED = "sampled_records"  # the plan's setting that says how many records it has
 
 

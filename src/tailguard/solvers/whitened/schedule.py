@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from tailguard.checks import require
 from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
+from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.solvers.problem_columns import units_stages
-from tailguard.solvers.session import SAMPLE, SAMPLED
+from tailguard.solvers.session import SAMPLED
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
