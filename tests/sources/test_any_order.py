@@ -239,7 +239,7 @@ def test_files_of_a_few_rows_may_have_no_row_of_a_sample(frame, tmp_path):
         parquet.write_table(table.slice(start, n_rows), tmp_path / f"{number}.parquet")
     reader = RecordReader(Schema(features=COLUMNS, row_id="policy"), alone=True)
     rows = streams.StreamRows(opened(str(tmp_path)), reader)
-    kernel = GatheredRecords(n_rows=600, n_columns=3)
+    kernel = GatheredRecords(n_rows=600, n_columns=4)
     for seed in range(20):
         hashed = KeyedHash(make_source(seed))
         assert keyed.KeyedRows(rows, hashed, 600).reduce(kernel).size == kernel.size
