@@ -118,7 +118,7 @@ def test_rare_indicators_keep_their_ones_beside_frequent_amounts_in_another_unit
     """A fifth of the amounts are not zero: so many that noise cannot hide them, unlike the ones."""
     z = rare(12, value=1.0)
     z[::5, 1] = 1e-5 * np.random.default_rng(7).uniform(0.5, 2.0, N_ROWS // 5)
-    session, columns = session_over(z, z[:, 0], 0.3, size=5e-3, location=0.1, shared_size=0.2)
+    session, columns = session_over(z, z[:, 0], 0.3, size=1e-2, location=0.1, shared_size=0.2)
     units, seen = units_and_seen(session, columns)
     assert seen[:-1].all()
     assert ((units.scale[2:] > 0.25) & (units.scale[2:] <= 1.0)).all()

@@ -85,7 +85,7 @@ class ColumnScales:
     zeros
         Columns that are zero so often that zero is their centre.
     binary
-        Columns that may be indicators: noise could hide all that is neither zero nor one.
+        Columns that may be indicators: noise hides few records, and all that are not zero or one.
     mean_size
         The mean absolute value of all records, of which those that hide count as zero.
     far_size

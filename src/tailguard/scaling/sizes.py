@@ -99,8 +99,8 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     >>> found = ColumnScales.unknown(4)
     >>> found.zeros[:] = True
     >>> share_size(ColumnQueries(session, range(4)), found, 4)
-    >>> found.scale.round(2)  # half of what is known of ones, the octave from 1 to 2
-    array([0.71, 0.71, 0.71, 0.71])
+    >>> found.scale  # half of the middle length, of which the octave from 1 to 2 is known
+    array([0.75, 0.75, 0.75, 0.75])
     """
     hidden = ~found.detected & found.zeros & (np.array(queries.indices) < n_features)
     if not hidden.any() or not queries.plans("shared size"):
@@ -109,7 +109,7 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     view = View(None, Units.raw(n_features, intercept=False), chosen)
     query = WhitenedHistogram(view, "length", SIZE_BINS)
     counts, noise_std = queries.session.histograms(query, None, queries.stage("shared size"))
-    if counts[_ones()] > _ones_threshold(1) * noise_std:
+    if (hidden & found.binary).any() and counts[_ones()] > _ones_threshold(1) * noise_std:
         found.scale[hidden] = INDICATOR_STD * float(SIZE_BINS.middle()[_ones()])
         counts[_ones()] = 0.0
         hidden &= ~found.binary
@@ -133,7 +133,8 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
     least, found = detection_threshold(len(counts)), ColumnScales.unknown(len(counts))
     least_far = detection_threshold(UNCOMMON_FACTOR * len(counts))
     found.zeros = counts[:, 0] > MANY_ZEROS * total
-    found.binary = total - counts[:, 0] - counts[:, _ones()] < INDICATOR_REST * noise
+    rest, hidden = total - counts[:, 0] - counts[:, _ones()], INDICATOR_REST * noise
+    found.binary = (rest < hidden) & (hidden < MANY_ZEROS * total)
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
@@ -148,7 +149,7 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
                 mostly_zero_factor if found.zeros[column] else DIFFERENCE_OVER_SIZE
             )
             found.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
-        elif found.binary[column] and _are_indicators(row, noise_std, len(counts)):
+        elif rest[column] < hidden[column] and _are_indicators(row, noise_std, len(counts)):
             found.scale[column] = mostly_zero_factor
     return found
 
