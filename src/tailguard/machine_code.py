@@ -8,6 +8,8 @@ folders are left alone, since other processes may use them: a folder holds a meg
 Numba numbers the files of a function's machine code, and two processes may take one number for the
 code of two signatures, or of two functions that are made in one place: one then runs for the other.
 So each function and signature has a folder of its own in that one, whose files are all the same.
+Nor do names tell functions apart that are made in one place: code of one that another process has
+compiled would stand for all of that name. So what they call is part of their names.
 
 Loading Numba takes 0.3 s, which ``import tailguard`` need not wait for.
 """
@@ -69,8 +71,11 @@ def compiled(function: Function, signature: Any, **options: Any) -> Function:
 
 
 @cache
-def _compiled(function: Function, signature: Any, **options: Any) -> Any:
-    dispatcher = _dispatcher(function, options, f"{signature} {options} {_content(function)}")
+def _compiled(function: Any, signature: Any, **options: Any) -> Any:
+    content = _content(function)
+    if function.__closure__:
+        function.__qualname__ += f"_{_digest(content)}"
+    dispatcher = _dispatcher(function, options, f"{signature} {options} {content}")
     dispatcher.compile(signature)
     dispatcher.disable_compile()
     return dispatcher
@@ -112,8 +117,11 @@ def _folder(base: Path, state: str, content: str) -> Path:
     import numba  # noqa: PLC0415
 
     tools = sha256(f"{state} {numba.__version__} {llvmlite.__version__}".encode())
-    own = sha256(content.encode()).hexdigest()[:32]
-    return base / f"tailguard-{tools.hexdigest()[:32]}" / own
+    return base / f"tailguard-{tools.hexdigest()[:32]}" / _digest(content)
+
+
+def _digest(content: str) -> str:
+    return sha256(content.encode()).hexdigest()[:32]
 
 
 def _bases(chosen: str) -> Iterator[Path]:

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numba import float64, njit, types
@@ -48,3 +52,35 @@ def test_compiled_functions_are_kept_on_disk():
 
 def test_nothing_is_compiled_for_other_types():
     assert list(Huber().slope_loop.signatures) == [(TABLE, VECTOR)]
+
+
+TOTALS = """
+import sys
+import numpy as np
+from numba import float64, njit, types
+from tailguard.losses.registry import make_loss
+TABLE, VECTOR = float64[:, ::1], float64[::1]
+
+@njit(float64(types.FunctionType(types.void(TABLE, VECTOR)), TABLE, VECTOR))
+def total_slope(slopes, table, shape):
+    slopes(table, shape)
+    return table[2].sum()
+
+symbols = set()
+for name in sys.argv[1:]:
+    loss = make_loss(name)
+    (loop,) = loss.slope_loop.overloads.values()
+    symbols.add(loop.fndesc.mangled_name)
+    table = np.zeros((3, 2))
+    table[0] = 0.5, 2.0
+    expected = loss.slope(table[0], np.zeros(2)).sum()
+    assert abs(total_slope(loss.slope_loop, table, loss.shape) - expected) < 1e-12, name
+assert len(symbols) == len(sys.argv) - 1  # the linker takes one name for one code
+"""
+
+
+def test_loops_that_other_processes_have_compiled_stay_apart(tmp_path):
+    """Each of two losses is compiled by a process of its own; a third one loads both."""
+    folder = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for names in (["huber"], ["poisson"], ["huber", "poisson"], ["poisson", "huber"]):
+        subprocess.run([sys.executable, "-c", TOTALS, *names], env=folder, check=True)
