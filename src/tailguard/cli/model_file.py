@@ -32,7 +32,7 @@ RELEASED = (
     *("intercept_noise_std", "coef_std", "intercept_std"),
 )
 # What files of before these were kept do not have.
-LATER = ("feature_bounds", "score_bound", "coef_std", "intercept_std", "notes")
+LATER = ("feature_bounds", "score_bound", "coef_std", "intercept_std")
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema")
 
@@ -84,7 +84,7 @@ class ModelFile:
         schema = _schema_of_version_1(content) if version == 1 else content["schema"]
         estimator = MODELS[content["model"]](**content["parameters"], schema=Schema.of(schema))
         _restore_columns(estimator, content)
-        content = dict.fromkeys(LATER) | content
+        content = dict.fromkeys(LATER) | {"notes": []} | content
         for name in ("coef", "coef_noise_std", "coef_std"):
             setattr(estimator, f"{name}_", _numbers_or_nan(content[name]))
         for name in ("intercept", "intercept_noise_std", "intercept_std", "score_bound"):
@@ -96,7 +96,7 @@ class ModelFile:
         n_coefficients = len(content["feature_names"])
         _require(all(each is None or each.size == n_coefficients for each in coefs))
         estimator.feature_bounds_ = _bounds_read(content["feature_bounds"], n_coefficients)
-        notes = content["notes"] or []
+        notes = content["notes"]
         _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))
         estimator.notes_ = tuple(notes)
         estimator.certificate_ = Certificate.from_dict(content["certificate"])
@@ -163,9 +163,8 @@ def _written(value: Any) -> Any:
 
 
 def _numbers_or_nan(values: list[float | None] | None) -> FloatArray:
-    return np.array(
-        [math.nan if value is None else check_finite("number", value) for value in values or ()]
-    )
+    given = () if values is None else values
+    return np.array([math.nan if each is None else check_finite("number", each) for each in given])
 
 
 def _require(condition: bool) -> None:

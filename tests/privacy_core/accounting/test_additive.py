@@ -3,11 +3,14 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tailguard.privacy.accounting.additive import ceiling
 from tailguard.privacy.accounting.gdp import GdpAccountant
-from tailguard.privacy.events import Gaussian
+from tailguard.privacy.accounting.pure import PureAccountant
+from tailguard.privacy.accounting.selection import SelectionAccountant
+from tailguard.privacy.events import BoundedRange, Gaussian, Selected
 
 
 @pytest.mark.parametrize(
@@ -21,3 +24,16 @@ def test_a_total_beyond_floats_protects_nothing():
     composed = GdpAccountant().compose(Gaussian(1e200))
     assert composed.delta(1.0) == 1.0
     assert composed.epsilon(1e-6) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("accountant", "event", "epsilon"),
+    [
+        (PureAccountant, BoundedRange(0.4), np.float16(0.22)),
+        (SelectionAccountant, Selected(0.5, 3.0), np.float32(2.95)),
+        (GdpAccountant, Gaussian(0.5), np.float16(0.22)),
+    ],
+)
+def test_narrow_floats_are_computed_with_as_wide_ones(accountant, event, epsilon):
+    composed = accountant().compose(event)
+    assert composed.delta(epsilon) == composed.delta(float(epsilon))

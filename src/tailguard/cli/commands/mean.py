@@ -56,7 +56,7 @@ from tailguard.means.registry import MEANS, check_options, own_options
 from tailguard.sources.opening import opened_table
 
 METHODS = "\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS)
-__doc__ = str(__doc__).replace("{methods}", METHODS)
+__doc__ = (__doc__ or "").replace("{methods}", METHODS)
 
 
 def estimate_means(

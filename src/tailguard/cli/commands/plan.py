@@ -25,7 +25,7 @@ from tailguard.moments import Moment
 from tailguard.planning import TASKS
 from tailguard.planning import plan as plan_of
 
-__doc__ = str(__doc__).replace("{tasks}", ", ".join(TASKS))
+__doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
 FACTS = "What is publicly known"
 
 

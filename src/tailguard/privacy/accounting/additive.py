@@ -59,7 +59,7 @@ class AdditiveAccountant(Accountant):
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at ``epsilon``."""
-        check_cost("epsilon", epsilon)
+        epsilon = check_cost("epsilon", epsilon)
         likely = Fraction(self._delta(epsilon)) if self.total else 0
         return min(1.0, ceiling(likely + self.failure))
 

@@ -83,7 +83,7 @@ class PldAccountant(Accountant):
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at ``epsilon``, which is never below 1e-10."""
-        check_cost("epsilon", epsilon)
+        epsilon = check_cost("epsilon", epsilon)
         if not self.flat_events.kinds:
             return 0.0
         if not self._feasible:
