@@ -43,7 +43,8 @@ BOUNDS = {
 }
 # By how many noise standard deviations a farther bound has to win with a log link, whose means are
 # exponentials. Others take what looks best: a margin for nearer bounds loses a tenth where a linear
-# score is true far out (families K and L), one for farther bounds .007 in the mean of 41 tables.
+# score is true far out (families K and L), one for farther bounds .007 of the constant's excess at
+# epsilon 1 in the mean of 41 real tables.
 FARTHER = 2.0
 # A farthest bound that still cuts many rows of columns which ask for it: others are far enough.
 CUTTING = {Link.LOGIT: BOUNDS[Link.LOGIT][-1]}
