@@ -4,14 +4,15 @@
 
 The NumPy version is the usual one: score by ``X @ w``, slope, clip by row norms that it is given
 for free, sum by ``X.T @ a``. It neither standardises, nor survives overflow, nor gives reproducible
-bits. Bandwidth is that of adding up the same array. The three take turns, so that they share what
-else the machine does. Figures are milliseconds, least and median.
+bits. Bandwidth is that of adding up the same features and targets. The three take turns, so that
+they share what else the machine does. Figures are milliseconds, least and median.
 """
 
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numba import njit
@@ -36,9 +37,10 @@ def add_up(numbers):
     return total
 
 
-def read_all(X, n_threads):
+def read_all(X, y, n_threads):
     with ThreadPoolExecutor(n_threads) as pool:
-        return sum(pool.map(add_up, np.array_split(X.ravel(), n_threads)))
+        parts = [np.array_split(numbers, n_threads) for numbers in (X.ravel(), y)]
+        return sum(pool.map(lambda x, y: add_up(x) + add_up(y), *parts))
 
 
 def two_products(X, y, weights, loss, norms):
@@ -74,9 +76,9 @@ def make_kernel(n_features, loss):
     )
 
 
-def compare(n_rows, n_features, loss, n_threads, repeats):
+def compare(n_rows, n_features, dtype, loss, n_threads, repeats):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((n_rows, n_features))
+    X = rng.standard_normal((n_rows, n_features)).astype(dtype)
     y = (rng.standard_normal(n_rows) > 0).astype(float)
     norms = np.linalg.norm(X, axis=1)
     rows, kernel = ArrayRows(X, y), make_kernel(n_features, loss)
@@ -84,7 +86,7 @@ def compare(n_rows, n_features, loss, n_threads, repeats):
         product, read, fused = milliseconds(
             repeats,
             lambda: two_products(X, y, kernel.weights, loss, norms),
-            lambda: read_all(X, n_threads),
+            lambda: read_all(X, y, n_threads),
             lambda: rows.reduce(kernel, n_threads),
         )
     gap = rows.reduce(kernel, n_threads) * kernel.grid
@@ -92,8 +94,9 @@ def compare(n_rows, n_features, loss, n_threads, repeats):
     assert gap < 1e-6, gap
     figures = "  ".join(f"{least:6.1f} {middle:6.1f}" for least, middle in (product, read, fused))
     print(
-        f"{n_features:4d} {loss.name:9s} {n_threads:7d}  {figures}  {product[1] / fused[1]:5.2f}"
-        f"  {read[1] / fused[1]:5.0%}  {X.nbytes / fused[1] / 1e6:5.1f}"
+        f"{n_features:4d} {X.dtype} {loss.name:9s} {n_threads:7d}  {figures}"
+        f"  {product[1] / fused[1]:5.2f}"
+        f"  {read[1] / fused[1]:5.0%}  {(X.nbytes + y.nbytes) / fused[1] / 1e6:5.1f}"
     )
 
 
@@ -112,7 +115,7 @@ def softened(n_rows, n_features, repeats):
         n_groups=1,
         grid=2.0**-40,
     )
-    read, soft = milliseconds(repeats, lambda: read_all(X, 1), lambda: rows.reduce(kernel, 1))
+    read, soft = milliseconds(repeats, lambda: add_up(X.ravel()), lambda: rows.reduce(kernel, 1))
     figures = "  ".join(f"{least:6.1f} {middle:6.1f}" for least, middle in (read, soft))
     print(f"{n_features:4d} soft truncation, reading and pass  {figures}  {read[1] / soft[1]:5.0%}")
 
@@ -136,11 +139,12 @@ def adversarial(n_rows, n_features, repeats):
 def main():
     quick = "--quick" in sys.argv[1:]
     n_rows, repeats = (QUICK_N_ROWS, QUICK_REPEATS) if quick else (N_ROWS, REPEATS)
-    print("   d loss   threads | ms: products | reading | fused | ratio | of reading | GB/s")
-    for n_features in (100, 10):
-        for loss in (Squared(), Logistic()):
-            for n_threads in (1, 2):
-                compare(n_rows, n_features, loss, n_threads, repeats)
+    print(
+        "   d stored  loss   threads | ms: products | reading | fused | ratio | of reading | GB/s"
+    )
+    for n_features, dtype in product((100, 10), (np.float64, np.float32)):
+        for loss, n_threads in product((Squared(), Logistic()), (1, 2)):
+            compare(n_rows, n_features, dtype, loss, n_threads, repeats)
     for n_features in (100, 10):
         softened(n_rows, n_features, repeats)
     adversarial(n_rows // 10, 100, repeats)

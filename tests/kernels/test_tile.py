@@ -12,7 +12,7 @@ from tailguard.kernels.vectors import LARGEST_FEATURE
 
 @njit
 def score(features, start, count, center, inverse_scale, weights):
-    space = make_space(center, inverse_scale, weights)
+    space = make_space(features, center, inverse_scale, weights)
     space.tiles[:] = np.nan
     score_strip(features, start, count, space)
     return space
@@ -70,9 +70,13 @@ def test_no_record_changes_a_bit_of_another():
 
 
 @pytest.mark.parametrize(
-    ("n_features", "n_tiles"), [(1, 8), (10, 8), (20, 5), (50, 2), (100, 1), (999, 1)]
+    ("n_features", "dtype", "n_tiles"),
+    [
+        *((1, np.float64, 8), (10, np.float64, 8), (20, np.float64, 5), (50, np.float64, 2)),
+        *((100, np.float64, 1), (100, np.float32, 2), (999, np.float64, 1)),
+    ],
 )
-def test_a_strip_is_of_several_tiles_where_they_are_narrow(n_features, n_tiles):
-    work, rows = scored(np.ones((3, n_features)), 3)
+def test_a_strip_is_of_several_tiles_where_they_are_narrow(n_features, dtype, n_tiles):
+    work, rows = scored(np.ones((3, n_features), dtype), 3)
     assert len(rows) == work.shape[1] == n_tiles * TILE_ROWS
     assert np.isfinite(work[SQUARES]).sum() == 3

@@ -132,9 +132,7 @@ def _adder(bound: Bound, n_numbers: int) -> Any:
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes, kinds = Lanes(builder), signature.args
-            rows, width = tile_addresses(
-                context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS
-            )
+            rows, width = tile_addresses(context, builder, kinds[0], arguments[0], TILE_ROWS)
             factors, numbers, rounding, sums = vector_addresses(
                 context, builder, kinds[1:], arguments[1:]
             )

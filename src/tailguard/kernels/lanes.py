@@ -160,13 +160,12 @@ def row_addresses(
 
 
 def tile_addresses(
-    context: Any, builder: Any, kind: Any, value: Any, place: Any, count: int
+    context: Any, builder: Any, kind: Any, value: Any, count: int
 ) -> tuple[list[Any], Any]:
-    """Addresses of ``count`` records of a tile from ``place`` on, and the width of the tile."""
+    """Addresses of the first ``count`` records of a tile, and the width of the tile."""
     tile = context.make_array(kind)(context, builder, value)
     width = builder.mul(builder.extract_value(tile.shape, 0), INDEX(LANES))
-    places = [builder.add(place, INDEX(k)) for k in range(count)]
-    return [builder.gep(tile.data, [builder.mul(k, INDEX(LANES))]) for k in places], width
+    return [builder.gep(tile.data, [INDEX(k * LANES)]) for k in range(count)], width
 
 
 def vector_addresses(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
@@ -195,8 +194,8 @@ def join_lanes(builder: Any, join: Join, vectors: list[Any]) -> Any:
     return vectors[0]
 
 
-def store_half(builder: Any, vector: Any, half: range, address: Any) -> None:
-    """Write some neighbouring lanes of a vector."""
-    order = ir.Constant(ir.VectorType(ir.IntType(32), len(half)), list(half))
-    part = builder.shuffle_vector(vector, ir.Constant(VECTOR, ir.Undefined), order)
-    builder.store(part, builder.bitcast(address, part.type.as_pointer()), align=ALIGNMENT)
+def join_parts(builder: Any, left: Any, right: Any, part: range) -> Any:
+    """Return some neighbouring lanes of one vector, then the same lanes of another."""
+    order = [*part, *(LANES + k for k in part)]
+    lanes = ir.VectorType(ir.IntType(32), LANES)
+    return builder.shuffle_vector(left, right, ir.Constant(lanes, order))

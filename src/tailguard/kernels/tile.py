@@ -23,7 +23,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Merged before compilation: calls that pass arrays would cost more than what they do for a tile.
 MERGED: dict[str, Any] = {**OPTIONS, "inline": "always"}
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
-score_four_rows: Any = vectors.score_four_rows
+score_rows: Any = vectors.score_rows
 add_rows: Any = vectors.add_rows
 add_rounded_rows: Any = vectors.add_rounded_rows
 FLOAT_BYTES = 8
@@ -33,9 +33,10 @@ LEAST_SQUARE = 1e-290
 # What void records are given in the place of a score and a target, so that slopes take the same
 # time: numbers that are neither odd nor extreme for any loss.
 VOID_SCORE, VOID_TARGET = 0.5, 0.0
-# A strip is at most so many tiles and, if more than one, of so many bytes, a sixth of the first
-# level of the cache. A record of 10 columns takes 8.2 ns by single tiles, 5.6 by four and 5.4 by
-# eight, with a logistic slope 10.4, 6.0 and 5.6; one of 100 takes 24 by single tiles and 28 by two.
+# A strip is at most so many tiles and, if more than one, of so many bytes as records are stored. A
+# record of 10 float64 columns takes 8.2 ns by single tiles, 5.6 by four and 5.4 by eight, with a
+# logistic slope 10.4, 6.0 and 5.6; one of 100 takes 25 by single tiles and by two; one of 100
+# float32 columns takes 21 by single tiles and 17 by two or four.
 MOST_TILES, STRIP_BYTES = 8, 8192
 # Rows of ``Space.work``, one number for each record of the strip; the loop of a loss reads the
 # first two and writes the third. ``KNOWN`` is 1, or 0 where void.
@@ -56,19 +57,30 @@ class Space(NamedTuple):
 
 
 @njit(**OPTIONS)
-def make_space(center: FloatArray, inverse_scale: FloatArray, weights: FloatArray) -> Space:
+def aligned(size: int) -> FloatArray:
+    """Return zeros that start where a vector of the processor does, at a multiple of 64 bytes."""
+    numbers = np.zeros(size + LANES)
+    first = -(numbers.ctypes.data // FLOAT_BYTES) % LANES
+    return numbers[first : first + size]
+
+
+@njit(**OPTIONS)
+def make_space(
+    features: Features, center: FloatArray, inverse_scale: FloatArray, weights: FloatArray
+) -> Space:
     """Make room for one pass; one weight more than features is that of an intercept."""
     width = (weights.size + LANES - 1) // LANES * LANES
-    columns = np.zeros((4, width))
+    columns = aligned(4 * width).reshape(4, width)
     columns[0, : center.size] = center
     columns[1, : center.size] = inverse_scale
     columns[1, center.size : weights.size] = 1.0
     columns[2, : weights.size] = weights
-    n_tiles = max(1, min(MOST_TILES, STRIP_BYTES // (width * TILE_ROWS * FLOAT_BYTES)))
+    n_tiles = max(1, min(MOST_TILES, STRIP_BYTES // (width * TILE_ROWS * features.itemsize)))
     # The last strip of a chunk may reach past its end.
-    known = np.zeros((2, CHUNK_ROWS + n_tiles * TILE_ROWS))
-    tiles = np.zeros((n_tiles, width // LANES, TILE_ROWS, LANES))
-    work = np.zeros((8, n_tiles * TILE_ROWS))
+    n_places = n_tiles * TILE_ROWS
+    known = aligned(2 * (CHUNK_ROWS + n_places)).reshape(2, CHUNK_ROWS + n_places)
+    tiles = aligned(n_places * width).reshape(n_tiles, width // LANES, TILE_ROWS, LANES)
+    work = aligned(8 * n_places).reshape(8, n_places)
     return Space(columns[0], columns[1], columns[2], columns[3], known[0], known[1], tiles, work)
 
 
@@ -99,11 +111,10 @@ def score_strip(features: Features, start: int, count: int, space: Space) -> Non
     for t in range(len(space.tiles)):
         first = t * TILE_ROWS
         tile, scores, found = space.tiles[t], space.work[SCORES, first:], squares[first:]
-        for b in range(0, TILE_ROWS, 4):
-            score_four_rows(
-                features, start + first + b, space.center, space.inverse_scale, space.weights,
-                tile, b, scores, found,
-            )  # fmt: skip
+        score_rows(
+            features, start + first, space.center, space.inverse_scale, space.weights,
+            tile, scores, found,
+        )  # fmt: skip
     for b in range(count, squares.size):
         squares[b] = math.nan
 

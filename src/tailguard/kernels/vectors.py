@@ -30,14 +30,15 @@ from .chunks import TILE_ROWS
 from .lanes import (
     INDEX,
     LANES,
+    VECTOR,
     ZEROS,
     Lanes,
     cgutils,
     join_lanes,
+    join_parts,
     over_columns,
     prefetch,
     row_addresses,
-    store_half,
     tile_addresses,
     vector_addresses,
 )
@@ -83,40 +84,48 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _emit_scores(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
-    """Score four rows."""
-    lanes, place = Lanes(builder), arguments[6]
-    rows, n_columns = row_addresses(context, builder, kinds[0], arguments[0], arguments[1], 4)
-    copies, width = tile_addresses(context, builder, kinds[5], arguments[5], place, 4)
-    center, scale, weights = vector_addresses(context, builder, kinds[2:5], arguments[2:5])
-    scores, squares = vector_addresses(context, builder, kinds[7:9], arguments[7:9])
+    """Score the rows of a tile, four at a time: so many sums fill the registers of a processor."""
+    lanes = Lanes(builder)
+    rows, n_columns = row_addresses(
+        context, builder, kinds[0], arguments[0], arguments[1], TILE_ROWS
+    )
+    copies, width = tile_addresses(context, builder, kinds[5], arguments[5], TILE_ROWS)
+    vectors = vector_addresses(context, builder, kinds[2:5], arguments[2:5])
     element = context.get_data_type(kinds[0].dtype)
-    totals = [cgutils.alloca_once_value(builder, ZEROS) for _ in range(8)]
-
-    def step(column: Any, end: Any = None) -> None:
-        middle, unit = lanes.load(center, column), lanes.load(scale, column)
-        weight = lanes.load(weights, column)
-        for k, (base, copy) in enumerate(zip(rows, copies, strict=True)):
-            prefetch(builder, base, column)
-            x = lanes.load(base, column, element, end)
-            u = builder.fmul(builder.fsub(x, middle), unit)
-            u = lanes.held(u, lanes.constant(LARGEST_FEATURE))
-            lanes.store(u, copy, builder.mul(column, INDEX(TILE_ROWS)))
-            # Zero times the feature makes a NaN of the square if it is not finite.
-            for total, factors in ((k, (u, weight)), (k + 4, (u, u)), (k + 4, (x, ZEROS))):
-                sums = lanes.multiply_add(*factors, builder.load(totals[total]))
-                builder.store(sums, totals[total])
-
+    totals = [cgutils.alloca_once(builder, VECTOR) for _ in range(LANES)]
     whole = builder.and_(n_columns, INDEX(-LANES))
-    over_columns(builder, INDEX(0), whole, step)
-    over_columns(builder, whole, width, lambda column: step(column, n_columns))
-    sums = join_lanes(builder, builder.fadd, [builder.load(total) for total in totals])
-    for base, half in ((scores, range(4)), (squares, range(4, 8))):
-        store_half(builder, sums, half, builder.gep(base, [place]))
+
+    def score_four(rows: list[Any], copies: list[Any]) -> Any:
+        """Return the scores of four rows, then their squares."""
+        for total in totals:
+            builder.store(ZEROS, total)
+
+        def step(column: Any, end: Any = None) -> None:
+            middle, unit, weight = (lanes.load(vector, column) for vector in vectors)
+            for k, (base, copy) in enumerate(zip(rows, copies, strict=True)):
+                prefetch(builder, base, column)
+                x = lanes.load(base, column, element, end)
+                u = builder.fmul(builder.fsub(x, middle), unit)
+                u = lanes.held(u, lanes.constant(LARGEST_FEATURE))
+                lanes.store(u, copy, builder.mul(column, INDEX(TILE_ROWS)))
+                # Zero times the feature makes a NaN of the square if it is not finite.
+                for total, factors in ((k, (u, weight)), (k + 4, (u, u)), (k + 4, (x, ZEROS))):
+                    sums = lanes.multiply_add(*factors, builder.load(totals[total]))
+                    builder.store(sums, totals[total])
+
+        over_columns(builder, INDEX(0), whole, step)
+        over_columns(builder, whole, width, lambda column: step(column, n_columns))
+        return join_lanes(builder, builder.fadd, [builder.load(total) for total in totals])
+
+    low, high = (score_four(rows[k : k + 4], copies[k : k + 4]) for k in (0, 4))
+    out = vector_addresses(context, builder, kinds[6:8], arguments[6:8])
+    for base, part in zip(out, (range(4), range(4, 8)), strict=True):
+        lanes.store(join_parts(builder, low, high, part), base, INDEX(0))
     return context.get_dummy_value()
 
 
 @intrinsic
-def score_four_rows(
+def score_rows(
     typing_context: Any,
     features: Any,
     row: Any,
@@ -124,14 +133,13 @@ def score_four_rows(
     inverse_scale: Any,
     weights: Any,
     tile: Any,
-    place: Any,
     scores: Any,
     squares: Any,
 ) -> Any:
-    """Leave ``u`` of rows ``row`` to ``row + 3`` in the tile, and what they add up to beside it.
+    """Leave ``u`` of the rows from ``row`` on in the tile, and what they add up to beside it.
 
-    From ``place`` on, ``scores`` gets ``<u, weights>`` and ``squares`` gets ``<u, u>``, NaN if a
-    feature is not finite. In the tile ``u`` is finite whatever the features hold.
+    ``scores`` gets ``<u, weights>`` and ``squares`` gets ``<u, u>``, NaN if a feature is not
+    finite. In the tile ``u`` is finite whatever the features hold.
 
     Examples
     --------
@@ -140,27 +148,27 @@ def score_four_rows(
     >>> @njit
     ... def score(features, scale, tile, scores, squares):
     ...     weights = np.full(8, 10.0)
-    ...     score_four_rows(features, 0, np.zeros(8), scale, weights, tile, 4, scores, squares)
+    ...     score_rows(features, 0, np.zeros(8), scale, weights, tile, scores, squares)
     >>> scale = np.array([1.0, 3.0, 0, 0, 0, 0, 0, 0])
     >>> tile, scores, squares = np.zeros((1, TILE_ROWS, 8)), np.zeros(8), np.zeros(8)
-    >>> score(np.arange(4.0).reshape(4, 1), scale, tile, scores, squares)
+    >>> score(np.arange(8.0).reshape(8, 1), scale, tile, scores, squares)
     >>> scores
-    array([ 0.,  0.,  0.,  0., 30., 40., 50., 60.])
+    array([ 30.,  40.,  50.,  60.,  70.,  80.,  90., 100.])
     >>> tile[0, 6]
-    array([2., 3., 0., 0., 0., 0., 0., 0.])
+    array([6., 3., 0., 0., 0., 0., 0., 0.])
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _emit_scores(context, builder, signature.args, arguments)
 
-    vectors, index = (center, inverse_scale, weights), types.int64
-    return types.void(features, index, *vectors, tile, index, scores, squares), generate
+    vectors = center, inverse_scale, weights
+    return types.void(features, types.int64, *vectors, tile, scores, squares), generate
 
 
 def _emit_sums(context: Any, builder: Any, kinds: Any, arguments: Any, *, alone: bool) -> Any:
     """Add up the rows of a tile times their factors, each product rounded first if ``alone``."""
     lanes = Lanes(builder)
-    rows, width = tile_addresses(context, builder, kinds[0], arguments[0], INDEX(0), TILE_ROWS)
+    rows, width = tile_addresses(context, builder, kinds[0], arguments[0], TILE_ROWS)
     factors, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
     weights = [
         lanes.spread(builder.load(builder.gep(factors, [INDEX(k)]))) for k in range(TILE_ROWS)
