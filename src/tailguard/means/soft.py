@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_positive
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Budget
+from tailguard.means.budget import Share, amount_of
 from tailguard.means.coordinate_wise import CoordinateWise
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
@@ -74,7 +74,7 @@ class Soft(CoordinateWise):
         """Return the query at a scale."""
         return SoftMean(None, units, threshold, self.strength)
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the scale for second raw moments, or for Kamath's noise for central ones."""
         n, d = facts.n_rows, facts.n_features
         moment = facts.known_moment("raw").at_order(2.0)
@@ -83,7 +83,7 @@ class Soft(CoordinateWise):
             scale = facts.into(wang2020.printed_scale, moment, **chance)
         else:
             # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
-            mu = budget.amount / (math.sqrt(2.0 * d) if budget.pure else 1.0)
+            mu = amount_of(budget) / (math.sqrt(2.0 * d) if facts.pure else 1.0)
             scale = facts.into(wang2020.noise_aware_scale, moment, n_steps=1, mu=mu, **chance)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
         return Level(scale, bias, moment.scale / math.sqrt(n))

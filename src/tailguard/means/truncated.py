@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Budget
+from tailguard.means.budget import Share
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
@@ -66,7 +66,7 @@ class Truncated(CoordinateWise):
             return chosen_groups(self.n_groups, problem)
         return 1 if problem.n_features == 1 else theory_groups(problem, self.failure_probability)
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the threshold for raw moments of an order up to 2.
 
         ``(u v / s)^(1 / (1 + v))`` minimises the bias ``u / B^v`` plus the noise ``s B``.

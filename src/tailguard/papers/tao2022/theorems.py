@@ -13,7 +13,7 @@ Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of th
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from tailguard.checks import check_integer
 from tailguard.losses.squared import Squared
@@ -40,7 +40,6 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import PureDP
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle
-from tailguard.solvers.peeling_stage import PeelingStage
 
 PAPER = "Tao, Wu, Cheng and Wang 2022"
 ACCURACY = (
@@ -247,8 +246,8 @@ def _sparse_theorem(
     block_rows = facts.block_rows(descent["n_steps"])
     strong_convexity, smoothness = facts.shape["strong_convexity"], facts.shape["smoothness"]
     problem = Problem(Squared(), **facts.sizes)
-    peeling = cast(PeelingStage, solver.plan(problem, facts.guarantee).stage("descent"))
-    noise = 2.0 * threshold / block_rows * peeling.noise_over_sensitivity
+    settings = solver.plan(problem, facts.guarantee).settings
+    noise = 2.0 * threshold / block_rows * float(settings["noise_over_sensitivity"])
     bias, sampling = _truncated_error(facts, threshold, block_rows)
     fresh = math.log(facts.n_features) * math.hypot(noise, sampling)
     shrink = 1.0 - 2.0 / 3.0 * min(1.0, strong_convexity / smoothness)
