@@ -11,7 +11,7 @@ Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of th
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -59,16 +59,7 @@ POINTWISE = (
 CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
 
 
-@dataclass(frozen=True)
-class _Facts(Facts):
-    """Moments of higher orders imply second ones."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "moment", self.moment.at_order(min(self.moment.order, 2.0)))
-
-
-@theorem_on("raw", of=_Facts)
+@theorem_on("raw", orders=(1.0, 2.0))
 def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """Descent on the truncated median of means, for convex losses.
 
@@ -121,7 +112,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     return convex_theorem(facts, statement, count, step_of)
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", of=_Facts)
+@theorem_on("raw", "strong_convexity", "smoothness", orders=(1.0, 2.0))
 def strongly_convex(facts: Facts) -> Theorem:
     """Descent on the truncated median of means over disjoint blocks, for strongly convex losses.
 
@@ -171,7 +162,7 @@ def strongly_convex(facts: Facts) -> Theorem:
     return strongly_convex_theorem(facts, statement, step, n_steps)
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", of=_Facts, in_ball=False)
+@theorem_on("raw", "strong_convexity", "smoothness", orders=(1.0, 2.0), in_ball=False)
 def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theorem:
     """Sparse descent over disjoint blocks, by peeling, for few of many weights.
 
