@@ -180,6 +180,9 @@ class MeanExample:
         How far from the mean of standard normal columns it is without noise.
     noise_factor
         How many times its predicted noise its noise may be.
+    shown, far
+        Options with which it is one release, and how far out it then shows a record the most; None
+        if it shows more on other pairs.
 
     Examples
     --------
@@ -192,6 +195,8 @@ class MeanExample:
     refuses: tuple[type[Guarantee], ...] = (PureDP,)
     distance: float = 0.03
     noise_factor: float = 1.3
+    shown: Mapping[str, Any] | None = None
+    far: float = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,12 @@ class Clamped(CoordinateWise):
     n_groups: int | None = None
 
     name = "clamped"
-    example = MeanExample({"threshold": 20.0}, Moment(2.0, 4.0), refuses=())
+    example = MeanExample(
+        {"threshold": 20.0},
+        Moment(2.0, 4.0),
+        refuses=(),
+        shown={"threshold": 1.0, "n_groups": 1},
+    )
 
     def query(self, units: Units, threshold: float, groups: int) -> ClampedMean:
         """Return the query at a threshold."""

@@ -80,7 +80,12 @@ class Clipped(LevelMethod):
 
     name = "clipped"
     option, few = "clip_norm", "few rows exceed the clip norm"
-    example = MeanExample({"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), distance=1e-6)
+    example = MeanExample(
+        {"clip_norm": 50.0},
+        Moment(2.0, 4.0, kind="directional"),
+        distance=1e-6,
+        shown={"clip_norm": 1.0},
+    )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask, and put the shells together."""

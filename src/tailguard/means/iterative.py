@@ -119,7 +119,10 @@ class Iterative(LevelMethod):
     option, few = "clip_norm", "few rows exceed the clip norm"
     # Its walk follows the points less closely than their median does.
     example = MeanExample(
-        {"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), noise_factor=2.5
+        {"clip_norm": 50.0},
+        Moment(2.0, 4.0, kind="directional"),
+        noise_factor=2.5,
+        shown={"clip_norm": 1.0, "n_groups": 1, "centre": "median"},
     )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

@@ -60,7 +60,11 @@ class Soft(CoordinateWise):
 
     name = "soft"
     example = MeanExample(
-        {"threshold": 5_000.0}, Moment(2.0, 4.0, kind="raw"), refuses=(), distance=1e-3
+        {"threshold": 5_000.0},
+        Moment(2.0, 4.0, kind="raw"),
+        refuses=(),
+        distance=1e-3,
+        shown={"threshold": 1.0},
     )
 
     @property

@@ -54,7 +54,13 @@ class Truncated(CoordinateWise):
     n_groups: int | None = None
 
     name = "truncated"
-    example = MeanExample({"threshold": 50.0}, Moment(1.5, 4.0, kind="raw"), refuses=())
+    example = MeanExample(
+        {"threshold": 50.0},
+        Moment(1.5, 4.0, kind="raw"),
+        refuses=(),
+        shown={"threshold": 1.0, "n_groups": 1},
+        far=1.0,  # entries beyond the threshold count as zero
+    )
 
     def query(self, units: Units, threshold: float, groups: int) -> TruncatedMean:
         """Return the query at a threshold."""
