@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.means.budget import Share, amount_of, promise_of, usable_share
 from tailguard.moments import Moment, MomentKind
@@ -22,7 +21,7 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-from tailguard.solvers.options import admit_printed
+from tailguard.solvers.options import admit_printed, printed_in
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
@@ -100,12 +99,7 @@ class MeanFacts:
     @property
     def approximate(self) -> ApproxDP:
         """The guarantee, for formulas that papers print in epsilon and delta."""
-        if not isinstance(self.guarantee, ApproxDP):
-            raise InputError(
-                "calibration='paper' needs epsilon= and delta= with this method, whose paper "
-                f"prints its noise in them; got {self.guarantee!r}."
-            )
-        return self.guarantee
+        return printed_in(self.guarantee)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.checks import InputError, check_count, check_finite, check_given
+from tailguard.checks import InputError, check_count, check_finite, check_given, require
 from tailguard.gate import Gate
 from tailguard.means.base import (
     ANY_TAIL,
@@ -35,11 +35,11 @@ from tailguard.means.magnitude_distribution import (
     assumed_entries,
 )
 from tailguard.means.private_units import PrivateUnits
-from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
-from tailguard.privacy.accounting.concentrated import rho_of, rho_of_simple
+from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.events import Gaussian, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP, Unprotected
@@ -201,18 +201,16 @@ def _spread(low: float, high: float) -> float:
 
 def _rho(facts: MeanFacts) -> float:
     """Return the concentrated budget of a guarantee that has one."""
-    if isinstance(facts.guarantee, ZCDP):
-        return facts.guarantee.rho * (1.0 - BUDGET_MARGIN)
-    if isinstance(facts.guarantee, ApproxDP):
-        usable = usable_guarantee(facts.guarantee, most_coordinates(facts.problem))
-        assert isinstance(usable, ApproxDP)
-        if facts.calibration == "paper":
-            return rho_of_simple(facts.guarantee.epsilon, facts.guarantee.delta)
-        return rho_of(usable.epsilon, usable.delta) * (1.0 - BUDGET_MARGIN)
-    raise InputError(
+    asked = facts.guarantee
+    require(
+        isinstance(asked, ApproxDP | ZCDP),
         "method 'trimmed' must be used with an (epsilon, delta) promise or ZCDP, as its noise is "
-        f"neither Gaussian nor pure; got {facts.guarantee!r}."
+        f"neither Gaussian nor pure; got {asked!r}.",
     )
+    usable = usable_guarantee(asked, most_coordinates(facts.problem))
+    if facts.calibration == "paper" and isinstance(asked, ApproxDP):
+        return rho_of_simple(asked.epsilon, asked.delta)
+    return concentrated_budget(usable)
 
 
 def _least_error(

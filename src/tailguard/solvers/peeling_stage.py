@@ -9,13 +9,13 @@ Algorithm 5.
 import math
 from collections.abc import Iterable
 
-from tailguard.checks import InputError
 from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Parallel
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
-from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import Guarantee, PureDP
+from tailguard.solvers.options import printed_in
 
 BLOCK_MAP = "hard thresholding"
 """Name of the partition into blocks."""
@@ -104,13 +104,9 @@ def printed_form(guarantee: Guarantee, n_selected: int, n_free: int) -> tuple[st
     >>> round(1 / ratio, 4)
     42.9193
     """
-    if not isinstance(guarantee, ApproxDP):
-        raise InputError(
-            "calibration must be 'tight' for this guarantee: the paper's noise is stated for "
-            "epsilon and delta."
-        )
-    nats = -(n_selected + n_free) * math.log(guarantee.delta)
-    return "peeled-laplace", guarantee.epsilon / (4.0 * math.sqrt(2.0 * nats))
+    asked = printed_in(guarantee)
+    nats = -(n_selected + n_free) * math.log(asked.delta)
+    return "peeled-laplace", asked.epsilon / (4.0 * math.sqrt(2.0 * nats))
 
 
 def std_of(form: str) -> float:
