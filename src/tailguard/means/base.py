@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.means.budget import Share, amount_of, promise_of, usable_share
+from tailguard.means.budget import amount_of, promise_of, usable_share
 from tailguard.moments import Moment, MomentKind
 from tailguard.papers.common.facts import put_into
+from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution

@@ -1,23 +1,15 @@
-"""What a mean may spend: an event of the kind of its noise, and its parts.
-
-Gaussian releases spend mu, whose squares add up; Laplace releases spend epsilon, which adds up
-itself. A share is a part of what adds up.
+"""What a mean may spend: an event of the kind of its noise; and how large that noise is.
 
 Reference
 ---------
 Dong, Roth and Su 2022, Corollary 3.3; Dwork and Roth 2014, Theorem 3.16 (basic composition).
 """
 
-import math
-from typing import TypeAlias
-
-from tailguard.plans.budget import BUDGET_MARGIN, usable_mu
+from tailguard.plans.budget import BUDGET_MARGIN, Share, usable_mu
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.base import Query, calibration_for
-
-Share: TypeAlias = Gaussian | Laplace
 
 LAPLACE_TAIL = 1.8
 """Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5."""
@@ -45,20 +37,6 @@ def amount_of(share: Share) -> float:
     (0.5, 0.5)
     """
     return share.mu if isinstance(share, Gaussian) else share.epsilon
-
-
-def part_of(share: Share, part: float, *, times: int = 1) -> Share:
-    """Return what each of ``times`` releases spends that together spend a part of a share.
-
-    Examples
-    --------
-    >>> part_of(Gaussian(0.5), 0.25), part_of(Laplace(0.5), 0.25)
-    (Gaussian(mu=0.25), Laplace(epsilon=0.125))
-    """
-    portion = part / times
-    if isinstance(share, Laplace):
-        return Laplace(share.epsilon * portion)
-    return Gaussian(share.mu * math.sqrt(portion))
 
 
 def noise_std_of(query: Query, n_rows: int, n_features: int, asked: Event) -> float:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Share, amount_of
+from tailguard.means.budget import amount_of
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022
 from tailguard.papers.kamath2022 import parameters as printed
+from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Laplace
 from tailguard.privacy.guarantees import GDP, ZCDP

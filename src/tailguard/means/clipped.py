@@ -30,7 +30,7 @@ from tailguard.means.base import (
     found_mean,
     paper_budget,
 )
-from tailguard.means.budget import Share, amount_of
+from tailguard.means.budget import amount_of
 from tailguard.means.levels import Level, LevelMethod, directional_level
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
@@ -38,6 +38,7 @@ from tailguard.moments import Moment
 from tailguard.papers import zhao2024
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.zhao2024 import parameters as printed
+from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage

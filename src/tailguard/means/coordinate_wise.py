@@ -18,12 +18,13 @@ import numpy as np
 from tailguard.checks import check_integer, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanFacts, MeanPlan, found_mean, paper_budget
-from tailguard.means.budget import Share, noise_std_of
+from tailguard.means.budget import noise_std_of
 from tailguard.means.levels import Level, LevelMethod
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers.common.groups import group_count, whole_groups
 from tailguard.papers.common.statement import CENTRE_LOSS
+from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution

@@ -32,13 +32,13 @@ from tailguard.means.base import (
     found_mean,
     most_coordinates,
 )
-from tailguard.means.budget import Share, amount_of, usable_share
+from tailguard.means.budget import amount_of, usable_share
 from tailguard.means.levels import Level, LevelMethod, directional_level
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.papers.common.statement import CENTRE_LOSS
 from tailguard.papers.zhao2024 import parameters as printed
-from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.budget import BUDGET_MARGIN, Share, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution

@@ -20,8 +20,8 @@ from tailguard.means.base import (
     MeanMethod,
     MeanPlan,
 )
-from tailguard.means.budget import Share
 from tailguard.papers import zhao2024
+from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee

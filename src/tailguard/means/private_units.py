@@ -18,7 +18,7 @@ import numpy as np
 
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanFacts, most_coordinates
-from tailguard.means.budget import Share, amount_of, noise_std_of, part_of, tail_noise, usable_share
+from tailguard.means.budget import amount_of, noise_std_of, tail_noise, usable_share
 from tailguard.means.histograms import MeanHistograms, noise_of
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
@@ -29,6 +29,7 @@ from tailguard.means.magnitude_distribution import (
     released_distribution,
 )
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
+from tailguard.plans.budget import Share, part_of
 from tailguard.plans.plan import Plan
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Gaussian, Laplace
@@ -40,8 +41,9 @@ from tailguard.queries.units import Units
 from tailguard.scaling.columns import Columns
 from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.sizes import fewest_records
-from tailguard.scaling.units import PAIRED, find_columns, planned_histograms
+from tailguard.scaling.units import find_columns, planned_histograms
 from tailguard.solvers.enough import scale_warnings
+from tailguard.solvers.problem_columns import histogram_stages
 
 Magnitude = Literal["norm", "entries"]
 
@@ -258,17 +260,7 @@ def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ..
         pair_differences=PAIRS_SHARE,
         refinements=len(FINEST_BINS),
     )
-    stages = tuple(
-        Stage.of(
-            part_of(budget, part * share, times=times),
-            name,
-            purpose,
-            times,
-            size,
-            by_place=name in PAIRED,
-        )
-        for name, purpose, share, times, size in planned
-    )
+    stages = tuple(histogram_stages(planned, budget, part))
     for stage in stages:  # calibration refuses what lattices do not carry
         noise_of(stage, facts.n_features, facts.n_rows, facts.n_features)
     return stages

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_positive
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Share, amount_of
+from tailguard.means.budget import amount_of
 from tailguard.means.coordinate_wise import CoordinateWise
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.wang2020 import parameters as wang2020
+from tailguard.plans.budget import Share
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units

@@ -9,12 +9,12 @@ import math
 from dataclasses import dataclass
 
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Share
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.tao2022 import parameters as printed
 from tailguard.papers.tao2022.printed import printed_mean_threshold
+from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
