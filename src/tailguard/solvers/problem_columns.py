@@ -72,8 +72,7 @@ def histogram_stages(
 
     Examples
     --------
-    >>> from tailguard.privacy.events import Gaussian
-    from tailguard.scaling.columns import Columns
+    >>> from tailguard.scaling.columns import Columns
     >>> planned = planned_histograms(Columns(3), size=0.25, location=0.75)
     >>> [round(stage.mu, 3) for stage in histogram_stages(planned, Gaussian(1.0))][:2]
     [0.5, 0.612]
