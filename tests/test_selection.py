@@ -17,7 +17,7 @@ from tailguard.privacy.events import Gaussian, Selected
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.progress import listening, tell_planned
 from tailguard.rows.arrays import make_rows
-from tailguard.selection import Candidate, SelectionGate, selection_coordinates
+from tailguard.selection import PlannedSolver, SelectionGate, selection_coordinates
 
 EVENT = Selected(1.0, 4.0)
 SECRET = "0.123456789"
@@ -38,7 +38,7 @@ class Odd(OneStep):
 
 
 def odd(before=None):
-    return Candidate(Odd(before), candidate_at(EVENT.mu).plan)
+    return PlannedSolver(Odd(before), candidate_at(EVENT.mu).plan)
 
 
 def private_gate(event=EVENT):
@@ -147,7 +147,7 @@ def test_a_try_may_not_spend_more_than_its_budget():
 
     gate = private_gate()
     with pytest.raises(tg.ReleaseError):
-        gate.best([Candidate(Greedy(), odd().plan)], score_at(1.0), EVENT)
+        gate.best([PlannedSolver(Greedy(), odd().plan)], score_at(1.0), EVENT)
     with pytest.raises(tg.BudgetError, match="must cost at most"):
         search_gate(0.0, EVENT, 0).best([candidate_at(1.5)], score_at(1.0), EVENT)
 

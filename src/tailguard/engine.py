@@ -47,7 +47,7 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class GivenProblem:
     """A table, the two labels of its target if these are labels, and the problem.
 
     Examples

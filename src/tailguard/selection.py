@@ -42,7 +42,7 @@ from tailguard.quiet import quietly
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class PlannedSolver:
     """What a try may run: a solver and its plan.
 
     Examples
@@ -51,7 +51,7 @@ class Candidate:
     >>> from tailguard.plans.problem import Problem
     >>> solver = tg.solvers.WhitenedNewton()
     >>> plan = solver.plan(Problem(tg.losses.Squared(), n_rows=400, n_features=4), tg.GDP(1.0))
-    >>> Candidate(solver, plan).plan.total_mu < 1.0
+    >>> PlannedSolver(solver, plan).plan.total_mu < 1.0
     True
     """
 
@@ -110,7 +110,7 @@ class BestTry:
     score: float
 
 
-def selection_coordinates(candidates: Sequence[Candidate], event: Selected) -> int:
+def selection_coordinates(candidates: Sequence[PlannedSolver], event: Selected) -> int:
     """Count the noised numbers that all tries release at most, and one for the number of tries.
 
     Examples
@@ -119,7 +119,7 @@ def selection_coordinates(candidates: Sequence[Candidate], event: Selected) -> i
     >>> from tailguard.plans.problem import Problem
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
     >>> solver = tg.solvers.WhitenedNewton()
-    >>> candidate = Candidate(solver, solver.plan(problem, tg.GDP(1.0)))
+    >>> candidate = PlannedSolver(solver, solver.plan(problem, tg.GDP(1.0)))
     >>> selection_coordinates([candidate], Selected(1.0, 1.0)) - candidate.plan.coordinates
     2
     """
@@ -143,7 +143,7 @@ class SelectionGate(Gate):
     'selected-gaussian'
     """
 
-    def best(self, candidates: Sequence[Candidate], score: Score, event: Selected) -> BestTry:
+    def best(self, candidates: Sequence[PlannedSolver], score: Score, event: Selected) -> BestTry:
         """Book the selection, make the tries and return the best of them.
 
         *Edge cases.* Of tries with the same score the first is returned. ``ReleaseError`` where
@@ -181,7 +181,7 @@ class SelectionGate(Gate):
             )
         return best
 
-    def _try(self, candidates: Sequence[Candidate], score: Score, mu: float) -> BestTry | None:
+    def _try(self, candidates: Sequence[PlannedSolver], score: Score, mu: float) -> BestTry | None:
         """Make one try; None if it failed, whose cause a simulation alone shows."""
         place = draw_place(len(candidates), self._source)
         plan = candidates[place].plan

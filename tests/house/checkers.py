@@ -153,6 +153,17 @@ def class_ladders(modules):
                 yield f"{m.name} line {node.lineno} asks for the class of a loss, set or solver"
 
 
+def double_words(modules):
+    """A public class that is called as one of another module is."""
+    first = {}
+    for m in modules:
+        for node in m.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                other = first.setdefault(node.name, m.name)
+                if other != m.name:
+                    yield f"{m.name} has a {node.name}, as {other} has"
+
+
 def disguised_ladders(modules):
     """A choice by class that does not say ``isinstance``, or says it again and again."""
     for m in [m for m in modules if m.name not in REFUSES_CLASSES]:

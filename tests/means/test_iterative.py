@@ -138,7 +138,11 @@ def test_a_printed_noise_that_breaks_its_promise_needs_a_word():
         (Iterative(proof="hope"), task_of(1_000, 3, tg.GDP(1.0)), "proof"),
         (Iterative(), asked_of(1.0, moment=None, calibration="paper"), "no private scale"),
         (Iterative(), asked_of(1.0, calibration="numerical"), "numerical"),
-        (Iterative(), task_of(1_000, 3, tg.GDP(1.0), MOMENT, "paper"), "epsilon= and delta="),
+        (
+            Iterative(),
+            task_of(1_000, 3, tg.GDP(1.0), MOMENT, "paper"),
+            "unless epsilon and delta are promised",
+        ),
     ],
 )
 def test_what_is_refused_is_refused_from_public_facts(method, task, words):

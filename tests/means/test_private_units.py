@@ -40,7 +40,7 @@ def test_typical_columns_are_measured_where_that_is_safe(guarantee, n_features):
 
     sizes = range(1, 10**5, 50)
     task = task_of(sizes[bisect_left(sizes, True, key=affords)], n_features, guarantee)
-    units, seeds = PrivateUnits.of(task, "entries"), 20
+    (units, _), seeds = PrivateUnits.of(task, "entries"), 20
     missed = 0
     for seed in range(seeds):
         x = np.random.default_rng(seed).normal(3.0, 1.0, (task.n_rows, n_features))
@@ -86,7 +86,7 @@ def test_what_histograms_leave_goes_to_the_tail_in_the_gaussian_currency_alone()
     X = np.random.default_rng(2).normal(3.0, 1.0, (20_000, 2))
     for guarantee in (tg.GDP(MU), tg.PureDP(4.0)):
         task = task_of(len(X), 2, guarantee)
-        units, gate = PrivateUnits.of(task, "entries"), gate_for(X, guarantee)
+        (units, _), gate = PrivateUnits.of(task, "entries"), gate_for(X, guarantee)
         units.release(gate)
         fine = next(stage for stage in units.stages if stage.name == "fine location")
         tail = gate.books.releases[-1].event()
@@ -99,7 +99,7 @@ def test_what_histograms_leave_goes_to_the_tail_in_the_gaussian_currency_alone()
 
 def gate_for(X, guarantee):
     gate = Gate.over(X, guarantee=guarantee, random_state=0)
-    units = PrivateUnits.of(task_of(*X.shape, guarantee), "entries")
+    units, _ = PrivateUnits.of(task_of(*X.shape, guarantee), "entries")
     gate.reserve(Composed(tuple(stage.event for stage in units.stages)), coordinates=10**6)
     return gate
 
@@ -107,7 +107,8 @@ def gate_for(X, guarantee):
 def released(X):
     """What is released of the columns of these records."""
     guarantee = tg.GDP(MU)
-    return PrivateUnits.of(task_of(*X.shape, guarantee), "entries").release(gate_for(X, guarantee))
+    units, _ = PrivateUnits.of(task_of(*X.shape, guarantee), "entries")
+    return units.release(gate_for(X, guarantee))
 
 
 @pytest.mark.parametrize("n_features", [3, 100])

@@ -1,12 +1,12 @@
 """Public facts: ranges, what follows from a promise, and what papers read into a moment."""
 
 import math
+from functools import partial
 
 import pytest
 
 import tailguard as tg
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.wang2020.theorems import SecondMoments
 from tailguard.papers.xu2025.setting import DoubledNorms, Norms
 
 MOMENT = tg.Moment(4.0, 16.0, kind="norm")
@@ -50,7 +50,16 @@ def test_printed_formulas_want_epsilon_and_delta():
 
 
 def test_papers_read_higher_moments_as_lower_ones():
-    assert facts(SecondMoments).moment == tg.Moment(2.0, 4.0, kind="norm")
+    fourth, second, first = (
+        partial(
+            tg.papers.wang2020.smoothed_convex, 1000, 4, tg.GDP(0.5), diameter=2.0, smoothness=1.0,
+            moment=tg.Moment(order, 2.0**order, kind="raw"),
+        )
+        for order in (4.0, 2.0, 1.5)
+    )  # fmt: skip
+    assert fourth().explain() == second().explain()
+    with pytest.raises(tg.InputError, match=r"order must be at most 1\.5"):
+        first()
     assert (facts(Norms).order, facts(DoubledNorms).order) == (4.0, 2.0)
     with pytest.raises(tg.InputError, match="order at least 4"):
         facts(DoubledNorms, moment=tg.Moment(3.0, 1.0, kind="norm"))

@@ -17,7 +17,7 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
 from tailguard.search.score import LossScore
-from tailguard.selection import Candidate, SelectionGate, selection_coordinates
+from tailguard.selection import PlannedSolver, SelectionGate, selection_coordinates
 
 N_ROWS, SCORE_SHARE = 16, 0.5
 LOSS = tg.losses.Squared()
@@ -41,7 +41,7 @@ class OneStep:
 def candidate_at(mu):
     """One noisy step with a try's share for the fit."""
     guarantee = tg.GDP(mu * (1.0 - SCORE_SHARE) ** 0.5)
-    return Candidate(OneStep(), OneStep().plan(Problem(LOSS, N_ROWS, 1), guarantee))
+    return PlannedSolver(OneStep(), OneStep().plan(Problem(LOSS, N_ROWS, 1), guarantee))
 
 
 def score_at(mu):

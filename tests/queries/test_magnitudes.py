@@ -7,7 +7,8 @@ import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.norms import MagnitudeCount
-from tailguard.plans.stage import PureStage, Stage
+from tailguard.plans.stage import Stage
+from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
 
@@ -16,11 +17,11 @@ OF = pytest.mark.parametrize("of", ["norm", "entries", "differences"])
 
 @OF
 @pytest.mark.parametrize("known", [1, 99])
-@pytest.mark.parametrize("kind", [Stage, PureStage])
+@pytest.mark.parametrize("kind", [Gaussian, Laplace])
 def test_units_of_other_columns_are_refused_before_anything_is_booked(of, known, kind):
     query = CountMagnitudes(Units.raw(known, intercept=False), (1.0,), of)
-    stage = kind("counts", "magnitudes", 0.1, 1, 2)
-    guarantee = tg.GDP(0.1) if kind is Stage else tg.PureDP(0.1)
+    stage = Stage.of(kind(0.1), "counts", "magnitudes", 1, 2)
+    guarantee = tg.GDP(0.1) if kind is Gaussian else tg.PureDP(0.1)
     gate = Gate.over(np.zeros((400, 100)), guarantee=guarantee, random_state=0)
     gate.reserve(stage.event, coordinates=10)
     with pytest.raises(tg.InputError, match="units must be those of all 100 columns"):

@@ -11,10 +11,12 @@ from support.spy import GENEROUS, gate_over
 from tailguard import engine
 from tailguard.gate import Gate
 from tailguard.plans.problem import Problem
-from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure, Repeated
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.events.peeling import peeling_event
 from tailguard.solvers.hard_thresholding import HardThresholding
+from tailguard.solvers.peeling_stage import std_of
 from tailguard.solvers.registry import plan_for
 
 BUDGET = tg.ApproxDP(1.0, 1e-6)
@@ -36,6 +38,11 @@ def run(solver, X, y, *, guarantee=GENEROUS, seed=None, loss=None, intercept=Fal
     gate, _ = gate_over(problem, X, y, guarantee, seed=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     return solver.run(plan, gate), plan, gate
+
+
+def ratio_of(plan):
+    """Sensitivity of an entry over the scale of its noise."""
+    return std_of(plan.settings["noise"]) / plan.settings["noise_over_sensitivity"]
 
 
 def recursion(X, y, slope, *, n_steps, step, threshold, n_nonzero, intercept):
@@ -105,13 +112,15 @@ def test_every_step_may_spend_what_one_may(intercept):
         )
         (stage,) = plan.stages
         assert stage.n_blocks == n_steps
-        ratios.add(stage.ratio)
+        ratios.add(ratio_of(plan))
     assert max(ratios) - min(ratios) < 1e-6 * min(ratios)
     _, plan, gate = run(solver, X, y, guarantee=BUDGET, seed=1, intercept=intercept)
     (stage,) = plan.stages
-    assert stage.event == Parallel(
-        "hard thresholding", 0, peeling_event(stage.form, stage.ratio, 5, int(intercept))
-    )
+    assert stage.event == Parallel("hard thresholding", 0, Repeated(stage.kept, 1))
+    one = peeling_event(plan.settings["noise"], ratio_of(plan), 5, int(intercept))
+    assert [flatten(each).kinds for each in (stage.kept, one)] == [flatten(one).kinds] * 2
+    rho, its = (ZcdpAccountant().compose(each).rho for each in (stage.kept, one))
+    assert rho == pytest.approx(its, rel=1e-12)
     releases = gate.books.releases
     assert [release.block for release in releases] == list(range(stage.n_blocks))
     assert {release.parameters["n_selected"] for release in releases} == {5}
@@ -139,8 +148,7 @@ def test_the_form_of_least_noise_is_taken(guarantee, n_nonzero, form):
     assert plan.settings["noise"] == form
     assert {release.mechanism for release in gate.books.releases} == {form}
     if isinstance(guarantee, tg.PureDP):
-        (stage,) = plan.stages
-        assert stage.ratio == pytest.approx(1.0 / (3 * n_nonzero), rel=1e-6)
+        assert ratio_of(plan) == pytest.approx(1.0 / (3 * n_nonzero), rel=1e-6)
 
 
 def test_keeping_every_column_pays_for_no_choice():
@@ -148,9 +156,9 @@ def test_keeping_every_column_pays_for_no_choice():
     _, plan, gate = run(HardThresholding(5), X, y, guarantee=BUDGET, seed=1)
     chosen = {BoundedRange, Pure}
     assert not any(flatten(release.event()).kinds & chosen for release in gate.books.releases)
-    assert plan.stage("descent").n_selected == 0
+    assert not flatten(plan.stage("descent").event).kinds & chosen
     sparse = HardThresholding(4).plan(Problem(tg.losses.Squared(), *X.shape), BUDGET)
-    assert sparse.stage("descent").ratio < plan.stage("descent").ratio
+    assert ratio_of(sparse) < ratio_of(plan)
 
 
 @pytest.mark.parametrize("seed", [0])

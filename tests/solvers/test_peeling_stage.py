@@ -10,7 +10,7 @@ from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event
 from tailguard.solvers.hard_thresholding import HardThresholding
-from tailguard.solvers.peeling_stage import PeelingStage, best_form, printed_form
+from tailguard.solvers.peeling_stage import best_form, peeling_stage, printed_form
 
 # Noise over sensitivity: the paper's, the Laplace form by loss distributions, the Gaussian by zCDP.
 TABLE = [
@@ -61,10 +61,10 @@ def test_what_is_bought_beside_is_paid_for():
 
 
 def test_a_stage_says_what_it_costs():
-    stage = PeelingStage.of("peeled-laplace", 0.1, n_selected=2, n_free=1, n_blocks=3, size=50)
+    stage = peeling_stage("peeled-laplace", 0.1, n_selected=2, n_free=1, n_blocks=3, size=50)
     assert stage.coordinates == 150
-    assert stage.noise_over_sensitivity == pytest.approx(10.0 * math.sqrt(2.0))
-    assert stage.releases.startswith("3 releases at rho = ")
+    assert stage.currency == "rho"
+    assert stage.releases.startswith("1 release of each of 3 blocks at rho = ")
 
 
 def test_the_paper_s_calibration_is_valid_and_spends_less():

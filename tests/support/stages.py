@@ -1,6 +1,7 @@
 """Stages of one release, for tests that ask a gate without a plan."""
 
-from tailguard.plans.stage import PureStage, SmoothStage, Stage
+from tailguard.plans.stage import Stage
+from tailguard.privacy.events import Laplace
 
 
 def once(mu, name=""):
@@ -10,12 +11,12 @@ def once(mu, name=""):
 
 def pure(epsilon, name=""):
     """One release that spends epsilon, with Laplace noise."""
-    return PureStage(name, "", epsilon, 1, 1)
+    return Stage.of(Laplace(epsilon), name, "", 1, 1)
 
 
 def smooth(event, name=""):
     """One release that costs an event, with noise that follows the records."""
-    return SmoothStage(name, "", 1.0, 1, 1, share=event, kept=event)
+    return Stage.of(event, name, "", 1, 1, kept=event)
 
 
 def of_sample(mu, n_rows, of_rows, name=""):

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2, ncx2
 
-from tailguard.audit.bounds import Verdict
+from tailguard.audit.bounds import Judgement
 
 # Scale of noise: sums of squares or of magnitudes follow a chi-square law.
 
 
 def gaussian_scale_test(
     draws: ArrayLike, std: float, *, false_alarm: float, ratios: Iterable[float] = (0.9, 1.1)
-) -> Verdict:
+) -> Judgement:
     """Two-sided test that ``draws`` are centred Gaussian with ``std``, not ``ratio * std``."""
     scaled = np.asarray(draws, dtype=np.float64).ravel() / std
     powers = [gaussian_scale_power(scaled.size, ratio, false_alarm) for ratio in ratios]
@@ -32,7 +32,7 @@ def gaussian_scale_power(n_draws: int, ratio: float, false_alarm: float) -> floa
 
 def laplace_scale_test(
     draws: ArrayLike, scale: float, *, false_alarm: float, ratios: Iterable[float] = (0.9, 1.1)
-) -> Verdict:
+) -> Judgement:
     """Two-sided test that ``draws`` are Laplace with ``scale``, not ``ratio * scale``."""
     scaled = np.abs(np.asarray(draws, dtype=np.float64).ravel()) / scale
     powers = [laplace_scale_power(scaled.size, ratio, false_alarm) for ratio in ratios]
@@ -46,9 +46,9 @@ def laplace_scale_power(n_draws: int, ratio: float, false_alarm: float) -> float
 
 def _chi_square_verdict(
     statistic: float, degrees: int, power: float, false_alarm: float
-) -> Verdict:
+) -> Judgement:
     low, high = chi2.ppf(false_alarm / 2, degrees), chi2.isf(false_alarm / 2, degrees)
-    return Verdict(bool(low <= statistic <= high), statistic / degrees, power)
+    return Judgement(bool(low <= statistic <= high), statistic / degrees, power)
 
 
 def _chi_square_power(degrees: int, ratio: float, false_alarm: float) -> float:
@@ -61,7 +61,7 @@ def _chi_square_power(degrees: int, ratio: float, false_alarm: float) -> float:
 
 def goodness_of_fit(
     counts: ArrayLike, probabilities: ArrayLike, *, false_alarm: float, alternative: ArrayLike
-) -> Verdict:
+) -> Judgement:
     """Pearson's chi-square test of cell counts; power against the ``alternative`` probabilities.
 
     Every expected count must be at least 50, so that the chi-square law holds far in the tail.
@@ -75,4 +75,4 @@ def goodness_of_fit(
     shifted = observed.sum() * np.asarray(alternative, dtype=np.float64)
     noncentrality = float(((shifted - expected) ** 2 / expected).sum())
     power = float(ncx2.sf(critical, observed.size - 1, noncentrality))
-    return Verdict(statistic <= critical, statistic, power)
+    return Judgement(statistic <= critical, statistic, power)

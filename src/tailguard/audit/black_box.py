@@ -8,7 +8,7 @@ import numpy as np
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.audit.bounds import audit_power, clopper_pearson_upper
 from tailguard.audit.cases import FALSE_ALARM, AuditResult
-from tailguard.audit.claims import Claim, claim_of
+from tailguard.audit.claims import PrivacyClaim, claim_of
 from tailguard.audit.gates import NOISE
 from tailguard.audit.testers import TESTERS, Decide
 from tailguard.checks import InputError, check_choice, check_integer, check_open_unit, shown
@@ -116,7 +116,7 @@ def _errors(decide: Decide, first: FloatArray, second: FloatArray) -> tuple[Bool
 
 
 def _power(
-    decide: Decide, claim: Claim, runs: tuple[FloatArray, FloatArray], false_alarm: float
+    decide: Decide, claim: PrivacyClaim, runs: tuple[FloatArray, FloatArray], false_alarm: float
 ) -> float:
     """Return the chance of rejecting these runs with noise of ``NOISE`` times the scale."""
     nearer = [side.mean(axis=0) + NOISE * (side - side.mean(axis=0)) for side in runs]
@@ -160,7 +160,7 @@ def _numbers(result: Any) -> FloatArray:
         ) from None
 
 
-def _claim(made: Any, records: tuple[Any, ...], claim: Guarantee | None) -> Claim:
+def _claim(made: Any, records: tuple[Any, ...], claim: Guarantee | None) -> PrivacyClaim:
     """Return the claim that is given, or that of a run's certificate."""
     if claim is not None:
         return claim_of(claim)

@@ -19,16 +19,16 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta, binom
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.claims import Claim
+from tailguard.audit.claims import PrivacyClaim
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judgement:
     """What a test said: whether it accepts, the number it judged, and its power.
 
     Examples
     --------
-    >>> Verdict(accepted=True, statistic=0.8, power=0.99).accepted
+    >>> Judgement(accepted=True, statistic=0.8, power=0.99).accepted
     True
     """
 
@@ -53,7 +53,7 @@ def clopper_pearson_upper(successes: ArrayLike, trials: int, false_alarm: float)
 
 
 def judge(
-    claim: Claim,
+    claim: PrivacyClaim,
     wrong: float,
     missed: float,
     n_runs: int,
@@ -61,7 +61,7 @@ def judge(
     rates: tuple[float, float],
     false_alarm: float,
     summed: bool = False,
-) -> Verdict:
+) -> Judgement:
     """Accept a claim unless the errors of ``n_runs`` a side prove more.
 
     Each kind of error is bounded with half of the false alarm; or, ``summed``, their mean with all
@@ -92,11 +92,11 @@ def judge(
         chances = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2.0)
     proven = float(claim.least(chances[:1], chances[1:])[0])
     power = audit_power(claim, n_runs, rates=rates, false_alarm=false_alarm, summed=summed)
-    return Verdict(proven <= claim.amount, proven, power)
+    return Judgement(proven <= claim.amount, proven, power)
 
 
 def audit_power(
-    claim: Claim,
+    claim: PrivacyClaim,
     n_runs: int,
     *,
     rates: tuple[float, float],
@@ -134,7 +134,7 @@ def audit_power(
 
 
 def runs_for(
-    claim: Claim,
+    claim: PrivacyClaim,
     *,
     rates: tuple[float, float],
     false_alarm: float,

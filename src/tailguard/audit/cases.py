@@ -13,8 +13,8 @@ import numpy as np
 from scipy.stats import chi2
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.bounds import Verdict, judge, runs_for
-from tailguard.audit.claims import Claim, GaussianClaim
+from tailguard.audit.bounds import Judgement, judge, runs_for
+from tailguard.audit.claims import GaussianClaim, PrivacyClaim
 from tailguard.audit.gates import MUTANTS, NOISE, AttackedGate
 from tailguard.audit.overheard import OVERHEARD_MUTANTS, OverheardGate, Transcript
 
@@ -141,7 +141,7 @@ class ThresholdCase:
     """
 
     name: str
-    claim: Claim
+    claim: PrivacyClaim
     scores: Scoring
     rates: Rates
     threshold: float = 0.5
@@ -186,7 +186,7 @@ class ThresholdCase:
 
     def _verdict(
         self, gate: type[AttackedGate], n_runs: int, seed: int, false_alarm: float
-    ) -> Verdict:
+    ) -> Judgement:
         with np.errstate(all="ignore"):
             first, second = self.scores(gate, n_runs, seed)
         wrong = int((first > self.threshold).sum())

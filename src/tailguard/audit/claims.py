@@ -27,14 +27,14 @@ ORDERS = 1.0 + np.geomspace(0.01, 63.0, 60)
 """Renyi orders at which a claim in rho is tested: any of them is valid, more are sharper."""
 
 
-class Claim:
+class PrivacyClaim:
     """What is claimed: an amount in some unit, which counted errors may prove to be too small.
 
     The unit, one of mu, epsilon, rho or delta, is the name of the attribute that has the amount.
 
     Examples
     --------
-    >>> claim: Claim = GaussianClaim(1.0)
+    >>> claim: PrivacyClaim = GaussianClaim(1.0)
     >>> claim.unit, claim.amount
     ('mu', 1.0)
     """
@@ -56,7 +56,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class GaussianClaim(Claim):
+class GaussianClaim(PrivacyClaim):
     """``mu``-GDP: both errors lie above the curve of N(0, 1) against N(mu, 1).
 
     Examples
@@ -76,7 +76,7 @@ class GaussianClaim(Claim):
 
 
 @dataclass(frozen=True)
-class EpsilonClaim(Claim):
+class EpsilonClaim(PrivacyClaim):
     """(``epsilon``, ``delta``)-DP, of which epsilon is bounded at that delta.
 
     Examples
@@ -102,7 +102,7 @@ class EpsilonClaim(Claim):
 
 
 @dataclass(frozen=True)
-class ConcentratedClaim(Claim):
+class ConcentratedClaim(PrivacyClaim):
     """``rho``-zCDP: no event has a larger Renyi divergence than the whole release.
 
     Examples
@@ -136,7 +136,7 @@ def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class ProfileClaim(Claim):
+class ProfileClaim(PrivacyClaim):
     """One point of a privacy profile: ``delta`` at ``epsilon``, which may be 0.
 
     Examples
@@ -162,7 +162,7 @@ class ProfileClaim(Claim):
 
 
 # What a guarantee of each kind claims; a pure one has no delta.
-KINDS: dict[str, Callable[[Any], Claim]] = {
+KINDS: dict[str, Callable[[Any], PrivacyClaim]] = {
     "gdp": lambda guarantee: GaussianClaim(guarantee.mu),
     "pure": lambda guarantee: EpsilonClaim(guarantee.epsilon, 0.0),
     "approx": lambda guarantee: EpsilonClaim(guarantee.epsilon, guarantee.delta),
@@ -170,7 +170,7 @@ KINDS: dict[str, Callable[[Any], Claim]] = {
 }
 
 
-def claim_of(guarantee: Guarantee) -> Claim:
+def claim_of(guarantee: Guarantee) -> PrivacyClaim:
     """Return what a guarantee claims.
 
     Examples

@@ -17,7 +17,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.gate import Gate
 from tailguard.noise.registry import SMOOTH_MECHANISMS
 from tailguard.noise.sources import SimulationSource
-from tailguard.plans.stage import PureStage, Stage
+from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import Gaussian, Laplace
@@ -210,8 +210,6 @@ def understated(query: Any, factor: float) -> Relayed:
 
 def _louder(stage: Stage, factor: float) -> Stage:
     """Return a stage that asks for so many times as much, with the same kind of noise."""
-    asked = stage.asked
-    if isinstance(asked, Gaussian):
-        return Stage(stage.name, stage.purpose, asked.mu * factor, 1, stage.size)
-    assert isinstance(asked, Laplace)  # smooth scales are understated
-    return PureStage(stage.name, stage.purpose, asked.epsilon * factor, 1, stage.size)
+    assert isinstance(stage.asked, Gaussian | Laplace)  # smooth scales are understated
+    louder = type(stage.asked)(stage.mu * factor)
+    return Stage.of(louder, stage.name, stage.purpose, 1, stage.size)

@@ -31,7 +31,7 @@ from tailguard.audit.worst_pairs import (
     worst_pair,
 )
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
-from tailguard.plans.stage import PureStage, SmoothStage, Stage
+from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP, Unprotected
 from tailguard.queries.base import calibration_for
@@ -183,7 +183,8 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     >>> pure_case("count-below").claim
     EpsilonClaim(epsilon=2.0, delta=0.0)
     """
-    pair, stage = _columns(worst_pair(name)), PureStage(name, "", epsilon * N_COLUMNS, 1, N_COLUMNS)
+    pair = _columns(worst_pair(name))
+    stage = Stage.of(Laplace(epsilon * N_COLUMNS), name, "", 1, N_COLUMNS)
     rows = [_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
     low, high = (_exact(pair.query, pair.state, each, Laplace(stage.mu)) for each in rows)
     scores = _scores(pair.query, pair.state, stage, rows, _between(low, high))
@@ -289,7 +290,7 @@ def _smooth_scores(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:
     """Return what scores releases of a query whose noise follows the records."""
     size = pair[0].n_features
     calibration = query.calibrate_event(pair[0].n_rows, size, event)
-    stage = SmoothStage("smooth", "", 1.0, 1, size, share=event, kept=event)
+    stage = Stage.of(event, "smooth", "", 1, size, kept=event)
     state = np.zeros(size)
     low, high = (query.answer(rows, state, calibration).value for rows in pair)
     return _scores(query, state, stage, pair, _between(low, high))

@@ -29,16 +29,17 @@ from tailguard.audit.of_queries import (
 from tailguard.audit.overheard import OverheardGate, Transcript
 from tailguard.audit.testers import discriminant
 from tailguard.audit.worst_pairs import moved_end, moved_medians
+from tailguard.checks import class_called
 from tailguard.engine import Solver
 from tailguard.losses.squared import Squared
-from tailguard.means.registry import make_method
+from tailguard.means.registry import MEANS, make_method
 from tailguard.means.trimmed import Trimmed
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.registry import make_solver
+from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
 Records = tuple[FloatArray, FloatArray | None]
@@ -51,32 +52,23 @@ SEEN = 0.98
 0.989 to 1.03 for seven solvers, more than 1 being the error of the measurement; 0.785 for hard
 thresholding where it chooses entries, which the options here leave it no room for."""
 
-SHARED: Mapping[str, Any] = {"clip_norm": 1.0, "row_limit": 1.0, "diameter": 50.0}
-STEPS: Mapping[str, Any] = {"n_steps": 1, "clip_norm": 1.0, "diameter": 1e6, "smoothness": 1.0}
-SOLVER_OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "noisy-gradient-descent": {"n_steps": 3, "clip_norm": 1.0, "step_size": 1.0},
-    "dp-sgd": {"clip_norm": 1.0, "batch_rows": N_ROWS, "n_passes": 3, "step_size": 1.0},
-    "localised": {**SHARED, "step_parameter": 1.0},
-    "shrinking-localised": {**SHARED, "step_parameter": 1.0},
-    "doubling-localised": {**SHARED, "step_parameter": 1.0},
-    "permuted-accelerated": STEPS,
-    "doubling-accelerated": {**STEPS, "growth_bound": 4.0},
-    # All entries are kept, so that nothing is chosen: choices are audited with the query.
-    "hard-thresholding": {
-        "n_nonzero": 2, "n_steps": 1, "threshold": 8.0, "step_size": 1.0,
-        "feature_scale": 1.0, "target_scale": 1.0,
-    },
+HARD_THRESHOLDING: Mapping[str, Any] = {
+    "n_nonzero": 2, "n_steps": 1, "threshold": 8.0, "step_size": 1.0,
+    "feature_scale": 1.0, "target_scale": 1.0,
 }  # fmt: skip
-"""Options of few steps with which a solver shows one record."""
+"""All entries are kept, so that nothing is chosen: choices are audited with the query."""
 
-MEAN_OPTIONS: Mapping[str, tuple[Mapping[str, Any], float]] = {
-    "clipped": ({"clip_norm": 1.0}, 1e9),
-    "clamped": ({"threshold": 1.0, "n_groups": 1}, 1e9),
-    "truncated": ({"threshold": 1.0, "n_groups": 1}, 1.0),
-    "soft": ({"threshold": 1.0}, 1e9),
-    "iterative": ({"clip_norm": 1.0, "n_groups": 1, "centre": "median"}, 1e9),
-}
-"""Options with which a mean is one release, and how far out a record shows the most."""
+
+def examples_of(registry: Mapping[str, str]) -> dict[str, Any]:
+    """Return the examples of those classes that say by which options they show one record.
+
+    Examples
+    --------
+    >>> examples_of(MEANS)["clipped"].shown
+    {'clip_norm': 1.0}
+    """
+    found = {name: getattr(class_called(name, registry), "example", None) for name in registry}
+    return {name: each for name, each in found.items() if each and each.shown is not None}
 
 
 def _lonely() -> Pair:
@@ -161,9 +153,11 @@ def solver_case(name: str, mu: float = MU) -> ThresholdCase:
     >>> solver_case("localised").claim
     GaussianClaim(mu=2.5)
     """
-    pair = _opposed() if name == "hard-thresholding" else _lonely()
-    problem = Problem(Squared(), *pair[0][0].shape)
-    solver = make_solver(name, **SOLVER_OPTIONS[name])
+    if name == "hard-thresholding":
+        pair, options = _opposed(), HARD_THRESHOLDING
+    else:
+        pair, options = _lonely(), examples_of(SOLVERS)[name].shown
+    problem, solver = Problem(Squared(), *pair[0][0].shape), make_solver(name, **options)
     facts = {"claim": GaussianClaim(mu), "rates": gaussian_rates(SEEN * mu)}
     return _run_case(f"solver {name}", solver, problem, GDP(mu), pair, **facts)
 
@@ -176,12 +170,12 @@ def mean_case(name: str, mu: float = MU) -> ThresholdCase:
     >>> mean_case("clipped").claim
     GaussianClaim(mu=2.5)
     """
-    options, far = MEAN_OPTIONS[name]
+    example = examples_of(MEANS)[name]
     X = np.zeros((N_ROWS, 1))
     other = X.copy()
-    X[0], other[0] = -far, far
+    X[0], other[0] = -example.far, example.far
     facts = {"claim": GaussianClaim(mu), "rates": gaussian_rates(SEEN * mu)}
-    problem, method = Problem(None, N_ROWS, 1), make_method(name, **options)
+    problem, method = Problem(None, N_ROWS, 1), make_method(name, **example.shown)
     return _run_case(f"mean {name}", method, problem, GDP(mu), ((X, None), (other, None)), **facts)
 
 

@@ -28,9 +28,8 @@ from tailguard.audit.of_queries import (
     trimmed_case,
 )
 from tailguard.audit.of_runs import (
-    MEAN_OPTIONS,
-    SOLVER_OPTIONS,
     block_case,
+    examples_of,
     mean_case,
     newton_case,
     private_mean_case,
@@ -42,8 +41,10 @@ from tailguard.audit.testers import TESTERS
 from tailguard.audit.worst_pairs import WORST_PAIRS
 from tailguard.estimators.linear import LinearRegression
 from tailguard.estimators.mean import mean
+from tailguard.means.registry import MEANS
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+from tailguard.solvers.registry import SOLVERS
 
 WEAK_CLAIMS = (0.5, 1.0)
 """In mu: smaller claims than the quick rows', which need 3 to 12 times as many runs."""
@@ -63,10 +64,11 @@ CASES: dict[str, Callable[[], Case]] = {
     "query trimmed-mean": trimmed_case,
     "query sample-aggregate": sample_aggregate_case,
     **{f"query {name}, Laplace": partial(pure_case, name) for name in PURE_QUERIES},
-    **{f"mean {name}": partial(mean_case, name) for name in MEAN_OPTIONS},
+    **{f"mean {name}": partial(mean_case, name) for name in examples_of(MEANS)},
     "mean trimmed": trimmed_mean_case,
     "mean clipped, in private units": private_mean_case,
-    **{f"solver {name}": partial(solver_case, name) for name in SOLVER_OPTIONS},
+    **{f"solver {name}": partial(solver_case, name) for name in examples_of(SOLVERS)},
+    "solver hard-thresholding": partial(solver_case, "hard-thresholding"),
     "solver sample-and-aggregate": block_case,
     "solver whitened-newton": newton_case,
 }

@@ -31,12 +31,12 @@ from scipy.special import ndtr
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.audit.bounds import clopper_pearson_upper
-from tailguard.audit.claims import Claim
+from tailguard.audit.claims import PrivacyClaim
 
 Decide: TypeAlias = Callable[[FloatArray], BoolArray]
 """Of runs, one a row: which are taken for the second neighbour's."""
 
-Learn: TypeAlias = Callable[[FloatArray, FloatArray, Claim, int, float], Decide]
+Learn: TypeAlias = Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], Decide]
 """Runs of both neighbours, the claim, the number of runs to come and the false alarm."""
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -157,7 +157,7 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
 
 
 def _best_cut(
-    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+    first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> float:
     """Return the threshold that will prove the most, if errors stay as in the pilot."""
     cuts = _cuts(first, second)
@@ -167,7 +167,7 @@ def _best_cut(
 
 
 def _normal_cut(
-    first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+    first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> float:
     """Return the threshold that will prove the most, if scores are normal; it is valid anyway.
 
@@ -188,7 +188,7 @@ def _cuts(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _surest(
-    wrong: FloatArray, missed: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+    wrong: FloatArray, missed: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> int:
     """Return the place of the chances of errors that will prove the most."""
     upper = [
@@ -200,12 +200,12 @@ def _surest(
 
 def _by(
     learn: Callable[[FloatArray, FloatArray], Score],
-    cut: Callable[[FloatArray, FloatArray, Claim, int, float], float] = _normal_cut,
+    cut: Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], float] = _normal_cut,
 ) -> Learn:
     """Return a tester that learns a score, and then a threshold on it."""
 
     def learned(
-        first: FloatArray, second: FloatArray, claim: Claim, n_runs: int, false_alarm: float
+        first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
     ) -> Decide:
         score = learn(first, second)
         least = cut(score(first), score(second), claim, n_runs, false_alarm)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
 from tailguard.design.matrix import design_matrix
-from tailguard.engine import Solved, Solver, Task, run
+from tailguard.engine import GivenProblem, Solved, Solver, run
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
@@ -205,7 +205,7 @@ class PrivateLinearModel(BaseEstimator):
         self._keep(run(solver, plan, gate, assumptions=self._assumptions()))
         return self
 
-    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> Task:
+    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> GivenProblem:
         """Read from the head of a table, and from the parameters, what is to be fitted.
 
         What is ``told`` is what ``fit`` was given of the table.
@@ -221,7 +221,7 @@ class PrivateLinearModel(BaseEstimator):
             **told,
         )
         problem = self._problem(table, has_offset=exposure is not None)
-        return Task(table, self._checked_labels(table), problem)
+        return GivenProblem(table, self._checked_labels(table), problem)
 
     def _problem(self, table: Given, *, has_offset: bool) -> Problem:
         """Return the public facts of a fit."""

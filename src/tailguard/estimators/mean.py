@@ -10,7 +10,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
-from tailguard.engine import Task, run
+from tailguard.engine import GivenProblem, run
 from tailguard.gate import Gate
 from tailguard.means.base import CalibrationMode
 from tailguard.means.choice import Choice, choose
@@ -196,7 +196,7 @@ def mean(
             **options,
         )
     plan = replace(choice.plan, warnings=mean_scale_warnings(choice.plan))
-    gate = Task(table, None, problem).gate(
+    gate = GivenProblem(table, None, problem).gate(
         Gate,
         guarantee=plan.guarantee,
         ledger=ledger,

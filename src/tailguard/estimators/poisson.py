@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.engine import Task
+from tailguard.engine import GivenProblem
 from tailguard.estimators.base import PrivateRegression
 from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
@@ -78,7 +78,7 @@ class PoissonRegression(PrivateRegression):
             X, y, target=target, columns=columns, row_id=row_id, order=order, exposure=exposure
         )
 
-    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> Task:
+    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> GivenProblem:
         schema = self._given_schema()
         if exposure is None and schema is not None:
             exposure = schema.exposure

@@ -66,15 +66,3 @@ class Huber(ThresholdLoss):
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Residual, held within the threshold on either side."""
         return np.clip(np.subtract(score, target), -self.threshold, self.threshold)
-
-    def slope_bound(self) -> float:
-        """Return the threshold."""
-        return self.threshold
-
-    def curvature_bound(self) -> float:
-        """One, up to the threshold."""
-        return 1.0
-
-    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
-        return row_bound**2

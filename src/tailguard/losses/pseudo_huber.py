@@ -73,15 +73,3 @@ class PseudoHuber(ThresholdLoss):
         most = MOST_THRESHOLDS * self.threshold
         residual = np.clip(residual, -most, most)
         return self.threshold * (residual / np.sqrt(self.threshold**2 + residual * residual))
-
-    def slope_bound(self) -> float:
-        """Return the threshold."""
-        return self.threshold
-
-    def curvature_bound(self) -> float:
-        """One, at residual zero."""
-        return 1.0
-
-    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
-        return row_bound**2

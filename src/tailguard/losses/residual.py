@@ -70,3 +70,15 @@ class ThresholdLoss(ResidualLoss):
     def shape(self) -> FloatArray:
         """The threshold."""
         return np.array([self.threshold])
+
+    def slope_bound(self) -> float:
+        """Return the threshold."""
+        return self.threshold
+
+    def curvature_bound(self) -> float:
+        """One, at residual zero."""
+        return 1.0
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Return ``row_bound**2``: clipping never reaches the curvature at residual zero."""
+        return row_bound**2

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.means.budget import Budget, promise_of
+from tailguard.means.budget import amount_of, promise_of, usable_share
 from tailguard.moments import Moment, MomentKind
 from tailguard.papers.common.facts import put_into
+from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
+from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-from tailguard.solvers.options import admit_printed
+from tailguard.solvers.options import admit_printed, printed_in
 
 CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
 
@@ -69,9 +70,9 @@ class MeanFacts:
         return isinstance(self.guarantee, PureDP)
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> Share:
         """What may be spent in all."""
-        return Budget.of(self.guarantee, coordinates=most_coordinates(self.problem))
+        return usable_share(self.guarantee, coordinates=most_coordinates(self.problem))
 
     def into(
         self, formula: Callable[..., float], moment: Moment | None = None, /, **others: Any
@@ -99,12 +100,7 @@ class MeanFacts:
     @property
     def approximate(self) -> ApproxDP:
         """The guarantee, for formulas that papers print in epsilon and delta."""
-        if not isinstance(self.guarantee, ApproxDP):
-            raise InputError(
-                "calibration='paper' needs epsilon= and delta= with this method, whose paper "
-                f"prints its noise in them; got {self.guarantee!r}."
-            )
-        return self.guarantee
+        return printed_in(self.guarantee)
 
 
 @dataclass(frozen=True)
@@ -179,6 +175,9 @@ class MeanExample:
         How far from the mean of standard normal columns it is without noise.
     noise_factor
         How many times its predicted noise its noise may be.
+    shown, far
+        Options with which it is one release, and how far out it then shows a record the most; None
+        if it shows more on other pairs.
 
     Examples
     --------
@@ -191,6 +190,8 @@ class MeanExample:
     refuses: tuple[type[Guarantee], ...] = (PureDP,)
     distance: float = 0.03
     noise_factor: float = 1.3
+    shown: Mapping[str, Any] | None = None
+    far: float = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,7 +264,7 @@ def found_mean(
     )
 
 
-def paper_budget(facts: MeanFacts, spent: float) -> tuple[Budget, Guarantee]:
+def paper_budget(facts: MeanFacts, spent: float) -> tuple[Share, Guarantee]:
     """Return what a printed noise really spends, and the promise that it keeps.
 
     Guarantee
@@ -278,8 +279,8 @@ def paper_budget(facts: MeanFacts, spent: float) -> tuple[Budget, Guarantee]:
     >>> paper_budget(facts, spent=2.0)[1].describe()
     'Gaussian differential privacy with mu = 2'
     """
-    allowed, budget = facts.budget, Budget(spent, facts.pure)
-    if spent <= allowed.amount:
+    budget = Laplace(spent) if facts.pure else Gaussian(spent)
+    if spent <= amount_of(facts.budget):
         return budget, facts.guarantee
     true = promise_of(facts.guarantee, budget)
     return budget, admit_printed(facts.guarantee, true, unsafe=facts.unsafe_reproduction)

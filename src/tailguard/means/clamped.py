@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Budget
+from tailguard.means.budget import amount_of
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022
 from tailguard.papers.kamath2022 import parameters as printed
+from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
+from tailguard.privacy.events import Laplace
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
@@ -57,7 +59,12 @@ class Clamped(CoordinateWise):
     n_groups: int | None = None
 
     name = "clamped"
-    example = MeanExample({"threshold": 20.0}, Moment(2.0, 4.0), refuses=())
+    example = MeanExample(
+        {"threshold": 20.0},
+        Moment(2.0, 4.0),
+        refuses=(),
+        shown={"threshold": 1.0, "n_groups": 1},
+    )
 
     def query(self, units: Units, threshold: float, groups: int) -> ClampedMean:
         """Return the query at a threshold."""
@@ -69,13 +76,13 @@ class Clamped(CoordinateWise):
             return chosen_groups(self.n_groups, problem)
         return theory_groups(problem, self.failure_probability)
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""
         moment = facts.known_moment("central")
-        if budget.pure:
-            found = facts.into(printed.mean_threshold_pure, moment, epsilon=budget.amount)
+        if isinstance(budget, Laplace):
+            found = facts.into(printed.mean_threshold_pure, moment, epsilon=budget.epsilon)
         else:
-            found = facts.into(printed.mean_threshold, moment, rho=budget.amount**2 / 2.0)
+            found = facts.into(printed.mean_threshold, moment, rho=budget.mu**2 / 2.0)
         threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
         told = {"threshold": threshold, "mean_bound": threshold}
         bias = facts.into(kamath2022.clamping_bias, moment, **told)
@@ -86,7 +93,7 @@ class Clamped(CoordinateWise):
         query = self.query(Units.raw(facts.n_features, intercept=False), threshold, groups)
         told = {"threshold": threshold, "failure_probability": self.failure_probability}
         if facts.pure:
-            epsilon = facts.budget.amount
+            epsilon = amount_of(facts.budget)
             scale = facts.into(printed.printed_noise_scale_pure, epsilon=epsilon, **told)
             return query.pure_sensitivity(facts.n_rows, facts.n_features).ideal / scale
         if not isinstance(facts.guarantee, ZCDP | GDP):

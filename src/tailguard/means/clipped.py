@@ -30,7 +30,7 @@ from tailguard.means.base import (
     found_mean,
     paper_budget,
 )
-from tailguard.means.budget import Budget
+from tailguard.means.budget import amount_of
 from tailguard.means.levels import Level, LevelMethod, directional_level
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
@@ -38,8 +38,10 @@ from tailguard.moments import Moment
 from tailguard.papers import zhao2024
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.zhao2024 import parameters as printed
+from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
 from tailguard.queries.means.shells import ClippedShells
 from tailguard.queries.units import Units
 
@@ -79,7 +81,12 @@ class Clipped(LevelMethod):
 
     name = "clipped"
     option, few = "clip_norm", "few rows exceed the clip norm"
-    example = MeanExample({"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), distance=1e-6)
+    example = MeanExample(
+        {"clip_norm": 50.0},
+        Moment(2.0, 4.0, kind="directional"),
+        distance=1e-6,
+        shown={"clip_norm": 1.0},
+    )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask, and put the shells together."""
@@ -94,9 +101,10 @@ class Clipped(LevelMethod):
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release shells of several clip norms."""
-        units_plan, d = PrivateUnits.of(facts, "norm"), facts.n_features
-        unit_noise = _noise_per_unit(facts.n_rows, d, units_plan.left.amount)
-        stage = units_plan.left.stage("mean", "the clipped mean", 1, MOST_SHELLS * d)
+        units_plan, left = PrivateUnits.of(facts, "norm")
+        d = facts.n_features
+        stage = Stage.of(left, "mean", "the clipped mean", 1, MOST_SHELLS * d)
+        unit_noise = _noise_per_unit(facts.n_rows, d, stage.mu)
         expected = units_plan.expected_of_clip(facts, unit_noise)
         return self.planned(facts, (*units_plan.stages, stage), expected)
 
@@ -108,14 +116,14 @@ class Clipped(LevelMethod):
             rho = printed.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
             budget, guarantee = paper_budget(facts, math.sqrt(2.0 * rho))
         level = self.chosen_level(facts, budget)
-        noise = 2.0 * level.value * math.sqrt(d) / (facts.n_rows * budget.amount)
-        stage = budget.stage("mean", "the clipped mean", 1, d)
+        stage = Stage.of(budget, "mean", "the clipped mean", 1, d)
+        noise = 2.0 * level.value * math.sqrt(d) / (facts.n_rows * stage.mu)
         expected = Expected(noise, level.bias, level.sampling)
         return self.planned(facts, (stage,), expected, guarantee, {"clip norm": level.value})
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the cards' clip norm."""
-        n, mu, moment = facts.n_rows, budget.amount, facts.moment
+        n, mu, moment = facts.n_rows, amount_of(budget), facts.moment
         assert moment is not None
         if moment.kind == "norm":
             clip_norm = facts.into(xu2025.gradient_clip_norm, moment, mu=mu)

@@ -18,16 +18,18 @@ import numpy as np
 from tailguard.checks import check_integer, check_open_unit
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanFacts, MeanPlan, found_mean, paper_budget
-from tailguard.means.budget import Budget
+from tailguard.means.budget import noise_std_of
 from tailguard.means.levels import Level, LevelMethod
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
 from tailguard.papers.common.groups import group_count, whole_groups
 from tailguard.papers.common.statement import CENTRE_LOSS
+from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
+from tailguard.privacy.events import Event
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units
 
@@ -64,19 +66,19 @@ class CoordinateWise(LevelMethod):
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask once, at the planned or the released threshold."""
         stage, groups = plan.stage("mean"), int(plan.settings["groups"])
-        budget, state = Budget.of_stage(stage), np.zeros(gate.n_features)
+        state = np.zeros(gate.n_features)
         if len(plan.stages) == 1:
             units = Units.raw(gate.n_features, intercept=False)
             query = self.query(units, float(plan.settings["threshold"]), groups)
-            noise_std = budget.calibrate(query, gate.n_rows, gate.n_features).noise_std
+            noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
             value = gate.ask(query, state, stage)
             return found_mean(plan, value, np.full(gate.n_features, noise_std))
         released = PrivateUnits.planned(plan, "entries").release(gate)
-        threshold = self._balance(released.distribution, plan.problem, budget, groups)
+        threshold = self._balance(released.distribution, plan.problem, stage.asked, groups)
         query = self.query(released.units, threshold, groups)
         found = gate.ask(query, state, stage) / released.fraction
-        calibration = budget.calibrate(query, gate.n_rows, gate.n_features)
-        noise_std = calibration.noise_std / released.fraction
+        noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
+        noise_std /= released.fraction
         return found_mean(
             plan,
             released.units.center + released.units.scale * found,
@@ -87,13 +89,14 @@ class CoordinateWise(LevelMethod):
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release a threshold."""
         groups = self.groups(facts.problem)
-        units_plan, d = PrivateUnits.of(facts, "entries"), facts.n_features
+        units_plan, left = PrivateUnits.of(facts, "entries")
+        d = facts.n_features
         distribution = units_plan.assumed(d)
-        threshold = self._balance(distribution, facts.problem, units_plan.left, groups)
+        threshold = self._balance(distribution, facts.problem, left, groups)
         query = self.query(Units.raw(d, intercept=False), threshold, groups)
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         level = Level(threshold, bias, 1.0 / math.sqrt(facts.n_rows))
-        stages, expected = self._asked(facts, units_plan.left, level, groups)
+        stages, expected = self._asked(facts, left, level, groups)
         stages = (*units_plan.stages, *stages)
         return self.planned(facts, stages, expected, settings={"groups": groups})
 
@@ -109,18 +112,18 @@ class CoordinateWise(LevelMethod):
         return self.planned(facts, stages, expected, guarantee, settings)
 
     def _asked(
-        self, facts: MeanFacts, budget: Budget, level: Level, groups: int
+        self, facts: MeanFacts, budget: Share, level: Level, groups: int
     ) -> tuple[tuple[Stage, ...], Expected]:
         """Return the release of the mean, and its error over all columns."""
         d, root = facts.n_features, math.sqrt(facts.n_features)
         query = self.query(Units.raw(d, intercept=False), level.value, groups)
-        noise = budget.calibrate(query, facts.n_rows, d).noise_std
+        noise = noise_std_of(query, facts.n_rows, d, budget)
         sampling = level.sampling * self._median_loss(groups)
-        stage = budget.stage("mean", f"the {query.name}", 1, d, by_place=query.by_place)
+        stage = Stage.of(budget, "mean", f"the {query.name}", 1, d, by_place=query.by_place)
         return (stage,), Expected(noise * root, level.bias * root, sampling * root)
 
     def _balance(
-        self, distribution: MagnitudeDistribution, problem: Problem, budget: Budget, groups: int
+        self, distribution: MagnitudeDistribution, problem: Problem, budget: Event, groups: int
     ) -> float:
         """Return the threshold of least noise plus part of the bias; noise grows with it."""
         units = Units.raw(problem.n_features, intercept=False)
@@ -134,10 +137,10 @@ class CoordinateWise(LevelMethod):
 
         return float(min(distribution.points, key=error))
 
-    def noise_per_unit(self, problem: Problem, budget: Budget, groups: int) -> float:
+    def noise_per_unit(self, problem: Problem, budget: Event, groups: int) -> float:
         """Return the noise on a coordinate per unit of the threshold."""
         query = self.query(Units.raw(problem.n_features, intercept=False), 1.0, groups)
-        return budget.calibrate(query, problem.n_rows, problem.n_features).noise_std
+        return noise_std_of(query, problem.n_rows, problem.n_features, budget)
 
     def _median_loss(self, groups: int) -> float:
         return CENTRE_LOSS if groups > 2 else 1.0

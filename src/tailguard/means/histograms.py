@@ -13,8 +13,9 @@ from typing import Any
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.means.budget import Budget
+from tailguard.means.budget import tail_noise
 from tailguard.plans.stage import Stage
+from tailguard.privacy.events import Laplace
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 
@@ -32,7 +33,7 @@ def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
     4.0
     """
     query = ColumnHistograms(tuple(range(columns)), TWO_BINS)
-    return Budget.of_stage(stage).tail_noise(query, n_rows, n_features)
+    return tail_noise(query, n_rows, n_features, stage.asked)
 
 
 class MeanHistograms:
@@ -92,6 +93,6 @@ class MeanHistograms:
 
     def topped_up(self, stage: Stage) -> Stage:
         """Return a stage that spends what these have left, too; Laplace noise stays as planned."""
-        if Budget.of_stage(stage).pure:
+        if isinstance(stage.asked, Laplace):
             return stage
         return replace(stage, mu=math.hypot(stage.mu, self.left()) * ROUNDING)

@@ -32,13 +32,13 @@ from tailguard.means.base import (
     found_mean,
     most_coordinates,
 )
-from tailguard.means.budget import Budget
+from tailguard.means.budget import amount_of, usable_share
 from tailguard.means.levels import Level, LevelMethod, directional_level
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.papers.common.statement import CENTRE_LOSS
 from tailguard.papers.zhao2024 import parameters as printed
-from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.budget import BUDGET_MARGIN, Share, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -48,7 +48,7 @@ from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
-from tailguard.privacy.events import Composed, Event, Shuffled
+from tailguard.privacy.events import Composed, Event, Gaussian, Shuffled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
@@ -119,7 +119,10 @@ class Iterative(LevelMethod):
     option, few = "clip_norm", "few rows exceed the clip norm"
     # Its walk follows the points less closely than their median does.
     example = MeanExample(
-        {"clip_norm": 50.0}, Moment(2.0, 4.0, kind="directional"), noise_factor=2.5
+        {"clip_norm": 50.0},
+        Moment(2.0, 4.0, kind="directional"),
+        noise_factor=2.5,
+        shown={"clip_norm": 1.0, "n_groups": 1, "centre": "median"},
     )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -160,11 +163,11 @@ class Iterative(LevelMethod):
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release the scale of a clip norm."""
-        units_plan, d = PrivateUnits.of(facts, "norm", self._budget(facts)), facts.n_features
+        units_plan, left = PrivateUnits.of(facts, "norm", self._budget(facts))
         released = tuple(stage.event for stage in units_plan.stages)
-        budget, shuffled = self._cheapest(facts, units_plan.left, released)
-        together = budget.amount / math.sqrt(self.groups(facts.problem))
-        unit_noise = _noise_per_unit(facts.n_rows, d, together)
+        budget, shuffled = self._cheapest(facts, left, released)
+        together = amount_of(budget) / math.sqrt(self.groups(facts.problem))
+        unit_noise = _noise_per_unit(facts.n_rows, facts.n_features, together)
         expected = units_plan.expected_of_clip(facts, unit_noise)
         expected = replace(expected, sampling=CENTRE_LOSS * expected.sampling)
         stage = self._stage(facts, budget, shuffled=shuffled)
@@ -180,32 +183,33 @@ class Iterative(LevelMethod):
         else:
             budget, shuffled = self._cheapest(facts, self._budget(facts), ())
         level = self.chosen_level(facts, budget, k)
-        noise = 2.0 * level.value * math.sqrt(k * facts.n_features) / (facts.n_rows * budget.amount)
+        weight = facts.n_rows * amount_of(budget)
+        noise = 2.0 * level.value * math.sqrt(k * facts.n_features) / weight
         expected = Expected(CENTRE_LOSS * noise, level.bias, CENTRE_LOSS * level.sampling)
         stage = self._stage(facts, budget, shuffled=shuffled)
         settings = {**self._settings(stage), "clip norm": level.value}
         return self.planned(facts, (stage,), expected, guarantee, settings)
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the cards' clip norm, for group means that spend the budget each."""
         if facts.calibration == "paper":
             epsilon = facts.approximate.epsilon
             return directional_level(facts, printed.iterative_clip_norm, epsilon=epsilon)
-        mu = budget.amount / math.sqrt(groups)
+        mu = amount_of(budget) / math.sqrt(groups)
         return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
 
     def _settings(self, stage: Stage) -> dict[str, float | int | str]:
         proof = "amplified" if stage.shuffled else "parallel"
         return {"groups": stage.n_blocks, "proof": proof}
 
-    def _stage(self, facts: MeanFacts, budget: Budget, *, shuffled: bool) -> Stage:
+    def _stage(self, facts: MeanFacts, budget: Share, *, shuffled: bool) -> Stage:
         k = self.groups(facts.problem)
-        one = budget.stage("mean", f"the clipped means of {k} groups", 1, facts.n_features)
-        return replace(one, block_map=GROUPS, n_blocks=k, shuffled=shuffled)
+        words, cut = f"the clipped means of {k} groups", {"block_map": GROUPS, "n_blocks": k}
+        return Stage.of(budget, "mean", words, 1, facts.n_features, **cut, shuffled=shuffled)
 
     def _cheapest(
-        self, facts: MeanFacts, alone: Budget, released: tuple[Event, ...]
-    ) -> tuple[Budget, bool]:
+        self, facts: MeanFacts, alone: Share, released: tuple[Event, ...]
+    ) -> tuple[Share, bool]:
         """Return what a group's mean may spend beside ``released``, and whether by a shuffle."""
         promise = usable_guarantee(facts.guarantee, self._coordinates(facts))
         parallel, k = (alone, False), self.groups(facts.problem)
@@ -216,24 +220,23 @@ class Iterative(LevelMethod):
             """Return what everything costs."""
             return Composed((*released, Shuffled(mu, k)))
 
-        more = alone.amount * (1.0 + WORTHWHILE)
+        more = amount_of(alone) * (1.0 + WORTHWHILE)
         # A closed form tells at once where a shuffle is worth nothing.
         hidden = shuffled_epsilon(more, n_units=k, delta=promise.delta)
-        pays = hidden < epsilon_of(alone.amount, promise.delta) and satisfies(
+        pays = hidden < epsilon_of(amount_of(alone), promise.delta) and satisfies(
             event_of(more), promise
         )
         if self.proof == "least" and not pays:
             return parallel
         guess = shuffled_mu(promise.epsilon, n_units=k, delta=promise.delta)
         found = calibrate(event_of, promise, guess=guess, accuracy=ACCURACY)
-        amount = found * (1.0 - BUDGET_MARGIN)
-        return Budget(amount, pure=False), True
+        return Gaussian(found * (1.0 - BUDGET_MARGIN)), True
 
     def _coordinates(self, facts: MeanFacts) -> int:
         return most_coordinates(facts.problem) + self.groups(facts.problem) * facts.n_features
 
-    def _budget(self, facts: MeanFacts) -> Budget:
-        return Budget.of(facts.guarantee, coordinates=self._coordinates(facts))
+    def _budget(self, facts: MeanFacts) -> Share:
+        return usable_share(facts.guarantee, coordinates=self._coordinates(facts))
 
     def check(self, facts: MeanFacts) -> None:
         """Check groups, centre and proof."""
@@ -249,12 +252,12 @@ class Iterative(LevelMethod):
             )
 
 
-def _printed(facts: MeanFacts, n_groups: int) -> tuple[Budget, Guarantee]:
+def _printed(facts: MeanFacts, n_groups: int) -> tuple[Share, Guarantee]:
     """Return the noise that the paper prints, for secret groups, and the promise that it keeps."""
     asked = facts.approximate
     rho = printed.printed_amplified_rho(n_groups=n_groups, epsilon=asked.epsilon, delta=asked.delta)
-    budget = Budget(math.sqrt(2.0 * rho), pure=False)
-    cost = Shuffled(budget.amount, n_groups)
+    budget = Gaussian(math.sqrt(2.0 * rho))
+    cost = Shuffled(budget.mu, n_groups)
     distance = COORDINATE_DISTANCE.times(n_groups * facts.n_features)
     if satisfies(cost, asked, distance=distance):
         return budget, asked

@@ -20,8 +20,8 @@ from tailguard.means.base import (
     MeanMethod,
     MeanPlan,
 )
-from tailguard.means.budget import Budget
 from tailguard.papers import zhao2024
+from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
@@ -105,11 +105,11 @@ class LevelMethod(MeanMethod):
         """Plan with a public level."""
         raise TypeError(f"{type(self).__name__} must say how it plans with a public level.")
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the level that the moment gives, where groups may spend the budget each."""
         raise TypeError(f"{type(self).__name__} must say what a moment gives.")
 
-    def chosen_level(self, facts: MeanFacts, budget: Budget, groups: int = 1) -> Level:
+    def chosen_level(self, facts: MeanFacts, budget: Share, groups: int = 1) -> Level:
         """Return the stated level, or that of the moment."""
         if self.stated is None:
             return self.moment_level(facts, budget, groups)

@@ -18,7 +18,7 @@ import numpy as np
 
 from tailguard.gate import Gate
 from tailguard.means.base import Expected, MeanFacts, most_coordinates
-from tailguard.means.budget import Budget
+from tailguard.means.budget import amount_of, noise_std_of, tail_noise, usable_share
 from tailguard.means.histograms import MeanHistograms, noise_of
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
@@ -29,16 +29,21 @@ from tailguard.means.magnitude_distribution import (
     released_distribution,
 )
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
+from tailguard.plans.budget import Share, part_of
 from tailguard.plans.plan import Plan
 from tailguard.plans.stage import Stage
+from tailguard.privacy.events import Gaussian, Laplace
+from tailguard.privacy.events.calibration import Calibration
 from tailguard.privacy.guarantees import Unprotected
+from tailguard.queries.base import calibration_for
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import Columns
 from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.sizes import fewest_records
-from tailguard.scaling.units import PAIRED, find_columns, planned_histograms
+from tailguard.scaling.units import find_columns, planned_histograms
 from tailguard.solvers.enough import scale_warnings
+from tailguard.solvers.problem_columns import histogram_stages
 
 Magnitude = Literal["norm", "entries"]
 
@@ -84,40 +89,43 @@ class PrivateUnits:
     --------
     >>> import tailguard as tg
     >>> from tailguard.plans.problem import Problem
-    >>> units_plan = PrivateUnits.of(MeanFacts(Problem(None, 10_000, 2), tg.GDP(1.0)), "norm")
-    >>> [stage.name for stage in units_plan.stages], round(units_plan.left.amount, 3)
+    >>> facts = MeanFacts(Problem(None, 10_000, 2), tg.GDP(1.0))
+    >>> units_plan, left = PrivateUnits.of(facts, "norm")
+    >>> [stage.name for stage in units_plan.stages], round(left.mu, 3)
     (['typical size', 'location', 'fine location', 'scale', 'tail'], 0.938)
     """
 
     stages: tuple[Stage, ...]
-    left: Budget
     of_what: Magnitude
     unit: float | None = None
 
     @classmethod
     def of(
-        cls, facts: MeanFacts, of_what: Magnitude, budget: Budget | None = None
-    ) -> "PrivateUnits":
-        """Share the budget out that the facts leave, or the one that is given."""
+        cls, facts: MeanFacts, of_what: Magnitude, budget: Share | None = None
+    ) -> tuple["PrivateUnits", Share]:
+        """Share the budget out that the facts leave, or the one that is given; say what is left."""
         budget, width = budget or facts.budget, facts.n_features
         cells = _magnitudes(Units.raw(width, intercept=False), of_what)
-        tail = budget.share(TAIL_SHARE)
-        tail = replace(tail, amount=tail.calibrate(cells, facts.n_rows, width).share)
+        tail = part_of(budget, TAIL_SHARE)
+        calibration = calibration_for(cells, facts.n_rows, width, tail)
+        assert isinstance(calibration, Calibration)
+        spent = calibration.share  # noise on a lattice is a little more than what is asked for
+        tail = Laplace(spent) if facts.pure else Gaussian(spent)
         words = f"a histogram of {_WORDS[of_what]}"
         by_place = cells.by_place
-        histogram = tail.stage("tail", words, 1, len(cells.edges) + 1, by_place=by_place)
+        histogram = Stage.of(tail, "tail", words, 1, len(cells.edges) + 1, by_place=by_place)
         unit = facts.problem.unit
         if unit is not None:
-            return cls((histogram,), budget.share(1.0 - TAIL_SHARE), of_what, unit)
+            return cls((histogram,), of_what, unit), part_of(budget, 1.0 - TAIL_SHARE)
         part = units_share(facts, budget)
         stages = (*_histograms(facts, budget, part), histogram)
-        return cls(stages, budget.share(1.0 - part - TAIL_SHARE), of_what)
+        return cls(stages, of_what), part_of(budget, 1.0 - part - TAIL_SHARE)
 
     @classmethod
     def planned(cls, plan: Plan, of_what: Magnitude) -> "PrivateUnits":
         """Read these releases off a plan."""
         released = tuple(stage for stage in plan.stages if stage.name != "mean")
-        return cls(released, Budget.of_stage(plan.stage("mean")), of_what, plan.problem.unit)
+        return cls(released, of_what, plan.problem.unit)
 
     def assumed(self, n_features: int) -> MagnitudeDistribution:
         """Return the distribution that plans assume, and runs fall back to."""
@@ -135,10 +143,9 @@ class PrivateUnits:
         """Measure the columns, then count magnitudes in the units found."""
         units, tail = self._units(gate)
         query = _magnitudes(units, self.of_what)
-        counts, spent = gate.ask(query, None, tail), Budget.of_stage(tail)
-        noise_std = spent.calibrate(query, gate.n_rows, gate.n_features).noise_std
-        tail_noise = spent.tail_noise(query, gate.n_rows, gate.n_features)
-        distribution = released_distribution(np.array(query.edges), counts, tail_noise)
+        counts, asked = gate.ask(query, None, tail), (gate.n_rows, gate.n_features, tail.asked)
+        noise_std, rare = noise_std_of(query, *asked), tail_noise(query, *asked)
+        distribution = released_distribution(np.array(query.edges), counts, rare)
         counted = counts.sum() / (gate.n_rows * query.per_record)
         slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
@@ -192,13 +199,13 @@ def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
         return ()
     problem, coordinates = plan.problem, most_coordinates(plan.problem)
     asked = plan.guarantee.asked if isinstance(plan.guarantee, Unprotected) else plan.guarantee
-    whole = Budget.of(asked, coordinates=coordinates)
+    whole = usable_share(asked, coordinates=coordinates)
     return scale_warnings(
         problem.n_rows,
         asked,
         math.ceil(_fewest_records(plan)),
-        amount=lambda promise: Budget.of(promise, coordinates=coordinates).amount,
-        noise_std=(math.sqrt(2.0) if whole.pure else 1.0) / whole.amount,
+        amount=lambda promise: amount_of(usable_share(promise, coordinates=coordinates)),
+        noise_std=(math.sqrt(2.0) if isinstance(whole, Laplace) else 1.0) / amount_of(whole),
         effect="the mean is little better than a guess unless these are near 1, or a moment is "
         "stated",
     )
@@ -219,14 +226,14 @@ def affords_tail(plan: Plan) -> bool:
     """
     n_rows, n_features = plan.problem.n_rows, plan.problem.n_features
     cells = _magnitudes(Units.raw(n_features, intercept=False), "entries")
-    noise = Budget.of_stage(plan.stage("tail")).tail_noise(cells, n_rows, n_features)
+    noise = tail_noise(cells, n_rows, n_features, plan.stage("tail").asked)
     return n_rows * n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * noise
 
 
 _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
 
 
-def units_share(facts: MeanFacts, budget: Budget) -> float:
+def units_share(facts: MeanFacts, budget: Share) -> float:
     """Return the part of the budget at which a bin's noise is as small as wanted.
 
     Examples
@@ -244,7 +251,7 @@ def units_share(facts: MeanFacts, budget: Budget) -> float:
     return min(max(share, SMALLEST_SHARE), LARGEST_SHARE)
 
 
-def _histograms(facts: MeanFacts, budget: Budget, part: float) -> tuple[Stage, ...]:
+def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ...]:
     """Share a part of the budget out over the histograms of columns."""
     planned = planned_histograms(
         Columns(facts.n_features),
@@ -253,12 +260,7 @@ def _histograms(facts: MeanFacts, budget: Budget, part: float) -> tuple[Stage, .
         pair_differences=PAIRS_SHARE,
         refinements=len(FINEST_BINS),
     )
-    stages = tuple(
-        budget.share(part * share, times=times).stage(
-            name, purpose, times, size, by_place=name in PAIRED
-        )
-        for name, purpose, share, times, size in planned
-    )
+    stages = tuple(histogram_stages(planned, budget, part))
     for stage in stages:  # calibration refuses what lattices do not carry
         noise_of(stage, facts.n_features, facts.n_rows, facts.n_features)
     return stages

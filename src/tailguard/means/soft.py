@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_positive
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Budget
+from tailguard.means.budget import amount_of
 from tailguard.means.coordinate_wise import CoordinateWise
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.wang2020 import parameters as wang2020
+from tailguard.plans.budget import Share
 from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units
@@ -60,7 +61,11 @@ class Soft(CoordinateWise):
 
     name = "soft"
     example = MeanExample(
-        {"threshold": 5_000.0}, Moment(2.0, 4.0, kind="raw"), refuses=(), distance=1e-3
+        {"threshold": 5_000.0},
+        Moment(2.0, 4.0, kind="raw"),
+        refuses=(),
+        distance=1e-3,
+        shown={"threshold": 1.0},
     )
 
     @property
@@ -74,7 +79,7 @@ class Soft(CoordinateWise):
         """Return the query at a scale."""
         return SoftMean(None, units, threshold, self.strength)
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the scale for second raw moments, or for Kamath's noise for central ones."""
         n, d = facts.n_rows, facts.n_features
         moment = facts.known_moment("raw").at_order(2.0)
@@ -83,7 +88,7 @@ class Soft(CoordinateWise):
             scale = facts.into(wang2020.printed_scale, moment, **chance)
         else:
             # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
-            mu = budget.amount / (math.sqrt(2.0 * d) if budget.pure else 1.0)
+            mu = amount_of(budget) / (math.sqrt(2.0 * d) if facts.pure else 1.0)
             scale = facts.into(wang2020.noise_aware_scale, moment, n_steps=1, mu=mu, **chance)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
         return Level(scale, bias, moment.scale / math.sqrt(n))

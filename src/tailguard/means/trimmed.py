@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.checks import InputError, check_count, check_finite, check_given
+from tailguard.checks import InputError, check_count, check_finite, check_given, require
 from tailguard.gate import Gate
 from tailguard.means.base import (
     ANY_TAIL,
@@ -28,19 +28,19 @@ from tailguard.means.base import (
     found_mean,
     most_coordinates,
 )
-from tailguard.means.budget import Budget
+from tailguard.means.budget import amount_of
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,
     assumed_entries,
 )
 from tailguard.means.private_units import PrivateUnits
-from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
-from tailguard.plans.stage import SmoothStage, Stage
-from tailguard.privacy.accounting.concentrated import rho_of, rho_of_simple
-from tailguard.privacy.events import ZeroConcentrated
+from tailguard.plans.stage import Stage
+from tailguard.privacy.accounting.concentrated import rho_of_simple
+from tailguard.privacy.events import Gaussian, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP, Unprotected
 from tailguard.queries.means.trimmed import TrimmedMean
@@ -102,13 +102,13 @@ class Trimmed(MeanMethod):
         if (self.low is None) != (self.high is None):
             raise InputError("low and high must be given together; got one of them.")
         check_given(self, check_count, "n_trimmed")
-        budget = Budget(math.sqrt(2.0 * _rho(facts)), pure=False)
+        budget = Gaussian(math.sqrt(2.0 * _rho(facts)))
         if self.low is None or self.high is None:
             return self._private_plan(facts, budget)
         low, high = check_finite("low", self.low), check_finite("high", self.high)
         distribution = assumed_entries()
         distribution = replace(distribution, points=distribution.points * _spread(low, high))
-        return self._plan(facts, budget, (), low, high, distribution)
+        return self._plan(facts, budget.mu, (), low, high, distribution)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask once, in the planned or the released units."""
@@ -127,15 +127,15 @@ class Trimmed(MeanMethod):
         )
         return found_mean(plan, units.center + units.scale * found, units.scale * noise_std)
 
-    def _private_plan(self, facts: MeanFacts, budget: Budget) -> MeanPlan:
-        units_plan = PrivateUnits.of(facts, "entries", budget)
+    def _private_plan(self, facts: MeanFacts, budget: Gaussian) -> MeanPlan:
+        units_plan, left = PrivateUnits.of(facts, "entries", budget)
         distribution = units_plan.assumed(facts.n_features)
-        return self._plan(facts, units_plan.left, units_plan.stages, -REACH, REACH, distribution)
+        return self._plan(facts, amount_of(left), units_plan.stages, -REACH, REACH, distribution)
 
     def _plan(
         self,
         facts: MeanFacts,
-        budget: Budget,
+        mu: float,
         released: tuple[Stage, ...],
         low: float,
         high: float,
@@ -152,9 +152,10 @@ class Trimmed(MeanMethod):
             calibration=facts.calibration,
             unsafe_reproduction=facts.unsafe_reproduction,
         )
-        event = ZeroConcentrated(budget.amount**2 / 2.0)
-        query, public, expected = _least_error(query, facts, event, distribution, spread)
-        stage = SmoothStage.of(public, event, "mean", "the trimmed mean")
+        share = ZeroConcentrated(mu**2 / 2.0)
+        query, public, expected = _least_error(query, facts, share, distribution, spread)
+        kept = {"kept": public.event, "by_place": True}
+        stage = Stage.of(share, "mean", "the trimmed mean", 1, public.size, **kept)
         broken = facts.calibration == "paper"
         return MeanPlan(
             self.name,
@@ -200,18 +201,16 @@ def _spread(low: float, high: float) -> float:
 
 def _rho(facts: MeanFacts) -> float:
     """Return the concentrated budget of a guarantee that has one."""
-    if isinstance(facts.guarantee, ZCDP):
-        return facts.guarantee.rho * (1.0 - BUDGET_MARGIN)
-    if isinstance(facts.guarantee, ApproxDP):
-        usable = usable_guarantee(facts.guarantee, most_coordinates(facts.problem))
-        assert isinstance(usable, ApproxDP)
-        if facts.calibration == "paper":
-            return rho_of_simple(facts.guarantee.epsilon, facts.guarantee.delta)
-        return rho_of(usable.epsilon, usable.delta) * (1.0 - BUDGET_MARGIN)
-    raise InputError(
+    asked = facts.guarantee
+    require(
+        isinstance(asked, ApproxDP | ZCDP),
         "method 'trimmed' must be used with an (epsilon, delta) promise or ZCDP, as its noise is "
-        f"neither Gaussian nor pure; got {facts.guarantee!r}."
+        f"neither Gaussian nor pure; got {asked!r}.",
     )
+    usable = usable_guarantee(asked, most_coordinates(facts.problem))
+    if facts.calibration == "paper" and isinstance(asked, ApproxDP):
+        return rho_of_simple(asked.epsilon, asked.delta)
+    return concentrated_budget(usable)
 
 
 def _least_error(

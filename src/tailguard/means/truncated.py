@@ -9,12 +9,12 @@ import math
 from dataclasses import dataclass
 
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import Budget
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
 from tailguard.papers.tao2022 import parameters as printed
 from tailguard.papers.tao2022.printed import printed_mean_threshold
+from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
@@ -54,7 +54,13 @@ class Truncated(CoordinateWise):
     n_groups: int | None = None
 
     name = "truncated"
-    example = MeanExample({"threshold": 50.0}, Moment(1.5, 4.0, kind="raw"), refuses=())
+    example = MeanExample(
+        {"threshold": 50.0},
+        Moment(1.5, 4.0, kind="raw"),
+        refuses=(),
+        shown={"threshold": 1.0, "n_groups": 1},
+        far=1.0,  # entries beyond the threshold count as zero
+    )
 
     def query(self, units: Units, threshold: float, groups: int) -> TruncatedMean:
         """Return the query at a threshold."""
@@ -66,7 +72,7 @@ class Truncated(CoordinateWise):
             return chosen_groups(self.n_groups, problem)
         return 1 if problem.n_features == 1 else theory_groups(problem, self.failure_probability)
 
-    def moment_level(self, facts: MeanFacts, budget: Budget, groups: int) -> Level:
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the threshold for raw moments of an order up to 2.
 
         ``(u v / s)^(1 / (1 + v))`` minimises the bias ``u / B^v`` plus the noise ``s B``.

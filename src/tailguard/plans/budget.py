@@ -6,11 +6,16 @@ Dong, Roth and Su 2022, Corollary 3.3 (Gaussian releases); Bun and Steinke 2016,
 """
 
 import math
+from typing import TypeAlias
 
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.concentrated import rho_of
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, Unprotected
+
+Share: TypeAlias = Gaussian | Laplace
+"""What releases may spend: mu, whose squares add up, or epsilon, which adds up itself."""
 
 # Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
 BUDGET_MARGIN = 1e-9
@@ -59,6 +64,20 @@ def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
     0.236704
     """
     return usable_guarantee(guarantee, coordinates).gaussian_mu() * (1.0 - BUDGET_MARGIN)
+
+
+def part_of(share: Share, part: float, *, times: int = 1) -> Share:
+    """Return what each of ``times`` releases spends that together spend a part of a share.
+
+    Examples
+    --------
+    >>> part_of(Gaussian(0.5), 0.25), part_of(Laplace(0.5), 0.25)
+    (Gaussian(mu=0.25), Laplace(epsilon=0.125))
+    """
+    portion = part / times
+    if isinstance(share, Laplace):
+        return Laplace(share.epsilon * portion)
+    return Gaussian(share.mu * math.sqrt(portion))
 
 
 def concentrated_budget(guarantee: Guarantee) -> float:

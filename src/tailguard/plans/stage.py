@@ -8,6 +8,7 @@ Lemma 2.3 (Gaussian, pure and concentrated costs add up); McSherry 2009, Theorem
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 from tailguard.checks import require
 from tailguard.privacy.accounting.gaussian import mu_of
@@ -27,7 +28,6 @@ from tailguard.privacy.events.calibration import (
     LARGEST_SHARE,
     SMALLEST_SHARE,
 )
-from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import Guarantee
 
 SAMPLE = "sample"  # the partition whose only block, at most half of the records, is the sample
@@ -42,7 +42,8 @@ class Stage:
     name, purpose
         What it is called, in the books too, and what it is for.
     mu
-        What a release spends.
+        What a release spends; of noise that is not Gaussian, what a Gaussian one of that cost would
+        spend, and of Laplace noise its epsilon.
     times
         How many releases there are, one after the other.
     size
@@ -67,6 +68,10 @@ class Stage:
         Whether it may spend what earlier stages leave, too.
     phase
         Of the run: which one it belongs to, counted from 0; None for no phase alone.
+    share
+        What the gate is asked to spend on a release; None asks for Gaussian noise of ``mu``.
+    kept
+        What such a release costs, with the constants of its mechanism; None is what is asked.
 
     Examples
     --------
@@ -89,6 +94,24 @@ class Stage:
     by_place: bool = field(default=False, kw_only=True)
     takes_rest: bool = field(default=False, kw_only=True)
     phase: int | None = field(default=None, kw_only=True)
+    share: Event | None = field(default=None, kw_only=True)
+    kept: Event | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def of(
+        cls, share: Event, name: str, purpose: str, times: int, size: int, **how: Any
+    ) -> "Stage":
+        """Plan releases that are asked to spend an event each: of the noise that has such a cost.
+
+        Examples
+        --------
+        >>> Stage.of(Laplace(0.5), "mean", "the clamped mean", 4, 3).releases
+        '4 releases at epsilon = 0.5'
+        """
+        if isinstance(share, Gaussian):
+            return cls(name, purpose, share.mu, times, size, **how)
+        mu = share.epsilon if isinstance(share, Laplace) else _gaussian_mu(share)
+        return cls(name, purpose, mu, times, size, share=share, **how)
 
     @property
     def needs_places(self) -> bool:
@@ -102,8 +125,8 @@ class Stage:
 
     @property
     def asked(self) -> Event:
-        """What the gate is asked to spend on a release: of Gaussian noise here."""
-        return Gaussian(self.mu)
+        """What the gate is asked to spend on a release."""
+        return Gaussian(self.mu) if self.share is None else self.share
 
     @property
     def total_mu(self) -> float:
@@ -112,14 +135,16 @@ class Stage:
 
     @property
     def additive(self) -> float:
-        """What adds up over releases and stages: here ``mu**2``."""
-        return self.total_mu**2
+        """What adds up over releases and stages: ``mu**2``, or the epsilon of Laplace noise."""
+        laplace = isinstance(self.price, Laplace)
+        return self.times * self.mu if laplace else self.total_mu**2
 
     @property
     def cost(self) -> Event:
         """What one release costs, or one of every block of a secret partition."""
-        one: Event = Shuffled(self.mu, self.n_blocks) if self.shuffled else self.asked
-        return one if self.sampled is None else Sampled(self.mu, self.sampled)
+        if self.sampled is not None:
+            return Sampled(self.mu, self.sampled)
+        return Shuffled(self.mu, self.n_blocks) if self.shuffled else self.kept or self.asked
 
     @property
     def event(self) -> Event:
@@ -130,9 +155,21 @@ class Stage:
         return event if self.within is None else Parallel(*self.within, event)
 
     @property
+    def price(self) -> Event:
+        """The cost of a release as it is told and adds up, without its mechanism's constants."""
+        if self.kept is None or isinstance(self.asked, Approximate):
+            return self.asked
+        return ZeroConcentrated(self.mu**2 / 2.0)
+
+    @property
+    def _spent(self) -> dict[str, Any]:
+        """The numbers of the price, by name."""
+        return {name: value for name, value in self.price.to_dict().items() if name != "kind"}
+
+    @property
     def currency(self) -> str:
         """In what its costs add up: ``"mu"``, ``"rho"`` or ``"epsilon"``; else the cost itself."""
-        return "mu"
+        return next(iter(self._spent)) if len(self._spent) == 1 else self.spends
 
     @property
     def coordinates(self) -> int:
@@ -142,7 +179,7 @@ class Stage:
     @property
     def spends(self) -> str:
         """What a release spends, in words."""
-        return f"mu = {self.mu:.4g}"
+        return ", ".join(f"{name} = {value:.4g}" for name, value in self._spent.items())
 
     @property
     def releases(self) -> str:
@@ -153,7 +190,12 @@ class Stage:
         return f"{releases}{read} at {self.spends}"
 
     def check(self, n_rows: int, guarantee: Guarantee) -> None:
-        """Refuse a share that no lattice carries, before any budget is reserved."""
+        """Refuse a mu that no lattice carries, before any budget is reserved.
+
+        Other noise was calibrated for the plan, which refuses the same.
+        """
+        if self.share is not None:
+            return
         largest = min(LARGEST_SHARE, LARGEST_RECORDS_SHARE / n_rows)
         require(
             self.mu <= largest,
@@ -168,118 +210,6 @@ class Stage:
             f"at mu = {self.mu:.3g}, and {smallest:.3g} is the least; "
             f"got {guarantee.describe()}.",
         )
-
-
-@dataclass(frozen=True)
-class PureStage(Stage):
-    """Releases with Laplace noise, which spend ``mu`` of pure epsilon each.
-
-    Examples
-    --------
-    >>> stage = PureStage("mean", "the clamped mean", 0.5, times=4, size=3)
-    >>> stage.event, stage.additive
-    (Repeated(event=Laplace(epsilon=0.5), times=4), 2.0)
-    """
-
-    @property
-    def asked(self) -> Event:
-        """What the gate is asked to spend on a release: of Laplace noise."""
-        return Laplace(self.mu)
-
-    @property
-    def additive(self) -> float:
-        """What adds up over releases and stages: epsilon itself."""
-        return self.times * self.mu
-
-    @property
-    def currency(self) -> str:
-        """Pure costs add up in epsilon."""
-        return "epsilon"
-
-    @property
-    def spends(self) -> str:
-        """What a release spends, in words."""
-        return f"epsilon = {self.mu:.4g}"
-
-    def check(self, n_rows: int, guarantee: Guarantee) -> None:
-        """Leave it to calibration, which refuses for Laplace noise what lattices do not carry."""
-
-
-@dataclass(frozen=True)
-class SmoothStage(Stage):
-    """Releases whose noise follows the records, asked for by their cost.
-
-    ``mu`` is what Gaussian ones of that cost would spend.
-
-    Attributes
-    ----------
-    share
-        What each release may cost.
-    kept
-        What it does cost, with the constants of its mechanism.
-
-    Examples
-    --------
-    >>> from tailguard.queries.means.trimmed import TrimmedMean
-    >>> from tailguard.queries.units import Units
-    >>> query = TrimmedMean(None, Units.raw(1, intercept=False), low=-5.0, high=5.0)
-    >>> public = query.calibrate_event(5000, 1, ZeroConcentrated(0.5))
-    >>> SmoothStage.of(public, ZeroConcentrated(0.5), "mean", query.name, times=4).releases
-    '4 releases at rho = 0.5'
-    """
-
-    share: Event
-    kept: Event
-
-    @classmethod
-    def of(
-        cls,
-        public: SmoothCalibration,
-        share: Event,
-        name: str,
-        purpose: str,
-        *,
-        times: int = 1,
-        block_map: str | None = None,
-        n_blocks: int = 1,
-    ) -> "SmoothStage":
-        """Plan releases of a calibrated query."""
-        return cls(
-            name=name,
-            purpose=purpose,
-            mu=_gaussian_mu(share),
-            times=times,
-            size=public.size,
-            block_map=block_map,
-            n_blocks=n_blocks,
-            by_place=True,  # such queries sort records, or cut them into blocks
-            share=share,
-            kept=public.event,
-        )
-
-    @property
-    def asked(self) -> Event:
-        """What the gate is asked to spend on a release."""
-        return self.share
-
-    @property
-    def cost(self) -> Event:
-        """What one release costs."""
-        return self.kept
-
-    @property
-    def currency(self) -> str:
-        """Concentrated costs add up in rho; an approximate one is told as it is."""
-        return "rho" if isinstance(self.share, ZeroConcentrated) else self.spends
-
-    @property
-    def spends(self) -> str:
-        """What a release spends, in words."""
-        numbers = {name: value for name, value in self.share.to_dict().items() if name != "kind"}
-        return ", ".join(f"{name} = {value:.4g}" for name, value in numbers.items())
-
-    def check(self, n_rows: int, guarantee: Guarantee) -> None:
-        """Leave it to calibration, which went before."""
 
 
 def _gaussian_mu(share: Event) -> float:

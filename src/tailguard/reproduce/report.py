@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tailguard.reproduce.experiment import Experiment
 from tailguard.reproduce.results import Results
-from tailguard.reproduce.store import Line
+from tailguard.reproduce.store import CellLine
 from tailguard.reproduce.verdicts import Verdict
 
 CSV_COLUMNS = ("panel", "curve", "noise", "x", "seeds", "median", "low", "high", "least", "most")
@@ -48,12 +48,12 @@ def write_curves(path: Path, results: Results) -> None:
                 writer.writerow([*key, f"{s.x:.6g}", s.n_seeds, *shown])
 
 
-def refusals(lines: Iterable[Line]) -> list[str]:
+def refusals(lines: Iterable[CellLine]) -> list[str]:
     """Return a sentence for every reason for which cells were refused.
 
     Examples
     --------
-    >>> refusals([Line("mean", 0, (), "n_rows must be above 5; got 3.")])
+    >>> refusals([CellLine("mean", 0, (), "n_rows must be above 5; got 3.")])
     ['mean: n_rows must be above 5; got 3.']
     """
     reasons: dict[str, list[str]] = defaultdict(list)

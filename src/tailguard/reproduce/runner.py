@@ -15,7 +15,7 @@ from warnings import catch_warnings, simplefilter
 from tailguard.checks import BudgetWarning, InputError
 from tailguard.reproduce.experiment import Cell, Experiment, Setup
 from tailguard.reproduce.registry import find_experiments
-from tailguard.reproduce.store import Line, append_lines, read_lines
+from tailguard.reproduce.store import CellLine, append_lines, read_lines
 
 Progress = Callable[[int, int], object]  # of so many cells, so many are done
 
@@ -54,7 +54,7 @@ def run_experiment(
     *,
     n_jobs: int = 1,
     progress: Progress = lambda _done, _total: None,
-) -> list[Line]:
+) -> list[CellLine]:
     """Run what has no line yet; return the lines of all cells and seeds.
 
     Examples
@@ -85,7 +85,7 @@ def _measured(
     cells: Sequence[Cell],
     wanted: Sequence[tuple[int, int]],
     n_jobs: int,
-) -> Iterator[Line]:
+) -> Iterator[CellLine]:
     """Measure here, or in processes, each of which finds the experiment by its name."""
     if n_jobs == 1 or len(wanted) < 2:
         for seed, place in wanted:
@@ -96,7 +96,7 @@ def _measured(
         yield from pool.map(_line_by_name, facts)
 
 
-def _line(cell: Cell, seed: int) -> Line:
+def _line(cell: Cell, seed: int) -> CellLine:
     """Measure one cell, or keep why it was refused."""
     start = time.process_time()
     with catch_warnings():
@@ -106,10 +106,10 @@ def _line(cell: Cell, seed: int) -> Line:
             refused = None
         except InputError as error:
             points, refused = (), str(error)
-    return Line(cell.name, seed, points, refused, time.process_time() - start)
+    return CellLine(cell.name, seed, points, refused, time.process_time() - start)
 
 
-def _line_by_name(facts: tuple[str, Setup, int, int]) -> Line:
+def _line_by_name(facts: tuple[str, Setup, int, int]) -> CellLine:
     name, setup, place, seed = facts
     return _line(_cells(name, setup)[place], seed)
 

@@ -12,12 +12,12 @@ DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Line:
+class CellLine:
     """What one cell gave for one seed: points, or why it was refused.
 
     Examples
     --------
-    >>> Line("mean", 1, (Point("mean", "soft", "tight", 1.0, 0.5, seed=1),)).points[0].value
+    >>> CellLine("mean", 1, (Point("mean", "soft", "tight", 1.0, 0.5, seed=1),)).points[0].value
     0.5
     """
 
@@ -38,7 +38,7 @@ class Line:
         return json.dumps({**facts, "refused": self.refused, "curves": listed})
 
     @classmethod
-    def of_json(cls, text: str) -> "Line":
+    def of_json(cls, text: str) -> "CellLine":
         """Read a line back."""
         found = json.loads(text)
         seed = found["seed"]
@@ -50,7 +50,7 @@ class Line:
         return cls(found["cell"], seed, points, found["refused"], found["seconds"])
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[CellLine]:
     """Read what was written; a line that an interrupt cut off is dropped.
 
     Examples
@@ -63,18 +63,18 @@ def read_lines(path: Path) -> list[Line]:
     found = []
     for text in path.read_text(encoding="utf-8").splitlines():
         try:
-            found.append(Line.of_json(text))
+            found.append(CellLine.of_json(text))
         except json.JSONDecodeError:
             continue
     return found
 
 
-def append_lines(path: Path, lines: Iterable[Line]) -> None:
+def append_lines(path: Path, lines: Iterable[CellLine]) -> None:
     """Write lines at the end of a file, after a line that an interrupt cut off.
 
     Examples
     --------
-    >>> append_lines(Path("lines.jsonl"), [Line("mean", 0, ())])
+    >>> append_lines(Path("lines.jsonl"), [CellLine("mean", 0, ())])
     >>> [line.cell for line in read_lines(Path("lines.jsonl"))]
     ['mean']
     """

@@ -21,7 +21,7 @@ from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee
 from tailguard.privacy.selection.budget import mu_of_a_try
 from tailguard.privacy.selection.tries import NumberOfTries
 from tailguard.search.score import score_units_plan
-from tailguard.selection import Candidate, selection_coordinates
+from tailguard.selection import PlannedSolver, selection_coordinates
 from tailguard.solvers.registry import plan_for
 
 # Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;
@@ -80,7 +80,7 @@ class SearchPlan:
 
     guarantee: Guarantee
     tries: NumberOfTries
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PlannedSolver, ...]
     units: Plan
     selection: Selected
     stage: Stage
@@ -198,10 +198,10 @@ def _plan_at(
     )
 
 
-def _planned(task: SearchTask, guarantee: GDP) -> Candidate:
+def _planned(task: SearchTask, guarantee: GDP) -> PlannedSolver:
     """Plan a candidate, naming it in what is refused."""
     try:
-        return Candidate(*plan_for(task.solver, task.problem, guarantee))
+        return PlannedSolver(*plan_for(task.solver, task.problem, guarantee))
     except InputError as error:
         told = ", ".join(f"{name}={four_digits(v)}" for name, v in task.parameters.items())
         raise InputError(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown, warn_before_spending
-from tailguard.engine import Solved, Task
+from tailguard.engine import GivenProblem, Solved
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.unpaid import fits_with
 from tailguard.losses.base import Loss
@@ -163,7 +163,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         return self._search(plan, task, models, X)
 
     def _search(
-        self, plan: SearchPlan, task: Task, models: list[PrivateLinearModel], X: Any
+        self, plan: SearchPlan, task: GivenProblem, models: list[PrivateLinearModel], X: Any
     ) -> Self:
         """Reserve, search, certify and keep the best try."""
         loss = plan.units.problem.scored

@@ -16,6 +16,7 @@ from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.solvers.options import printed_in
 
 
 def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
@@ -49,12 +50,9 @@ def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> t
     >>> round(printed_batch_noise(ApproxDP(0.5, 1e-5), n_batches=50, n_rows=200)[0], 3)
     2.084
     """
-    if not isinstance(promise, ApproxDP):
-        raise InputError(
-            f"calibration must be 'tight' unless epsilon and delta are given; got {promise!r}."
-        )
-    spread = math.sqrt(-n_batches * math.log(promise.delta))
-    return 2.0 * n_batches * promise.epsilon / spread, n_batches > 1
+    asked = printed_in(promise)
+    spread = math.sqrt(-n_batches * math.log(asked.delta))
+    return 2.0 * n_batches * asked.epsilon / spread, n_batches > 1
 
 
 def as_it_is_worth(plan: Plan) -> Plan:

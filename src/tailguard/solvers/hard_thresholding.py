@@ -12,8 +12,8 @@ of an exact accounting, and threshold and steps follow from it: see ``solvers/sp
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,7 +36,13 @@ from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.sets.sparse_ball import SparseBall
 from tailguard.solvers.options import check_ranges
-from tailguard.solvers.peeling_stage import BLOCK_MAP, PeelingStage, best_form, printed_form
+from tailguard.solvers.peeling_stage import (
+    BLOCK_MAP,
+    best_form,
+    peeling_stage,
+    printed_form,
+    std_of,
+)
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
 from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
@@ -133,7 +139,9 @@ class HardThresholding:
             step_size=self.step_size,
         )
         size = units.stated.size
-        descent = PeelingStage.of(form, ratio, *counts, n_blocks=limits.n_steps, size=size)
+        descent = peeling_stage(form, ratio, *counts, n_blocks=limits.n_steps, size=size)
+        # On the lattice of a Gaussian release of that cost.
+        replace(descent, share=None).check(problem.n_rows, guarantee)
         return Plan(
             solver="hard-thresholding",
             problem=problem,
@@ -145,6 +153,7 @@ class HardThresholding:
                 "step_size": limits.step_size,
                 "largest_noise": limits.largest_noise,
                 "noise": form,
+                "noise_over_sensitivity": std_of(form) / ratio,
             },
             assumptions=(
                 "columns are in comparable units and lie around zero, or their scales and centres "
@@ -159,7 +168,7 @@ class HardThresholding:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Release units, step, map back."""
         problem, settings = plan.problem, plan.settings
-        descent = cast(PeelingStage, plan.stage("descent"))
+        descent = plan.stage("descent")
         query = PeeledStep(
             problem.scored,
             self._units(problem).release(BudgetSession(plan, gate)),
@@ -247,7 +256,7 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     """Map the last weights and their predicted noise back to the user's units."""
     loss, units, problem = query.loss, query.units, plan.problem
     assert loss is not None
-    descent = cast(PeelingStage, plan.stage("descent"))
+    descent = plan.stage("descent")
     weights = points[-1]
     coef, intercept = units.coefficients(weights, loss.link)
     coef, intercept = np.nan_to_num(coef), float(np.nan_to_num(intercept))
@@ -256,7 +265,7 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     # What a step's noise leaves in the last weights falls as distance does.
     left = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
     reach = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
-    noise = reach * descent.noise_over_sensitivity * math.sqrt(left)
+    noise = reach * float(plan.settings["noise_over_sensitivity"]) * math.sqrt(left)
     gain = units.gain(loss.link)
     coef_std = np.where(coef == 0.0, np.nan, gain * noise / units.scale)
     intercept_std = gain * noise if units.intercept else 0.0

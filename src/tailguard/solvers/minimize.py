@@ -4,7 +4,7 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
-from tailguard.engine import Solved, Solver, Task, run
+from tailguard.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate import Gate
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
@@ -111,7 +111,7 @@ def minimize(
         has_offset=exposure is not None,
     )
     chosen, plan = plan_for(solver, problem, promise)
-    gate = Task(table, classes, problem).gate(
+    gate = GivenProblem(table, classes, problem).gate(
         Gate, guarantee=promise, ledger=ledger, checkpoint=checkpoint, random_state=random_state
     )
     return run(chosen, plan, gate, assumptions=assumed)

@@ -30,7 +30,7 @@ from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
-from tailguard.plans.stage import SmoothStage, Stage
+from tailguard.plans.stage import Stage
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
@@ -210,12 +210,15 @@ class NoisyGradientDescent:
         query = self._query(problem, 1.0)
         share = ZeroConcentrated(concentrated_budget(promise) / batches.n_passes)
         n_rows = batches.rows_per_step(problem.n_rows)
-        return SmoothStage.of(
-            query.calibrate_event(n_rows, problem.n_features, share),
+        public = query.calibrate_event(n_rows, problem.n_features, share)
+        return Stage.of(
             share,
             "descent",
             f"{query.name}, with noise that follows the records",
-            times=batches.n_passes,
+            batches.n_passes,
+            public.size,
+            kept=public.event,
+            by_place=True,
             block_map=batches.block_map,
             n_blocks=batches.n_blocks,
         )

@@ -20,7 +20,7 @@ from tailguard.checks import (
     require,
     shown,
 )
-from tailguard.privacy.guarantees import Guarantee, Unprotected
+from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 
 Check = Callable[[str, Any], object]
 
@@ -108,6 +108,23 @@ def kept_promise(solver: object, guarantee: Guarantee) -> Guarantee:
     """
     said = isinstance(guarantee, Unprotected) or not promises_nothing(solver)
     return guarantee if said else Unprotected(guarantee)
+
+
+def printed_in(guarantee: Guarantee) -> ApproxDP:
+    """Return a guarantee for noise that its paper prints in epsilon and delta; refuse any other.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> printed_in(tg.ApproxDP(1.0, 1e-6)).delta
+    1e-06
+    """
+    if isinstance(guarantee, ApproxDP):
+        return guarantee
+    raise InputError(
+        "calibration must be 'tight' unless epsilon and delta are promised: the paper prints its "
+        f"noise in them; got {guarantee!r}."
+    )
 
 
 def admit_printed(asked: Guarantee, kept: Guarantee, *, unsafe: bool) -> Guarantee:

@@ -8,15 +8,14 @@ Algorithm 5.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from tailguard.checks import InputError
 from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Parallel
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
-from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import Guarantee, PureDP
+from tailguard.solvers.options import printed_in
 
 BLOCK_MAP = "hard thresholding"
 """Name of the partition into blocks."""
@@ -24,11 +23,12 @@ BLOCK_MAP = "hard thresholding"
 ACCURACY = 1e-6  # of the calibrated ratio; what is lost goes to the safe side
 
 
-@dataclass(frozen=True)
-class PeelingStage(Stage):
-    """One peeling of each of ``n_blocks`` blocks of records; ``mu`` is the root of twice its rho.
+def peeling_stage(
+    form: str, ratio: float, n_selected: int, n_free: int, *, n_blocks: int, size: int
+) -> Stage:
+    """Plan one peeling of each of so many blocks of records; its mu is the root of twice its rho.
 
-    Attributes
+    Parameters
     ----------
     form
         ``"peeled-gaussian"`` or ``"peeled-laplace"``.
@@ -39,62 +39,23 @@ class PeelingStage(Stage):
 
     Examples
     --------
-    >>> stage = PeelingStage.of("peeled-gaussian", 0.1, n_selected=5, n_free=0, n_blocks=4, size=9)
+    >>> stage = peeling_stage("peeled-gaussian", 0.1, n_selected=5, n_free=0, n_blocks=4, size=9)
     >>> round(stage.total_mu, 6), stage.releases
-    (0.316228, '4 releases at rho = 0.05')
+    (0.316228, '1 release of each of 4 blocks at rho = 0.05')
     """
-
-    form: str
-    ratio: float
-    n_selected: int
-    n_free: int
-
-    @classmethod
-    def of(
-        cls, form: str, ratio: float, n_selected: int, n_free: int, *, n_blocks: int, size: int
-    ) -> "PeelingStage":
-        """Work the rho out."""
-        cost = ZcdpAccountant().compose(peeling_event(form, ratio, n_selected, n_free))
-        return cls(
-            name="descent",
-            purpose="the largest entries of steps, a block of records each",
-            mu=math.sqrt(2.0 * cost.rho),
-            times=1,
-            size=size,
-            block_map=BLOCK_MAP,
-            n_blocks=n_blocks,
-            form=form,
-            ratio=ratio,
-            n_selected=n_selected,
-            n_free=n_free,
-        )
-
-    @property
-    def currency(self) -> str:
-        """A peeling costs zCDP."""
-        return "rho"
-
-    @property
-    def asked(self) -> Event:
-        """What the gate is asked to spend on a peeling, in the planned form."""
-        share = self.ratio * share_factor(self.form, self.n_selected, self.n_free)
-        return Gaussian(share) if self.form == "peeled-gaussian" else Laplace(share)
-
-    @property
-    def event(self) -> Event:
-        """The stage as a privacy event; blocks are disjoint, so that one of them counts."""
-        one = peeling_event(self.form, self.ratio, self.n_selected, self.n_free)
-        return Parallel(BLOCK_MAP, 0, one)
-
-    @property
-    def releases(self) -> str:
-        """How many releases there are, in words."""
-        return f"{self.n_blocks} releases at rho = {self.mu**2 / 2.0:.4g}"
-
-    @property
-    def noise_over_sensitivity(self) -> float:
-        """Standard deviation of the noise of a value, over the sensitivity of an entry."""
-        return std_of(self.form) / self.ratio
+    one = peeling_event(form, ratio, n_selected, n_free)
+    share = ratio * share_factor(form, n_selected, n_free)
+    return Stage(
+        "descent",
+        "the largest entries of steps, a block of records each",
+        math.sqrt(2.0 * ZcdpAccountant().compose(one).rho),
+        1,
+        size,
+        block_map=BLOCK_MAP,
+        n_blocks=n_blocks,
+        share=Gaussian(share) if form == "peeled-gaussian" else Laplace(share),
+        kept=one,
+    )
 
 
 def best_form(
@@ -143,13 +104,9 @@ def printed_form(guarantee: Guarantee, n_selected: int, n_free: int) -> tuple[st
     >>> round(1 / ratio, 4)
     42.9193
     """
-    if not isinstance(guarantee, ApproxDP):
-        raise InputError(
-            "calibration must be 'tight' for this guarantee: the paper's noise is stated for "
-            "epsilon and delta."
-        )
-    nats = -(n_selected + n_free) * math.log(guarantee.delta)
-    return "peeled-laplace", guarantee.epsilon / (4.0 * math.sqrt(2.0 * nats))
+    asked = printed_in(guarantee)
+    nats = -(n_selected + n_free) * math.log(asked.delta)
+    return "peeled-laplace", asked.epsilon / (4.0 * math.sqrt(2.0 * nats))
 
 
 def std_of(form: str) -> float:

@@ -5,12 +5,14 @@ Reference
 McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the intercept only).
 """
 
-import math
+from collections.abc import Iterable
 
+from tailguard.plans.budget import Share, part_of
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
+from tailguard.privacy.events import Gaussian
 from tailguard.scaling.columns import Columns
-from tailguard.scaling.units import PAIRED, planned_histograms
+from tailguard.scaling.units import PAIRED, PlannedHistograms, planned_histograms
 
 
 def columns_of(problem: Problem) -> Columns:
@@ -60,14 +62,29 @@ def units_stages(
         pair_differences=pair_differences,
         target=target,
     )
+    return histogram_stages(planned, Gaussian(total_mu))
+
+
+def histogram_stages(
+    planned: Iterable[PlannedHistograms], budget: Share, part: float = 1.0
+) -> list[Stage]:
+    """Return stages of histograms that have their shares of a part of a budget.
+
+    Examples
+    --------
+    >>> from tailguard.scaling.columns import Columns
+    >>> planned = planned_histograms(Columns(3), size=0.25, location=0.75)
+    >>> [round(stage.mu, 3) for stage in histogram_stages(planned, Gaussian(1.0))][:2]
+    [0.5, 0.612]
+    """
     return [
-        Stage(
+        Stage.of(
+            part_of(budget, part * share, times=times),
             name,
             purpose,
-            total_mu * math.sqrt(share / times),
             times,
-            count,
+            size,
             by_place=name in PAIRED,
         )
-        for name, purpose, share, times, count in planned
+        for name, purpose, share, times, size in planned
     ]

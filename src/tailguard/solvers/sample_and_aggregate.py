@@ -20,7 +20,7 @@ from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
-from tailguard.plans.stage import SmoothStage
+from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
@@ -116,7 +116,8 @@ class SampleAndAggregate:
         share = Approximate(promise.epsilon, promise.delta)
         public = query.calibrate_event(problem.n_rows, problem.n_features, share)
         purpose = f"{query.name}, with noise that follows the records"
-        stage = SmoothStage.of(public, share, "descent", purpose)
+        kept = {"kept": public.event, "by_place": True}
+        stage = Stage.of(share, "descent", purpose, 1, public.size, **kept)
         return Plan(
             solver=self.name,
             problem=problem,

@@ -9,6 +9,7 @@ import pytest
 import tailguard as tg
 from support.sources import QuietSource
 from support.stages import once
+from support.stages import pure as pure_once
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.kernels.soft_truncation import soft_limit, soft_truncation
@@ -16,7 +17,6 @@ from tailguard.papers.common.groups import median_sensitivity
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.tao2022 import parameters as tao2022
 from tailguard.papers.wang2020 import parameters as wang2020
-from tailguard.plans.stage import PureStage
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.queries.means.clamped import ClampedMean
@@ -38,7 +38,7 @@ def quiet(X, query, *, y=None, pure=False, weights=None):
     guarantee = tg.PureDP(9.0) if pure else tg.GDP(9.0)
     gate = Gate(make_rows(X, y), guarantee=guarantee, source=QuietSource())
     gate.reserve(Laplace(9.0) if pure else Gaussian(9.0))
-    stage = PureStage("", "", 9.0, 1, 1) if pure else once(9.0)
+    stage = pure_once(9.0) if pure else once(9.0)
     return gate.ask(query, np.zeros(query.units.size) if weights is None else weights, stage)
 
 

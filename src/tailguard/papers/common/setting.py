@@ -15,7 +15,7 @@ from tailguard.moments import Moment
 from tailguard.papers.common.facts import check_facts, put_into
 from tailguard.papers.common.steps import whole_steps
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
-from tailguard.solvers.options import admit_printed
+from tailguard.solvers.options import admit_printed, printed_in
 
 Found = TypeVar("Found")
 
@@ -103,12 +103,8 @@ class Facts:
     @property
     def printed_terms(self) -> tuple[float, float]:
         """Epsilon and delta for a printed noise, which is stated for them alone."""
-        if not isinstance(self.guarantee, ApproxDP):
-            raise InputError(
-                "calibration must be 'tight' unless epsilon and delta are promised: the paper "
-                f"prints its noise in them; got {self.guarantee!r}."
-            )
-        return self.terms
+        asked = printed_in(self.guarantee)
+        return asked.epsilon, asked.delta
 
     @property
     def prints(self) -> bool:

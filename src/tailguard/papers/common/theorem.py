@@ -244,6 +244,7 @@ def theorem_on(
     *needs: str,
     of: type[Facts] = Facts,
     without: tuple[str, ...] = (),
+    orders: tuple[float, float] | None = None,
     in_ball: bool = True,
 ) -> Callable[[Callable[..., Theorem]], Callable[..., Any]]:
     """Turn a function of :class:`Facts` into the public call of a theorem.
@@ -261,6 +262,9 @@ def theorem_on(
         Facts that must be stated, and that the call does not take.
     of
         The class of the facts.
+    orders
+        The lowest and the highest order of the moment: one of a higher order is taken for what it
+        says about the highest, and one of a lower order is refused. None is any.
     in_ball
         Whether ``minimize`` is over the ball of that diameter.
 
@@ -292,6 +296,9 @@ def theorem_on(
             facts = {name: told[name] for name in told if name not in SET}
             arguments = {each.name: facts.pop(each.name) for each in own if each.name in facts}
             moment = facts.pop("moment").convert(kind, n_features=n_features)
+            if orders is not None:
+                lowest, highest = orders
+                moment = moment.at_order(max(lowest, min(moment.order, highest)))
             promise = resolve_guarantee(guarantee=guarantee)
             known = of(n_rows, n_features, promise, moment, diameter, **facts)
             return replace(function(known, **arguments), constraint=constraint)

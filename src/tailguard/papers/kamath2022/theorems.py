@@ -108,7 +108,7 @@ def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -
     return _convex_clamped(facts, count, _statement("Theorem B.8", facts, covered))
 
 
-@theorem_on("central")
+@theorem_on("central", orders=(2.0, 2.0))
 def soft_convex(
     facts: Facts, *, balance: float | None = None, noise_variance: float = 1.0
 ) -> Theorem:
@@ -127,7 +127,6 @@ def soft_convex(
     >>> theorem.solver.oracle.describe()
     'soft (scale = 64.842, smoothing = 1)'
     """
-    facts = replace(facts, moment=facts.moment.at_order(2.0))
     reach, smoothing = facts.gradient_bound, 1.0 / noise_variance
     if balance is None:
         balance = facts.into(parameters.soft_balance)

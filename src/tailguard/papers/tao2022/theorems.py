@@ -11,9 +11,9 @@ Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of th
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from tailguard.checks import check_integer
 from tailguard.losses.squared import Squared
@@ -40,7 +40,6 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import PureDP
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle
-from tailguard.solvers.peeling_stage import PeelingStage
 
 PAPER = "Tao, Wu, Cheng and Wang 2022"
 ACCURACY = (
@@ -60,16 +59,7 @@ POINTWISE = (
 CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
 
 
-@dataclass(frozen=True)
-class _Facts(Facts):
-    """Moments of higher orders imply second ones."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "moment", self.moment.at_order(min(self.moment.order, 2.0)))
-
-
-@theorem_on("raw", of=_Facts)
+@theorem_on("raw", orders=(1.0, 2.0))
 def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """Descent on the truncated median of means, for convex losses.
 
@@ -122,7 +112,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     return convex_theorem(facts, statement, count, step_of)
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", of=_Facts)
+@theorem_on("raw", "strong_convexity", "smoothness", orders=(1.0, 2.0))
 def strongly_convex(facts: Facts) -> Theorem:
     """Descent on the truncated median of means over disjoint blocks, for strongly convex losses.
 
@@ -172,7 +162,7 @@ def strongly_convex(facts: Facts) -> Theorem:
     return strongly_convex_theorem(facts, statement, step, n_steps)
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", of=_Facts, in_ball=False)
+@theorem_on("raw", "strong_convexity", "smoothness", orders=(1.0, 2.0), in_ball=False)
 def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theorem:
     """Sparse descent over disjoint blocks, by peeling, for few of many weights.
 
@@ -247,8 +237,8 @@ def _sparse_theorem(
     block_rows = facts.block_rows(descent["n_steps"])
     strong_convexity, smoothness = facts.shape["strong_convexity"], facts.shape["smoothness"]
     problem = Problem(Squared(), **facts.sizes)
-    peeling = cast(PeelingStage, solver.plan(problem, facts.guarantee).stage("descent"))
-    noise = 2.0 * threshold / block_rows * peeling.noise_over_sensitivity
+    settings = solver.plan(problem, facts.guarantee).settings
+    noise = 2.0 * threshold / block_rows * float(settings["noise_over_sensitivity"])
     bias, sampling = _truncated_error(facts, threshold, block_rows)
     fresh = math.log(facts.n_features) * math.hypot(noise, sampling)
     shrink = 1.0 - 2.0 / 3.0 * min(1.0, strong_convexity / smoothness)

@@ -24,7 +24,7 @@ from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import NOTHING, Statement, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.wang2020 import parameters
-from tailguard.papers.wang2020.theorems import PAPER, SecondMoments
+from tailguard.papers.wang2020.theorems import PAPER, SECOND, least_of
 from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.events import Approximate, ZeroConcentrated
@@ -44,9 +44,9 @@ PRINTED_TRIMMING = (
 ARSINH_STD = math.sqrt(math.expm1(2.0) / 2.0)  # of sinh(Y), Y standard normal
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", of=SecondMoments)
+@theorem_on("raw", "strong_convexity", "smoothness", orders=SECOND)
 def trimmed_strongly_convex(
-    facts: SecondMoments,
+    facts: Facts,
     *,
     mean_range: float | None = None,
     n_trimmed: int | None = None,
@@ -83,7 +83,7 @@ def trimmed_strongly_convex(
     noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps, spent)
     statement = Statement(
         f"{PAPER}, Theorem 5",
-        facts.least(facts.moment.scale**2),
+        least_of(facts, facts.moment.scale**2),
         (
             CONVEX,
             "coordinates of the gradient are sub-exponential, and nearly symmetric: what is "
@@ -104,9 +104,9 @@ def trimmed_strongly_convex(
     )
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", of=SecondMoments)
+@theorem_on("raw", "strong_convexity", "smoothness", orders=SECOND)
 def sample_aggregate(
-    facts: SecondMoments,
+    facts: Facts,
     *,
     n_blocks: int | None = None,
     least_rows: int = 20,
@@ -146,7 +146,7 @@ def sample_aggregate(
     promise, needed = _promised(facts)
     statement = Statement(
         f"{PAPER}, Theorem 2",
-        facts.least(variance / n_features),
+        least_of(facts, variance / n_features),
         (
             CONVEX,
             "every single loss is smooth and not negative, which the paper uses and does not "

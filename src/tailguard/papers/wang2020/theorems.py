@@ -43,35 +43,12 @@ ACCURACY = (
 )
 
 
-@dataclass(frozen=True)
-class SecondMoments(Facts):
-    """Second moments, which higher ones imply, and the lower bounds that hold for them.
-
-    The paper has none of its own; those of Kamath, Liu and Zhang (2022) apply.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> moment = tg.Moment(4.0, 16.0, kind="raw")
-    >>> SecondMoments(1000, 4, tg.GDP(1.0), moment, diameter=2.0).moment.bound
-    4.0
-    """
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "moment", self.moment.at_order(2.0))
-
-    def least(self, moment_bound: float | None = None) -> float:
-        """Return the lower bound: for strongly convex losses where the convexity is stated."""
-        round_risk = self.strong_convexity is not None
-        least = (
-            kamath2022.strongly_convex_lower_bound if round_risk else kamath2022.convex_lower_bound
-        )
-        return self.into(least, moment_bound=moment_bound or self.moment.bound)
+SECOND = (2.0, 2.0)
+"""The orders of moments: higher ones imply second ones."""
 
 
 @dataclass(frozen=True)
-class _Facts(SecondMoments):
+class _Facts(Facts):
     """How gradients are softly truncated, besides."""
 
     failure_probability: float = 0.01
@@ -85,7 +62,7 @@ class _Facts(SecondMoments):
             raise InputError("scale must be 'printed' for calibration='paper'.")
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", of=_Facts)
+@theorem_on("raw", "strong_convexity", "smoothness", of=_Facts, orders=SECOND)
 def smoothed_strongly_convex(facts: _Facts) -> Theorem:
     """Descent on the smoothed soft truncation, for strongly convex losses.
 
@@ -108,7 +85,7 @@ def smoothed_strongly_convex(facts: _Facts) -> Theorem:
     return strongly_convex_theorem(facts, statement, step, n_steps, disjoint=False)
 
 
-@theorem_on("raw", "smoothness", of=_Facts)
+@theorem_on("raw", "smoothness", of=_Facts, orders=SECOND)
 def smoothed_convex(facts: _Facts) -> Theorem:
     """Descent on the smoothed soft truncation, for convex losses; its last point.
 
@@ -130,7 +107,7 @@ def smoothed_convex(facts: _Facts) -> Theorem:
     return convex_theorem(facts, statement, count, lambda n: _step(facts, n), smooth=True)
 
 
-@theorem_on("raw", of=_Facts)
+@theorem_on("raw", of=_Facts, orders=SECOND)
 def stochastic(
     facts: _Facts, *, batch_rows: int | None = None, n_passes: int = 1, step_size: float = 1.0
 ) -> Theorem:
@@ -243,7 +220,24 @@ def _step(
     )
 
 
-def _statement(theorem: str, facts: SecondMoments, *deviations: str) -> Statement:
+def least_of(facts: Facts, moment_bound: float) -> float:
+    """Return the lower bound: for strongly convex losses where the convexity is stated.
+
+    The paper has none of its own; those of Kamath, Liu and Zhang (2022) apply.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> facts = Facts(10**5, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0), diameter=2.0)
+    >>> round(least_of(facts, 1.0), 5)
+    0.03115
+    """
+    convex, strongly = kamath2022.convex_lower_bound, kamath2022.strongly_convex_lower_bound
+    least = convex if facts.strong_convexity is None else strongly
+    return facts.into(least, moment_bound=moment_bound)
+
+
+def _statement(theorem: str, facts: Facts, *deviations: str) -> Statement:
     """Return what a theorem says."""
     deviations = (
         *deviations,
@@ -252,7 +246,7 @@ def _statement(theorem: str, facts: SecondMoments, *deviations: str) -> Statemen
     )
     return Statement(
         f"{PAPER}, {theorem}",
-        facts.least(),
+        least_of(facts, facts.moment.bound),
         ACCURACY,
         deviations,
         ("noise at the exact bound of the truncation and of exact composition (E11)",),

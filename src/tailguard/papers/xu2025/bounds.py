@@ -17,10 +17,11 @@ is calibrated over batches and not as printed.
 import math
 
 from tailguard.checks import InputError, check_finite, shown
-from tailguard.papers.common.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.papers.common.facts import checked, moment_scale, tail_power
 from tailguard.papers.xu2025.parameters import localized_phases, localized_sensitivity
 
 
+@checked
 def localized_bound(
     *,
     n_rows: int,
@@ -49,11 +50,11 @@ def localized_bound(
     >>> round(localized_bound(epsilon=1.0, delta=1e-5, diameter=2.0, **args), 5)
     0.02704
     """
-    check_facts(diameter=diameter, moment_bound=moment_bound)
     scale = moment_scale(moment_bound, 2.0 * moment_order) * diameter
     return scale * _rate(n_rows, n_features, moment_order, epsilon, delta)
 
 
+@checked
 def tsybakov_bound(
     *,
     n_rows: int,
@@ -83,13 +84,13 @@ def tsybakov_bound(
     >>> round(tsybakov_bound(epsilon=1.0, delta=1e-5, growth=2.0, **args), 6)
     0.000183
     """
-    check_facts(growth_constant=growth_constant, moment_bound=moment_bound)
     _check_growth(growth, 1.0)
     rate = _rate(n_rows, n_features, moment_order, epsilon, delta)
     scale = moment_scale(moment_bound, 2.0 * moment_order)
     return _growth_power(scale * rate, growth, growth_constant)
 
 
+@checked
 def accelerated_bound(
     *,
     n_rows: int,
@@ -116,11 +117,11 @@ def accelerated_bound(
     >>> round(accelerated_bound(epsilon=0.01, delta=1e-5, diameter=2.0, **args), 4)
     0.2135
     """
-    check_facts(diameter=diameter, moment_bound=moment_bound)
     scale = moment_scale(moment_bound, moment_order) * diameter
     return scale * _rate(n_rows, n_features, moment_order, epsilon, delta)
 
 
+@checked
 def accelerated_tsybakov_bound(
     *,
     n_rows: int,
@@ -148,12 +149,12 @@ def accelerated_tsybakov_bound(
     >>> round(accelerated_tsybakov_bound(epsilon=0.01, delta=1e-5, growth=2.0, **args), 6)
     0.011395
     """
-    check_facts(growth_constant=growth_constant, moment_bound=moment_bound)
     _check_growth(growth, 1.0)
     rate = _rate(n_rows, n_features, moment_order, epsilon, delta)
     return _growth_power(moment_scale(moment_bound, moment_order) * rate, growth, growth_constant)
 
 
+@checked
 def tsybakov_lower_bound(
     *,
     n_rows: int,
@@ -183,13 +184,12 @@ def tsybakov_lower_bound(
     >>> round(tsybakov_lower_bound(rho=0.5, growth=2.0, **args), 8)
     0.00014142
     """
-    check_facts(n_rows=n_rows, n_features=n_features, rho=rho, moment_bound=moment_bound)
-    check_order(moment_order)
     _check_growth(growth, 2.0)
     private = min(1.0, tail_power(math.sqrt(n_features / rho) / n_rows, moment_order))
     return _growth_power(moment_scale(moment_bound, moment_order) * private, growth, 1.0)
 
 
+@checked
 def tsybakov_lower_bound_sampling(
     *, n_rows: int, moment_order: float, growth: float, moment_bound: float = 1.0
 ) -> float:
@@ -207,13 +207,12 @@ def tsybakov_lower_bound_sampling(
     >>> tsybakov_lower_bound_sampling(n_rows=10**4, moment_order=2.0, growth=2.0)
     0.0001
     """
-    check_facts(n_rows=n_rows, moment_bound=moment_bound)
-    check_order(moment_order)
     _check_growth(growth, 2.0)
     scale = moment_scale(moment_bound, moment_order)
     return _growth_power(scale / math.sqrt(n_rows), growth, 1.0)
 
 
+@checked
 def localized_risk(
     *,
     n_rows: int,
@@ -243,9 +242,6 @@ def localized_risk(
     >>> round(localized_risk(step_parameter=0.003, **args, **clip), 3)
     1.096
     """
-    check_facts(n_features=n_features, diameter=diameter, clip_norm=clip_norm, mu=mu)
-    check_facts(step_parameter=step_parameter, gradient_scale=gradient_scale)
-    check_order(moment_order)
     tails = (moment_order - 1.0) * clip_norm ** (moment_order - 1.0)
     risk = diameter * gradient_scale**moment_order / tails
     spread = diameter**2
@@ -261,8 +257,6 @@ def localized_risk(
 
 def _rate(n_rows: int, n_features: int, order: float, epsilon: float, delta: float) -> float:
     """Add sampling and privacy, in units of the gradient's scale."""
-    check_facts(n_rows=n_rows, n_features=n_features, epsilon=epsilon, delta=delta)
-    check_order(order)
     cost = math.sqrt(-n_features * math.log(delta)) / (n_rows * epsilon)
     return 1.0 / math.sqrt(n_rows) + tail_power(cost, order)
 

@@ -13,6 +13,7 @@ import math
 from tailguard.checks import InputError, check_finite, check_integer, shown
 from tailguard.papers.common.facts import check_facts, checked, moment_scale, tail_power
 from tailguard.solvers.acceleration import step_parameter
+from tailguard.solvers.gradient_facts import GradientFacts
 from tailguard.solvers.phased.phases import doubling_sizes, equal_sizes, halving_sizes
 
 
@@ -113,8 +114,8 @@ def localized_step_parameter(
     >>> round(localized_step_parameter(gradient_scale=1.0, mu=0.2932000118, **args), 7)
     0.0433152
     """
-    noise = 16.0 * n_features * (clip_norm / mu) ** 2 / n_rows
-    return 2.0 * diameter / math.sqrt(n_rows * (2.0 * gradient_scale**2 / 3.0 + noise))
+    facts = GradientFacts(n_features, math.inf, gradient_scale, order=2.0, largest=math.inf)
+    return facts.step_parameter(n_rows, mu, diameter, clip_norm)
 
 
 @checked

@@ -24,7 +24,7 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.phased.localised import Localised
+from tailguard.solvers.phased.localised import Localised, printed_phase_mu
 
 SCHEDULES = ("practical", "paper")
 
@@ -123,10 +123,7 @@ class Norms(Facts):
     @property
     def printed_mu(self) -> float | None:
         """What the printed noise of a phase costs; None where it is not asked for."""
-        if not self.prints:
-            return None
-        epsilon, delta = self.printed_terms
-        return epsilon / (4.0 * math.sqrt(-math.log(delta)))
+        return printed_phase_mu(self.guarantee) if self.prints else None
 
     def reach(self, risk: float, growth: float, growth_constant: float) -> float:
         """Return how far from the minimiser a risk may be, as the root of a mean square.

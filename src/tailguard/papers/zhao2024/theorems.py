@@ -12,7 +12,7 @@ Options of every theorem: ``n_steps`` in the place of the theorem's, ``calibrati
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean
@@ -28,16 +28,7 @@ from tailguard.solvers.grouped_descent import GroupedDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 
 
-@dataclass(frozen=True)
-class _Facts(Facts):
-    """The gradient is at most smoothness times diameter."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "gradient_bound", self.shape["smoothness"] * self.diameter)
-
-
-@theorem_on("directional", "smoothness", of=_Facts, without=("gradient_bound",))
+@theorem_on("directional", "smoothness", without=("gradient_bound",))
 def convex(facts: Facts) -> Theorem:
     """Descent on clipped gradients, for convex losses.
 
@@ -66,7 +57,7 @@ def convex(facts: Facts) -> Theorem:
     return _descent(facts, statement, oracle, rho, lambda _: printed_mu)
 
 
-@theorem_on("directional", "smoothness", of=_Facts, without=("gradient_bound",))
+@theorem_on("directional", "smoothness", without=("gradient_bound",))
 def iterative_convex(
     facts: Facts,
     *,
@@ -174,7 +165,11 @@ def _descent(
     rho: float,
     printed_mu_of: Callable[[int], float | None],
 ) -> Theorem:
-    """Both theorems choose steps alike; ``rho`` is what their step count is worked out from."""
+    """Both theorems choose steps alike; ``rho`` is what their step count is worked out from.
+
+    The gradient is at most smoothness times diameter.
+    """
+    facts = replace(facts, gradient_bound=facts.shape["smoothness"] * facts.diameter)
     clip_norm = float(oracle.parameters["clip_norm"])
     count = facts.into(parameters.steps, clip_norm=clip_norm, rho=rho)
     bias = facts.into(bounds.clipping_bias, clip_norm=clip_norm)

@@ -30,7 +30,7 @@ from tailguard.privacy.guarantees import ApproxDP
 from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below, saves
 from tailguard.reproduce.results import Noise, Point
-from tailguard.reproduce.tasks.fits import Fit, Task
+from tailguard.reproduce.tasks.fits import PlannedFit, Task
 from tailguard.reproduce.tasks.wang import (
     AS_PRINTED,
     LOGISTIC,
@@ -184,8 +184,8 @@ def _cells(setup: Setup) -> list[Cell]:
 def _both_noises(place: Place, family: str, name: str) -> list[Cell]:
     noises: dict[Noise, dict[str, Any]] = {"tight": {}, "printed": AS_PRINTED}
 
-    def fit(how: dict[str, Any]) -> Fit:
-        return Fit.of_theorem(place.task, place.theorem(name, **how))
+    def fit(how: dict[str, Any]) -> PlannedFit:
+        return PlannedFit.of_theorem(place.task, place.theorem(name, **how))
 
     return [
         place.cell(name, noise, [_answer(partial(fit, how))], [family])
@@ -193,7 +193,7 @@ def _both_noises(place: Place, family: str, name: str) -> list[Cell]:
     ]
 
 
-def _answer(make: Callable[[], Fit]) -> Answer:
+def _answer(make: Callable[[], PlannedFit]) -> Answer:
     """Return what runs a fit that is made once, and not before it is run: it may be refused."""
     made = cache(make)
     return lambda X, y, seed: made().run(X, y, seed=seed).coef
@@ -205,7 +205,9 @@ def _rivals(place: Place) -> list[Cell]:
     how: dict[str, Any] = {"n_passes": N_PASSES, "sampling": "fresh", "iterate": "tail"}
     clipped = [DpSgd(clip_norm=share * known.norm, batch_rows=BATCH_ROWS, **how) for share in CLIPS]
     solvers: list[Solver] = [*clipped, NoisyGradientDescent()]
-    *tuned, default = (_answer(partial(Fit, task, solver, *place.sizes)) for solver in solvers)
+    *tuned, default = (
+        _answer(partial(PlannedFit, task, solver, *place.sizes)) for solver in solvers
+    )
 
     def robust(X: FloatArray, y: FloatArray, _seed: int) -> FloatArray:
         told: dict[str, Any] = {"n_steps": ROBUST_STEPS, "constraint": task.constraint}

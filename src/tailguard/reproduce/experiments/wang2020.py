@@ -13,7 +13,7 @@ from tailguard.array_types import FloatArray
 from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below, falls, spreads_more
 from tailguard.reproduce.results import Point
-from tailguard.reproduce.tasks.fits import Fit, Task
+from tailguard.reproduce.tasks.fits import PlannedFit, Task
 from tailguard.reproduce.tasks.optimum import Objective, minimise_over
 from tailguard.reproduce.tasks.public_sets import read_adult
 from tailguard.reproduce.tasks.wang import (
@@ -68,7 +68,7 @@ def _figure_1(setup: Setup) -> list[Cell]:
 def _iterations(
     panel: str,
     method: Method,
-    fit: Callable[[], Fit],
+    fit: Callable[[], PlannedFit],
     drawn: Callable[[int], Drawn],
     where: str = "",
 ) -> Cell:

@@ -29,7 +29,7 @@ from tailguard.privacy.guarantees import ApproxDP
 from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below
 from tailguard.reproduce.results import Noise, Point
-from tailguard.reproduce.tasks.fits import Fit, Task
+from tailguard.reproduce.tasks.fits import PlannedFit, Task
 from tailguard.reproduce.tasks.optimum import Objective, minimise_over
 from tailguard.reproduce.tasks.public_sets import PublicSet, read_libsvm
 from tailguard.sets.l1_ball import L1Ball
@@ -130,13 +130,13 @@ class _Study:
         )
         return theorem
 
-    def descent(self, place: _Place, width: int, clip_norm: float) -> Fit:
+    def descent(self, place: _Place, width: int, clip_norm: float) -> PlannedFit:
         """Return DP-SGD with fresh samples, and its last point, which was better than averages."""
         rows = min(BATCH_ROWS, place.n_rows)
         n_passes = max(1, round(DESCENT_STEPS / (place.n_rows // rows)))
         how: dict[str, Any] = {"n_passes": n_passes, "sampling": "fresh", "iterate": "last"}
         solver = DpSgd(clip_norm=clip_norm, batch_rows=rows, **how)
-        return Fit(self.task, solver, place.n_rows, width, place.guarantee)
+        return PlannedFit(self.task, solver, place.n_rows, width, place.guarantee)
 
 
 Judged = Callable[[FloatArray], float]  # from weights to what the axis shows
@@ -180,7 +180,7 @@ def _private(
     part: PublicSet,
     test: Judged,
 ) -> Cell:
-    fit, y = cache(lambda: Fit.of_theorem(study.task, make())), study.target(part.y)
+    fit, y = cache(lambda: PlannedFit.of_theorem(study.task, make())), study.target(part.y)
 
     def values(seed: int) -> dict[str, float]:
         return {curve: test(fit().run(part.X, y, seed=seed).coef)}

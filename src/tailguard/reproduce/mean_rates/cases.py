@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tailguard.means.base import CalibrationMode, MeanFacts, MeanMethod, MeanPlan, most_coordinates
-from tailguard.means.budget import Budget
+from tailguard.means.budget import amount_of, usable_share
 from tailguard.means.clamped import FEWEST_MOMENT_UNITS
 from tailguard.means.coordinate_wise import theory_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE
@@ -86,8 +86,8 @@ class RateCase:
             return float(settings["threshold"]) > self.least_units
         root = math.sqrt(plan.problem.n_features)
         # Beyond this budget the theory's clip norm follows sampling.
-        budget = Budget.of(plan.guarantee, coordinates=most_coordinates(plan.problem))
-        private = budget.amount**2 / 2.0 / int(settings.get("groups", 1)) <= 1.0 / root**2
+        budget = usable_share(plan.guarantee, coordinates=most_coordinates(plan.problem))
+        private = amount_of(budget) ** 2 / 2.0 / int(settings.get("groups", 1)) <= 1.0 / root**2
         return private and float(settings["clip norm"]) > self.least_units * root
 
     def bias(self, plan: MeanPlan, order: float) -> float:

@@ -19,7 +19,7 @@ from tailguard.means.base import MeanMethod, MeanPlan
 from tailguard.reproduce.experiment import Cell
 from tailguard.reproduce.judges import NOT_RUN, Decision, Judge
 from tailguard.reproduce.mean_rates.cases import CASES
-from tailguard.reproduce.mean_rates.regimes import Axis, Regime, find_regime
+from tailguard.reproduce.mean_rates.regimes import Axis, RateRegime, find_regime
 from tailguard.reproduce.results import Noise, Point, Results
 from tailguard.reproduce.slopes import slope_of
 from tailguard.reproduce.tasks.fits import nested_seed
@@ -43,7 +43,7 @@ class Slope:
     'soft, along d'
     """
 
-    regime: Regime
+    regime: RateRegime
     law: Law
 
     @property
@@ -155,7 +155,7 @@ def _point(
     return Point(slope.panel, slope.curve, slope.noise, float(size), error)
 
 
-def _regime(name: str, law: Law, axis: Axis, *, n_points: int) -> Regime:
+def _regime(name: str, law: Law, axis: Axis, *, n_points: int) -> RateRegime:
     """Find the regime of a row for a law."""
     symmetric = isinstance(law, StudentLaw)
     return find_regime(CASES[name], law.order, axis, n_points=n_points, symmetric=symmetric)

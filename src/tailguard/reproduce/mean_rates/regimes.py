@@ -26,7 +26,7 @@ SEARCHED_DECADES = 24  # half of them: how far the fewest rows are looked for
 
 
 @dataclass(frozen=True)
-class Regime:
+class RateRegime:
     """A grid, a budget, and a case at an order of the moment.
 
     Examples
@@ -91,7 +91,7 @@ class Regime:
 
 def find_regime(
     case: RateCase, order: float, axis: Axis, *, n_points: int, symmetric: bool = False
-) -> Regime:
+) -> RateRegime:
     """Return the regime of fewest rows, reachable or not.
 
     Examples
@@ -104,7 +104,9 @@ def find_regime(
     for step in range(SEARCHED_DECADES):
         n_rows = round(1000.0 * 10.0 ** (step / 2.0))
         for amount in BUDGETS:
-            regime = Regime(case, order, axis, _points(axis, n_rows, n_points), amount, symmetric)
+            regime = RateRegime(
+                case, order, axis, _points(axis, n_rows, n_points), amount, symmetric
+            )
             if regime.shows():
                 return regime
     raise InputError(f"order must be one at which {case.name!r} shows its rate; got {order}.")

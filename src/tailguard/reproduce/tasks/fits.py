@@ -36,7 +36,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Fit:
+class PlannedFit:
     """A solver on a task of so many records: its plan is made once, at the first run.
 
     Examples
@@ -45,7 +45,7 @@ class Fit:
     >>> import tailguard as tg
     >>> task = Task("ridge", tg.losses.Squared(), tg.sets.L2Ball(2.0))
     >>> data = tg.datasets.heavy_tailed_linear(500, 2, units=(1.0, 1.0), offset=0.0)
-    >>> fit = Fit(task, tg.baselines.DpSgd(clip_norm=1.0), 500, 2, tg.GDP(1.0))
+    >>> fit = PlannedFit(task, tg.baselines.DpSgd(clip_norm=1.0), 500, 2, tg.GDP(1.0))
     >>> fit.run(data.features, data.target, seed=0).coef.shape
     (2,)
     """
@@ -57,7 +57,7 @@ class Fit:
     guarantee: Guarantee
 
     @classmethod
-    def of_theorem(cls, task: Task, theorem: Theorem) -> "Fit":
+    def of_theorem(cls, task: Task, theorem: Theorem) -> "PlannedFit":
         """Return a theorem's fit, of its own sizes and at its own guarantee."""
         return cls(task, theorem, theorem.n_rows, theorem.n_features, theorem.guarantee)
 

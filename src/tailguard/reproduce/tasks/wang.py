@@ -25,7 +25,7 @@ from tailguard.papers import wang2020
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee
 from tailguard.reproduce.results import Noise
-from tailguard.reproduce.tasks.fits import Fit, Task
+from tailguard.reproduce.tasks.fits import PlannedFit, Task
 from tailguard.sets.l2_ball import L2Ball
 
 EPSILONS = (0.1, 0.5, 1.0)  # Section 6
@@ -65,13 +65,15 @@ class Method:
     call: Callable[[int, int, Guarantee], Theorem]
     averages: bool = False
 
-    def fit_for(self, task: Task, n_rows: int, width: int, epsilon: float) -> Callable[[], Fit]:
+    def fit_for(
+        self, task: Task, n_rows: int, width: int, epsilon: float
+    ) -> Callable[[], PlannedFit]:
         """Return what plans the fit once, when it is first run: planning may be refused.
 
         Delta is 1/n as in the paper, and RGD has no privacy.
         """
         promise = NO_PRIVACY if self.noise == "-" else ApproxDP(epsilon, 1.0 / n_rows)
-        return cache(lambda: Fit.of_theorem(task, self.call(n_rows, width, promise)))
+        return cache(lambda: PlannedFit.of_theorem(task, self.call(n_rows, width, promise)))
 
 
 def _soft(n_steps: int, n_rows: int, n_features: int, guarantee: Guarantee, **how: Any) -> Theorem:
@@ -123,7 +125,7 @@ def trimmed(
 def _checked(theorem: Any) -> Theorem:
     """Return the theorem if it can be planned, which takes the noise that it asks for."""
     found: Theorem = theorem
-    Fit.of_theorem(RIDGE, found).plan  # noqa: B018 - refused here, if at all
+    PlannedFit.of_theorem(RIDGE, found).plan  # noqa: B018 - refused here, if at all
     return found
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
-    InputError,
     check_open_unit,
     check_positive,
     require,
@@ -31,13 +30,13 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
-from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
 from tailguard.solvers.gradient_facts import GradientFacts
-from tailguard.solvers.options import check_ranges
+from tailguard.solvers.options import check_ranges, printed_in
 from tailguard.solvers.phased.phases import (
     Phase,
     Round,
@@ -144,7 +143,7 @@ class Localised:
         self._check(problem)
         mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
         if self.calibration == "paper":
-            mu = min(mu, _printed_phase_mu(guarantee))
+            mu = min(mu, printed_phase_mu(guarantee))
         phases = self.phases(problem, mu, guarantee)
         everywhere, start = set_of(problem), self._start(problem)
         queries = [
@@ -296,13 +295,16 @@ def _within(base: ConstraintSet, center: FloatArray, radius: float) -> Constrain
     return base if radius >= base.diameter() else IntersectionWithBall(base, center, radius)
 
 
-def _printed_phase_mu(guarantee: Guarantee) -> float:
+def printed_phase_mu(guarantee: Guarantee) -> float:
     """Return what a phase spends with the noise ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
 
     That is less than it may for epsilon up to 20.7 log(1/delta), and plans are refused far below.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> round(printed_phase_mu(tg.ApproxDP(1.0, 1e-5)), 4)
+    0.0737
     """
-    if not isinstance(guarantee, ApproxDP):
-        raise InputError(
-            f"calibration must be 'tight' unless epsilon and delta are given; got {guarantee!r}."
-        )
-    return guarantee.epsilon / (4.0 * math.sqrt(-math.log(guarantee.delta)))
+    asked = printed_in(guarantee)
+    return asked.epsilon / (4.0 * math.sqrt(-math.log(asked.delta)))
