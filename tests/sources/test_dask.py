@@ -89,6 +89,7 @@ class FloatSum:
     """A sum whose rounding depends on which records share a chunk."""
 
     size = 2
+    together = "none"
 
     def sum_block(self, block):
         chunks = range(0, block.n_rows, 1024)

@@ -21,7 +21,6 @@ from tailguard.design.runs import Run, Work, runs_of
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.gather import gathers
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
@@ -142,7 +141,7 @@ class StreamRows:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         if self._is_short:
             return self._as_array().reduce(kernel, n_threads)
-        if gathers(kernel):
+        if kernel.together == "all":
             return kernel.sum_block(joined(list(self.blocks())))
         work = partial(self._reader.sum_of, kernel)
         return self._summed(self._reader.numbers, work, kernel.size, n_threads)
@@ -263,7 +262,7 @@ class GatheredRows:
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
-        if gathers(kernel):
+        if kernel.together == "all":
             return kernel.sum_block(self._gathered(0, self.n_rows))
         n_threads = resolve_threads(n_threads)
         piece = whole_chunks(NUMBERS_AT_ONCE, self._rows.width)
