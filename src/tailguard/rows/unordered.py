@@ -112,7 +112,7 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
         Where they need the ``whole`` table, refuse one for which the disk lacks room, too.
         """
         if stages and self._first is None:
-            raise _without_ids(", ".join(stages))
+            raise _without_ids(", ".join(dict.fromkeys(stages)))
         if whole and isinstance(self._rows, StreamRows):
             fits(self._rows, self.n_rows)
 
