@@ -47,6 +47,9 @@ class RecordReader:
         The labels of the target; None where targets are numbers.
     alone
         Whether records have no order, so that each is rounded to the lattice by itself.
+    double
+        Whether features of some records are stored as float64, so that all are read as such: what
+        is too small for a normal float32 counts as zero of float32 features.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class RecordReader:
     loss: Any = None
     classes: Any = None
     alone: bool = False
+    double: bool = False
 
     @property
     def numbers(self) -> list[str]:
@@ -111,6 +115,8 @@ class RecordReader:
         tables, first = run
         with np.errstate(all="ignore"):
             block = joined([self._of_table(table) for table in tables], first)
+            if self.double:
+                block = replace(block, features=block.features.astype(np.float64, copy=False))
         return replace(block, first=None) if self.alone else block
 
     def identified(

@@ -8,6 +8,7 @@ A table that changes between two passes is no one table, and is told by its leng
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import Any, Protocol
@@ -111,7 +112,9 @@ class StreamRows:
         resolve_threads()  # refuses a wrong setting before anything is spent
         reader.check(table)
         self._table = table
-        self._reader = reader
+        # A type that holds all features as they are stored, wherever they lie.
+        self.dtype: np.dtype[Any] = np.result_type(*map(reader.dtype, table.empties()))
+        self._reader = replace(reader, double=self.dtype == np.float64)
         self._kept: ArrayRows | None = None
         self.n_rows = table.n_rows
         self.feature_names = reader.schema.coefficient_names
@@ -207,11 +210,6 @@ class StreamRows:
         """Yield all records in order; runs that hold none of the sorted ``places`` are left out."""
         runs = (run for run in self.runs() if places is None or _holds(run, places))
         return in_turn(self._reader.block, runs, resolve_threads())
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """A type that holds all features as they are read, from the table's own types."""
-        return np.result_type(*map(self._reader.dtype, self._table.empties()))
 
     @property
     def _is_short(self) -> bool:
