@@ -16,6 +16,7 @@ from tailguard.design.matrix import design_matrix
 from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 from tailguard.schema.declared import check_columns
@@ -145,8 +146,10 @@ class RecordReader:
         return np.bincount(places.astype(np.int64), minlength=2**DIGITS)
 
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
-        """Return the kernel's lattice sum over the records of a run."""
-        return kernel.sum_block(self.block(run))
+        """Return the kernel's lattice sum over the records of a run, in whatever process."""
+        block = self.block(run)
+        with one_blas_thread():
+            return kernel.sum_block(block)
 
     def _of_table(self, table: Any) -> RecordBlock:
         columns, schema = TableColumns(table), self.schema
