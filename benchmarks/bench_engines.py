@@ -23,7 +23,6 @@ from functools import cache
 from math import log
 from pathlib import Path
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -135,6 +134,8 @@ def keyed_array(path):
 
 
 def dask(n_rows):
+    import dask.dataframe as dd  # noqa: PLC0415 (not where Spark is)
+
     features, target = records(0, n_rows)
     frame = pd.DataFrame(features, columns=[f"x{j}" for j in range(N_FEATURES)])
     frame = frame.assign(target=target, policy=np.arange(n_rows) * MULTIPLIER % 2**40)

@@ -69,8 +69,8 @@ def gradient_kernels(n_rows):
         )  # fmt: skip
     weights = np.linspace(-0.2, 0.2, 3 * N_FEATURES)
     yield "gradients of records, multinomial", RecordGradientSum(
-        gradient=MULTINOMIAL.record_gradient, weights=weights, size=weights.size, clip_norm=1.0,
-        grid=GRID,
+        gradient=MULTINOMIAL.record_gradient, weights=weights, n_coordinates=weights.size,
+        clip_norm=1.0, grid=GRID,
     )  # fmt: skip
     yield (
         "norms of these",

@@ -31,7 +31,11 @@ def plain_squares(w, x, y):
 
 def total(gradient, block, *, size=2, weights=(0.5, -1.0), clip_norm=1.0):
     kernel = RecordGradientSum(
-        gradient=gradient, weights=np.array(weights), size=size, clip_norm=clip_norm, grid=GRID
+        gradient=gradient,
+        weights=np.array(weights),
+        n_coordinates=size,
+        clip_norm=clip_norm,
+        grid=GRID,
     )
     return kernel.sum_block(block) * GRID
 
@@ -67,7 +71,7 @@ def test_the_function_gets_copies(compiled):
     weights = np.array([0.5, 0.25])
     kernel = RecordGradientSum(
         gradient=njit(spoil) if compiled else spoil,
-        weights=weights, size=2, clip_norm=1.0, grid=GRID,
+        weights=weights, n_coordinates=2, clip_norm=1.0, grid=GRID,
     )  # fmt: skip
     np.testing.assert_allclose(kernel.sum_block(block) * GRID, [1.5, 0.75])
     np.testing.assert_array_equal(weights, [0.5, 0.25])
@@ -263,10 +267,10 @@ def test_norms_of_record_gradients_are_counted():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"weights": [np.nan]}, {"size": 0}, {"clip_norm": np.inf}, {"grid": 0.0}]
+    "wrong", [{"weights": [np.nan]}, {"n_coordinates": 0}, {"clip_norm": np.inf}, {"grid": 0.0}]
 )
 def test_wrong_parameters_are_refused(wrong):
-    right = {"gradient": fail, "weights": [0.0], "size": 1, "clip_norm": 1.0, "grid": 1.0}
+    right = {"gradient": fail, "weights": [0.0], "n_coordinates": 1, "clip_norm": 1.0, "grid": 1.0}
     with pytest.raises(InputError):
         RecordGradientSum(**right | wrong)
     with pytest.raises(InputError, match="threshold"):

@@ -2,28 +2,18 @@
 
 import inspect
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
-from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 
-from tailguard import kernels
+from support.kernels import all_kernels
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.record_gradient import RecordGradientSum
 from tailguard.kernels.steady import steady
 
 SUBNORMAL = np.array([1e-310, -5e-324])
-MODULES = [
-    import_module(f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)
-]
-KERNELS = {
-    kind.__name__: kind
-    for module in MODULES
-    for kind in vars(module).values()
-    if inspect.isclass(kind) and kind.__module__ == module.__name__ and hasattr(kind, "sum_block")
-}
+KERNELS = all_kernels()
 
 
 def seen():
@@ -39,7 +29,7 @@ class Kernel:
         return [seen(), *([self.sum_block([])] if block else []), seen()]
 
 
-@pytest.mark.parametrize("name", sorted(set(KERNELS) - {"Kernel"}))
+@pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_is_steady(name):
     assert inspect.unwrap(KERNELS[name].sum_block) is not KERNELS[name].sum_block
 
@@ -90,7 +80,7 @@ def test_a_function_is_asked_as_often_whatever_the_records_hold(value):
         return row
 
     kernel = RecordGradientSum(
-        gradient=gradient, weights=np.zeros(1), size=1, clip_norm=9.0, grid=2.0**-20
+        gradient=gradient, weights=np.zeros(1), n_coordinates=1, clip_norm=9.0, grid=2.0**-20
     )
     features, target = np.array([[2.0], [value], [3.0]]), np.array([4.0, 4.0, value])
     total = kernel.sum_block(RecordBlock(features, target))

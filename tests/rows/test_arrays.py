@@ -56,6 +56,7 @@ class RecordingKernel:
     """A kernel that notes the blocks it is given."""
 
     size = 1
+    together = "none"
 
     def __post_init__(self):
         self.lengths = []

@@ -1,5 +1,7 @@
 """Rows with identifiers have one secret order, wherever they lie."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,10 +10,11 @@ import pytest
 
 from tailguard.checks import InputError
 from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredRecords
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource, make_source
-from tailguard.rows import keyed, spilled, streams
+from tailguard.rows import keyed, record_file, spilled, streams
 from tailguard.rows.keyed import KeyedRows
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
@@ -115,6 +118,54 @@ def test_identifiers_that_repeat_or_are_missing_lose_no_record(place):
     np.testing.assert_array_equal(
         found[np.lexsort(found.T)], expected.astype(np.float64)[np.lexsort(expected.T)]
     )
+
+
+SHARED = {
+    "all missing": pl.lit(None, dtype=pl.Int64),
+    "all alike": pl.lit(7),
+    "few": pl.col("id") % 5,
+    "half missing": pl.when(pl.col("id") % 2 == 0).then(pl.col("id")),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("count", [1, 500, 2499, 2501])
+def test_a_sample_of_equal_identifiers_has_its_size_and_the_first_of_the_table(
+    name, count, place, monkeypatch
+):
+    """In whatever memory it is put in order."""
+    monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 2 * CHUNK_ROWS)  # many batches
+    table = TABLE.with_columns(id=SHARED[name])
+    values = KeyedHash(SimulationSource(3)).of(table["id"].to_list())
+    first = np.argsort(values, kind="stable")[:count]
+    expected = table.select("a", "b", "y").to_numpy().astype(np.float64)[first]
+    kernel = GatheredRecords(n_rows=count, n_columns=3)
+    for most in (record_file.BYTES_SORTED, 2**12, 100):
+        monkeypatch.setattr(record_file, "BYTES_SORTED", most)
+        streamed = StreamRows(of_polars(table.lazy()), RecordReader(SCHEMA))
+        rows = KeyedRows(streamed, KeyedHash(SimulationSource(3)), count)
+        assert rows.n_rows == count
+        np.testing.assert_array_equal(records(rows, kernel), expected)
+
+
+def test_a_sample_of_equal_identifiers_takes_no_more_memory_than_one_of_others(monkeypatch):
+    monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
+    monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 20 * CHUNK_ROWS)
+    monkeypatch.setenv("TAILGUARD_NUM_THREADS", "1")
+    n_rows, count, names = 200_000, 10_000, [f"x{j}" for j in range(20)]
+    table = pl.DataFrame(dict.fromkeys(names, np.ones(n_rows)))
+    peaks = []
+    for ids in (np.arange(n_rows), np.zeros(n_rows, dtype=np.int64)):
+        lazy = table.with_columns(id=pl.Series(ids)).lazy()
+        reader = RecordReader(Schema(features=names, row_id="id"))
+        rows = KeyedRows(StreamRows(of_polars(lazy), reader), KeyedHash(make_source(1)), count)
+        tracemalloc.start()
+        rows.reduce(BelowCount(thresholds=[2.0], columns=(0,), paired=False, multiplier=1))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    sample = 8 * 20 * count
+    assert peaks[0] < 4.0 * sample
+    assert peaks[1] < peaks[0] + sample < 0.3 * 8 * 20 * n_rows
 
 
 @pytest.mark.parametrize("kind", [pl.Boolean, pl.Date])

@@ -48,6 +48,7 @@ class Widest:
     """A kernel that notes how many numbers it is given at most."""
 
     size = 1
+    together = "none"
 
     def __init__(self):
         self.n_numbers = 0

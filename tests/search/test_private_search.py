@@ -181,6 +181,52 @@ def test_tables_files_and_arrays_find_the_same(tmp_path):
     assert np.array_equal(from_table.predict(table), from_arrays.predict(X))
 
 
+NAMES = [f"x{i}" for i in range(12)]
+WITH_IDS = pd.DataFrame(X, columns=NAMES).assign(cost=Y, ill=1.0 * (Y > 0), policy=range(len(X)))
+
+
+def test_with_identifiers_rows_need_no_order(tmp_path):
+    WITH_IDS.sample(frac=1, random_state=1).to_parquet(tmp_path / "shuffled.parquet")
+    named = {"target": "cost", "columns": NAMES, "row_id": "policy"}
+    sources = WITH_IDS, WITH_IDS[::-1], tmp_path / "shuffled.parquet"
+    first, *others = (search(random_state=0).fit(each, **named) for each in sources)
+    for found in others:
+        assert np.array_equal(found.best_estimator_.coef_, first.best_estimator_.coef_)
+        assert (found.best_score_, found.best_index_) == (first.best_score_, first.best_index_)
+        assert found.certificate_ == first.certificate_
+    assert "rows without an order need a row_id, for target scale" in first.explain()
+
+
+def test_without_identifiers_what_only_adds_up_runs_in_any_order():
+    descent = tg.solvers.NoisyGradientDescent(n_steps=3, step_size=0.5, clip_norm=1.0)
+    estimator = tg.LogisticRegression(solver=descent)
+    named = {"target": "ill", "columns": NAMES, "order": "any"}
+    found = [
+        search([{}], estimator, random_state=0).fit(each, **named).best_estimator_.coef_
+        for each in (WITH_IDS, WITH_IDS.sample(frac=1, random_state=1))
+    ]
+    assert np.array_equal(*found)
+
+
+UNREADABLE = {
+    "pairs without identifiers": ({"order": "any"}, "row_id must name a column.*target scale"),
+    "no column": ({"row_id": "claim"}, "must have a column 'claim'"),
+    "the target": ({"row_id": "cost"}, "row_id must not be a column of target"),
+    "another order": ({"order": "up"}, "order must be one of"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_what_cannot_be_read_without_an_order_is_refused_before_anything_is_spent(case, tmp_path):
+    how, words = UNREADABLE[case]
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", epsilon=5.0, delta=1e-5)
+    with pytest.raises(tg.InputError, match=words):
+        search(ledger=ledger).fit(WITH_IDS, target="cost", columns=NAMES, **how)
+    assert [line.kind for line in ledger.lines()] == ["created"]
+    with pytest.raises(tg.InputError, match="columns have names of text"):
+        search(ledger=ledger).fit(X, Y, row_id="policy")
+
+
 def test_exposure_is_handed_on():
     exposure = RNG.uniform(0.5, 2.0, len(X))
     counts = RNG.poisson(exposure * np.exp(0.5 * X[:, 0]))

@@ -1,8 +1,10 @@
 """A Dask data frame has the bits of the array, however it is cut and whoever sums it."""
 
 import pickle
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import pairwise
+from multiprocessing import get_context
 
 import dask
 import dask.dataframe as dd
@@ -17,7 +19,9 @@ from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.schema.schema import Schema
+from tailguard.sources import dask_table
 from tailguard.sources.dask_table import DaskTable
+from tailguard.sources.parquet_files import DaskFiles
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
@@ -55,6 +59,45 @@ def test_fits_have_the_bits_of_the_array(n_partitions, frame):
             assert bits(tg.LinearRegression(**BUDGET).fit(source, target="cost")) == expected
 
 
+class Watched(ProcessPoolExecutor):
+    """Processes, and how many bytes each of their answers has."""
+
+    sizes = ()
+
+    def submit(self, *given, **named):
+        answer = super().submit(*given, **named)
+        answer.add_done_callback(lambda found: self.seen(found.result()))
+        return answer
+
+    def seen(self, answer):
+        self.sizes = (*self.sizes, len(pickle.dumps(answer)))
+
+
+def test_no_row_comes_here_from_a_pool_of_processes_but_for_edges_and_samples(frame, tmp_path):
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=2048)
+    source = dd.read_parquet(tmp_path / "rows.parquet", split_row_groups=1)
+    expected = bits(tg.LinearRegression(**BUDGET).fit(frame[COLUMNS], frame["cost"]))
+    held = ArrayRows(frame[COLUMNS].to_numpy())
+    with (
+        Watched(2, get_context("spawn")) as pool,
+        dask.config.set(scheduler="processes", pool=pool),
+    ):
+        for table in (DaskTable(source), DaskFiles(tmp_path)):
+            pool.sizes = []
+            streamed = StreamRows(table, RecordReader(Schema(features=COLUMNS)))
+            assert streamed.reduce(COUNT).tolist() == held.reduce(COUNT).tolist()
+            # Edges are within a chunk: of these row groups but the last, which ends within one.
+            assert 0 < sum(pool.sizes) < 2048 * 2 * 8
+        assert bits(tg.LinearRegression(**BUDGET).fit(source, target="cost")) == expected
+
+
+def test_partitions_that_have_work_in_common_are_left_to_dask(frame):
+    source = dd.from_pandas(frame.assign(key=np.arange(N_ROWS) % 7), npartitions=3).shuffle("key")
+    with dask.config.set(scheduler="processes"):
+        parts = source.to_delayed()
+        assert dask_table._for_pool(parts) is parts
+
+
 def test_means_and_minimisers_have_the_bits_of_the_array(frame):
     source = dd.from_pandas(frame, npartitions=3)
     for method in ("clipped", "iterative"):
@@ -89,6 +132,7 @@ class FloatSum:
     """A sum whose rounding depends on which records share a chunk."""
 
     size = 2
+    together = "none"
 
     def sum_block(self, block):
         chunks = range(0, block.n_rows, 1024)

@@ -98,11 +98,11 @@ def adding_kernels(rng):
             yield f"bounded-entries/{kind}{suffix}", kernel, OWN_COLUMNS
     gradient = RecordGradientSum(
         gradient=lambda w, x, y: (x @ w - y) * x, weights=rng.standard_normal(N_COLUMNS),
-        size=N_COLUMNS, clip_norm=1.0, grid=GRID,
+        n_coordinates=N_COLUMNS, clip_norm=1.0, grid=GRID,
     )  # fmt: skip
     yield "record-gradient/python", gradient, OWN_COLUMNS
     multinomial = replace(
-        gradient, gradient=tg.losses.Multinomial(2).record_gradient, size=2 * N_COLUMNS,
+        gradient, gradient=tg.losses.Multinomial(2).record_gradient, n_coordinates=2 * N_COLUMNS,
         weights=rng.standard_normal(2 * N_COLUMNS),
     )  # fmt: skip
     yield "record-gradient/multinomial", multinomial, OWN_COLUMNS
@@ -227,6 +227,7 @@ class Spy:
     """A kernel that keeps what it is given."""
 
     size = 1
+    together = "none"
 
     def sum_block(self, block):
         self.block = block

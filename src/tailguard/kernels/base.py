@@ -1,6 +1,7 @@
 """What a kernel is."""
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -13,10 +14,17 @@ from .chunks import CHUNK_ROWS
 LARGEST_UNITS = 2.0**51
 
 
-class Kernel(Protocol):
+Together: TypeAlias = Literal["none", "some", "all"]
+"""Which records are read together: none, each adding what it does whatever the others are; some, by
+their places, in pairs, groups or chunks that must stay; or all at once."""
+
+
+class Kernel(ABC):
     """Public parameters of a statistic that adds up over records.
 
-    ``sum_block`` is total: no record makes it raise, warn or overflow.
+    ``sum_block`` is total: no record makes it raise, warn or overflow. A kernel that does not say
+    what it reads ``together`` cannot be made: where rows have no order, those that it reads would
+    be whichever lie side by side.
 
     Examples
     --------
@@ -27,13 +35,18 @@ class Kernel(Protocol):
     """
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """Number of released coordinates."""
-        ...
 
+    @property
+    @abstractmethod
+    def together(self) -> Together:
+        """Which records are read together; of ``"none"`` the sum is one over any order and cut."""
+
+    @abstractmethod
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Lattice sum over the chunks of one block."""
-        ...
 
 
 def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:

@@ -11,6 +11,7 @@ from tailguard.checks import InputError, check_finite, check_positive
 from tailguard.losses.base import Loss
 
 from . import numpy_twin
+from .base import Kernel, Together
 from .block import RecordBlock
 from .steady import steady
 
@@ -107,7 +108,7 @@ class ScoreModel:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClippedGradientSum(ScoreModel):
+class ClippedGradientSum(ScoreModel, Kernel):
     """Lattice sum over records of ``slope * row``, each within ``clip_norm`` in l2 norm.
 
     ``by_chunk`` says that each chunk must be rounded, and never each record by itself.
@@ -160,6 +161,11 @@ class ClippedGradientSum(ScoreModel):
     def size(self) -> int:
         """Number of coordinates: one per weight."""
         return self.weights.size
+
+    @property
+    def together(self) -> Together:
+        """Records of a chunk where each chunk must be rounded, else none."""
+        return "some" if self.by_chunk else "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

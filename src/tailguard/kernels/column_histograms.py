@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
 
-from .base import chunks_of
+from .base import Kernel, Together, chunks_of
 from .bins import Bins
 from .block import RecordBlock
 from .steady import steady
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ColumnHistogramCount:
+class ColumnHistogramCount(Kernel):
     """Per column, how many records have ``(value - center) * inverse_scale`` in each bin.
 
     Columns ``0 .. d-1`` are the features, ``d`` the target, ``d + 1`` the offset. With ``paired``
@@ -60,6 +60,11 @@ class ColumnHistogramCount:
     def size(self) -> int:
         """Number of counts: one per column and bin, column by column."""
         return len(self.columns) * self.bins.count
+
+    @property
+    def together(self) -> Together:
+        """Two records where pairs are counted, else none."""
+        return "some" if self.paired else "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

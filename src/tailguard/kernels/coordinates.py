@@ -10,6 +10,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 
 from . import coordinates_twin
+from .base import Kernel, Together
 from .block import RecordBlock
 from .chunks import CHUNK_ROWS
 from .clipped_gradient import ScoreModel
@@ -70,7 +71,7 @@ class CoordinateBound:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BoundedCoordinateSum(ScoreModel):
+class BoundedCoordinateSum(ScoreModel, Kernel):
     """Lattice sums over each group of records of ``bound(slope * row)``, entry by entry.
 
     Group ``g`` consists of the records ``g * n_rows // n_groups`` up to the same for ``g + 1``:
@@ -122,6 +123,11 @@ class BoundedCoordinateSum(ScoreModel):
     def size(self) -> int:
         """Number of integers: one per group and weight, group by group."""
         return self.n_groups * self.weights.size
+
+    @property
+    def together(self) -> Together:
+        """Records of a group where there are several groups, else none."""
+        return "some" if self.n_groups > 1 else "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

@@ -13,6 +13,7 @@ from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
 from tailguard.machine_code import compiled
 
+from .base import Kernel, Together
 from .block import RecordBlock
 from .steady import steady
 
@@ -20,7 +21,7 @@ LARGEST_FLOAT = sys.float_info.max
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BelowCount:
+class BelowCount(Kernel):
     """Per entry of ``columns``, how many records lie at or below its threshold, times a multiplier.
 
     Columns ``0 .. d-1`` are the features, ``d`` is the target, ``d + 1`` the offset. With
@@ -65,6 +66,11 @@ class BelowCount:
     def size(self) -> int:
         """Number of counts."""
         return len(self.columns)
+
+    @property
+    def together(self) -> Together:
+        """Two records where pairs are counted, else none."""
+        return "some" if self.paired else "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

@@ -12,7 +12,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 
 from . import coordinates_twin
-from .base import Kernel
+from .base import Kernel, Together
 from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .steady import steady
@@ -26,7 +26,7 @@ def _placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GatheredGradients(ScoreModel):
+class GatheredGradients(ScoreModel, Kernel):
     """The gradient ``slope * row`` of every record, each entry finite; zeros where void.
 
     Examples
@@ -46,6 +46,11 @@ class GatheredGradients(ScoreModel):
         """Number of integers, one for each float."""
         return self.n_rows * self.weights.size
 
+    @property
+    def together(self) -> Together:
+        """All records."""
+        return "all"
+
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Return the bits of the gradients of one block, in their places."""
@@ -54,7 +59,7 @@ class GatheredGradients(ScoreModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GatheredRecords:
+class GatheredRecords(Kernel):
     """Features, then the target or 0, of every record; NaN throughout where void.
 
     Examples
@@ -72,33 +77,14 @@ class GatheredRecords:
         """Number of integers, one for each float."""
         return self.n_rows * self.n_columns
 
+    @property
+    def together(self) -> Together:
+        """All records."""
+        return "all"
+
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Return the bits of the records of one block, in their places."""
         values = np.column_stack([block.features, block.vector("target")])
         values = np.where(block.void()[:, None], np.nan, values)
         return _placed(values.astype(np.float64, copy=False), block, self.n_rows)
-
-
-def needs_places(kernel: Kernel) -> bool:
-    """Whether a kernel pairs, groups or gathers records by their places.
-
-    Examples
-    --------
-    >>> needs_places(GatheredRecords(n_rows=5, n_columns=2))
-    True
-    """
-    grouped = getattr(kernel, "n_groups", 1) > 1 or getattr(kernel, "by_chunk", False)
-    paired = getattr(kernel, "paired", False) or getattr(kernel, "of", "") == "differences"
-    return gathers(kernel) or grouped or paired
-
-
-def gathers(kernel: Kernel) -> bool:
-    """Whether a kernel needs all records at once.
-
-    Examples
-    --------
-    >>> gathers(GatheredRecords(n_rows=5, n_columns=2))
-    True
-    """
-    return isinstance(kernel, GatheredGradients | GatheredRecords)

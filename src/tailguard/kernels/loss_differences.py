@@ -8,14 +8,14 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_positive
 from tailguard.losses.base import Loss
 
-from .base import round_to_lattice, rounded_alone
+from .base import Kernel, Together, round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .steady import steady
 from .whitened import WhitenedChunk, WhitenedRows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LossDifferenceSum:
+class LossDifferenceSum(Kernel):
     """Lattice sums of ``clip((loss of a candidate - loss of the first) / limit, -1, 1)``.
 
     Attributes
@@ -62,6 +62,11 @@ class LossDifferenceSum:
     def size(self) -> int:
         """Number of sums: one per candidate after the first."""
         return len(self.candidates) - 1
+
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

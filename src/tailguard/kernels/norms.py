@@ -11,7 +11,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 
-from .base import chunks_of, round_to_lattice, rounded_alone
+from .base import Kernel, Together, chunks_of, round_to_lattice, rounded_alone
 from .bin_loops import count_below
 from .block import RecordBlock
 from .chunks import shrink
@@ -29,7 +29,7 @@ class RowModel:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MagnitudeCount(RowModel):
+class MagnitudeCount(RowModel, Kernel):
     """How many magnitudes lie in each cell ``(edges[i - 1], edges[i]]``, times a multiplier.
 
     The first cell starts at zero and one more has no end. Magnitudes are norms of rows, one a
@@ -64,6 +64,11 @@ class MagnitudeCount(RowModel):
         """Number of cells."""
         return len(self.edges) + 1
 
+    @property
+    def together(self) -> Together:
+        """Two records where pairs are counted, else none."""
+        return "some" if self.of == "differences" else "none"
+
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the magnitudes of one block."""
@@ -89,7 +94,7 @@ class MagnitudeCount(RowModel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShellSum(RowModel):
+class ShellSum(RowModel, Kernel):
     """Lattice sums of every row's parts between the radii ``0 < radii[0] < radii[1] < ...``.
 
     The part of a row of norm ``r`` in shell ``k`` points along the row and has length
@@ -123,6 +128,11 @@ class ShellSum(RowModel):
     def size(self) -> int:
         """Number of integers: one per shell and column, shell by shell."""
         return self.radii.size * self.center.size
+
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

@@ -3,24 +3,52 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import RLock
+from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
-
-_LOCK = RLock()  # the limit is the process's: it is set and taken back by one fit at a time
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread inside the block; chunks still run on as many threads as asked.
 
+    The limit is the process's: whoever comes first sets it, and whoever leaves last takes it back.
+
     Examples
     --------
     >>> with one_blas_thread():
     ...     pass
     """
-    with _LOCK, _libraries().limit(limits=1, user_api="blas"):
+    _LIMIT.enter()
+    try:
         yield
+    finally:
+        _LIMIT.leave()
+
+
+class _Limit:
+    """The limit of this process, and how many need it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_inside = 0
+        self._set: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._set = _libraries().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._set.restore_original_limits()
+
+
+_LIMIT = _Limit()
 
 
 @cache

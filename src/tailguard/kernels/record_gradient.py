@@ -12,7 +12,7 @@ from tailguard.checks import InputError, check_integer, check_positive
 from tailguard.losses.base import Loss, RecordLoss
 
 from . import numpy_twin
-from .base import chunks_of, round_to_lattice, rounded_alone
+from .base import Kernel, Together, chunks_of, round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .record_loops import gradients
@@ -21,7 +21,7 @@ from .steady import steady
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RecordGradientSum:
+class RecordGradientSum(Kernel):
     """Lattice sum over records of ``gradient(weights, features, target)``, each clipped.
 
     Guarantee
@@ -32,7 +32,7 @@ class RecordGradientSum:
     Edge cases
     ----------
     The function gets copies, in float64, and target 0 where there is none. An exception, a result
-    that is not a real vector of ``size`` entries, or one with an entry that is not finite makes
+    that is not a real vector of ``n_coordinates``, or one with an entry that is not finite makes
     that record contribute zero; warnings are silenced.
 
     Reference
@@ -42,7 +42,7 @@ class RecordGradientSum:
     Examples
     --------
     >>> kernel = RecordGradientSum(
-    ...     gradient=lambda w, x, y: (w @ x - y) * x, weights=np.zeros(1), size=1,
+    ...     gradient=lambda w, x, y: (w @ x - y) * x, weights=np.zeros(1), n_coordinates=1,
     ...     clip_norm=1.0, grid=2.0**-20,
     ... )
     >>> block = RecordBlock(np.array([[1.0], [-1e308]]), np.array([0.25, 7.0]))
@@ -52,15 +52,25 @@ class RecordGradientSum:
 
     gradient: Callable[[FloatArray, FloatArray, float], Any]
     weights: FloatArray
-    size: int
+    n_coordinates: int
     clip_norm: float
     grid: float
 
     def __post_init__(self) -> None:
         _own_weights(self)
-        check_integer("size", self.size, minimum=1)
+        check_integer("n_coordinates", self.n_coordinates, minimum=1)
         check_positive("clip_norm", self.clip_norm)
         check_positive("grid", self.grid)
+
+    @property
+    def size(self) -> int:
+        """Number of released coordinates."""
+        return self.n_coordinates
+
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
@@ -77,7 +87,7 @@ class RecordGradientSum:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GradientNormCount:
+class GradientNormCount(Kernel):
     """Number of records with gradient norm at most ``threshold``, times ``multiplier``.
 
     For a loss of a score, in the units of the given columns unless ``center`` and the like say
@@ -124,6 +134,11 @@ class GradientNormCount:
     def size(self) -> int:
         """One count."""
         return 1
+
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

@@ -7,7 +7,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 
-from .base import round_to_lattice
+from .base import Kernel, Together, round_to_lattice
 from .bins import Bins
 from .block import RecordBlock
 from .chunks import shrink
@@ -60,7 +60,7 @@ class Weighting:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClippedScoreSum:
+class ClippedScoreSum(Kernel):
     """Lattice sums of rows times the increments of the clipped slope from level to level.
 
     Level ``k`` adds ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1})`` times
@@ -114,6 +114,11 @@ class ClippedScoreSum:
         """The largest norm of one record's contribution."""
         return self.row_limit * float(np.linalg.norm(self.shares))
 
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
+
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the increments of one block."""
@@ -136,7 +141,7 @@ class ClippedScoreSum:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SecondMomentSum:
+class SecondMomentSum(Kernel):
     """Lattice sum of ``weight * u u'`` with bounded rows, packed: upper triangle, row by row.
 
     Entries off the diagonal are multiplied by ``sqrt(2)``, so that the norm of the packed vector is
@@ -181,6 +186,11 @@ class SecondMomentSum:
         """The largest Frobenius norm of one record's contribution."""
         return self.row_limit * self.row_cap
 
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
+
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the outer products of one block."""
@@ -208,7 +218,7 @@ class SecondMomentSum:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WhitenedHistogramCount:
+class WhitenedHistogramCount(Kernel):
     """Histogram of row lengths, residuals or slopes, every record counted by its weight.
 
     The residual is the score less the standardised target. With whole weights and ``grid`` one over
@@ -246,6 +256,11 @@ class WhitenedHistogramCount:
     def size(self) -> int:
         """Number of bins."""
         return check_integer("bins", self.bins.count, minimum=2)
+
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
 
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:

@@ -4,12 +4,12 @@ A query is calibrated from public numbers before any record is read, answers wit
 calibrated lattice, and turns the noised numbers into the answer without seeing records again. The
 sensitivity is stated for *every* input: NaN, infinities and values near the float limits included.
 
-A query that pairs or groups records by their places says so, ``random_order``, and the gate hands
-it all records, or those of a block, in a secret random order. That costs nothing. The order is
-drawn from the number of records alone, so it has the same law for neighbours. Given any one order,
-a replaced record is replaced in its place, for which the sensitivity is stated. So order and answer
-together cost what the answer does given the order, and to forget the order is post-processing. The
-order serves accuracy alone: in a sorted file neighbours are alike.
+A query says which ``places`` its records must have. If it pairs or groups them, these must be
+random, and the gate hands it all records, or those of a block, in a secret random order. That costs
+nothing. The order is drawn from the number of records alone, so it has the same law for neighbours.
+Given any one order, a replaced record is replaced in its place, for which the sensitivity is
+stated. So order and answer together cost what the answer does given the order, and to forget the
+order is post-processing. The order serves accuracy alone: in a sorted file neighbours are alike.
 
 Reference
 ---------
@@ -18,7 +18,7 @@ Dwork, McSherry, Nissim and Smith 2006, Definition 3 (sensitivity); Dwork and Ro
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
@@ -28,6 +28,10 @@ from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.rows.base import Rows
+
+Places: TypeAlias = Literal["none", "any", "random"]
+"""Which places records must have: none, where each adds to sums by itself; any, where some are read
+together and it does not matter which; random ones, where pairs or groups are made by places."""
 
 
 class Query(Protocol):
@@ -44,6 +48,11 @@ class Query(Protocol):
     @property
     def name(self) -> str:
         """The release's name in the books."""
+        ...
+
+    @property
+    def places(self) -> Places:
+        """Which places records must have."""
         ...
 
     @property
@@ -85,7 +94,26 @@ class Query(Protocol):
         ...
 
 
-class GaussianQuery(ABC):
+class _Placed(ABC):
+    """What says which places records must have; what does not say so cannot be made."""
+
+    @property
+    @abstractmethod
+    def places(self) -> Places:
+        """Which places records must have; every query says its own."""
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired or grouped by their places, so that their order matters."""
+        return self.places == "random"
+
+    @property
+    def by_place(self) -> bool:
+        """Whether it asks more of the records than sums over all of them, and so needs places."""
+        return self.places != "none"
+
+
+class GaussianQuery(_Placed):
     """Base of queries that are released with Gaussian noise on the lattice.
 
     Examples
@@ -94,16 +122,6 @@ class GaussianQuery(ABC):
     >>> isinstance(CountBelow(columns=(0,)), GaussianQuery)
     True
     """
-
-    @property
-    def random_order(self) -> bool:
-        """Whether records are paired or grouped by their places; a query that does says so."""
-        return False
-
-    @property
-    def by_place(self) -> bool:
-        """Whether it asks more of the records than sums over all of them, and so needs places."""
-        return self.random_order
 
     @abstractmethod
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -132,7 +150,7 @@ class GaussianQuery(ABC):
         return noised
 
 
-class SmoothQuery(ABC):
+class SmoothQuery(_Placed):
     """Base of queries whose noise follows the records: they answer with a value and its scale.
 
     Guarantee
@@ -164,13 +182,8 @@ class SmoothQuery(ABC):
 
     name: ClassVar[str]
 
-    by_place: ClassVar[bool] = True
-    """Such queries sort records, or cut them into blocks."""
-
-    @property
-    def random_order(self) -> bool:
-        """Whether records are paired or grouped by their places; a query that does says so."""
-        return False
+    places: ClassVar[Places] = "any"
+    """Such queries sort records, or cut them into blocks at random."""
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:

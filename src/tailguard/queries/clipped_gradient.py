@@ -88,6 +88,7 @@ class MeanClippedGradient(GaussianQuery):
     clip_norm: float = math.inf
 
     name = "sum of clipped gradients"
+    places = "none"
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:

@@ -115,7 +115,7 @@ class ClippedMinimiser(GaussianQuery):
     most_steps: int = 1_000_000
 
     name = "clipped minimiser"
-    by_place = True  # its proof allows for sums that are rounded chunk by chunk
+    places = "any"  # its proof allows for sums that are rounded chunk by chunk
 
     def __post_init__(self) -> None:
         """Check the public numbers, and that the proof covers the loss, the set and the step."""

@@ -68,6 +68,7 @@ class ClippedScores(GaussianQuery):
     shares: tuple[float, ...] = field(default=(1.0,))
 
     name = "sum of clipped scores"
+    places = "none"
 
     @property
     def norm_limit(self) -> float:

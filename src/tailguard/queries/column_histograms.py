@@ -22,7 +22,7 @@ from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.column_histograms import ColumnHistogramCount
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.queries.base import GaussianQuery, Places
 from tailguard.rows.base import Rows
 
 __all__ = ["Bins", "ColumnHistograms"]
@@ -64,9 +64,9 @@ class ColumnHistograms(GaussianQuery):
         return f"histograms of {'pair differences' if self.paired else 'values'}"
 
     @property
-    def random_order(self) -> bool:
-        """Whether records are paired, by their places in the order that they come in."""
-        return self.paired
+    def places(self) -> Places:
+        """Random ones where records are paired, else none."""
+        return "random" if self.paired else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""

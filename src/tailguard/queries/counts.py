@@ -20,7 +20,7 @@ from tailguard.kernels import counts as count_kernels
 from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.queries.base import GaussianQuery, Places
 from tailguard.rows.base import Rows
 
 
@@ -59,9 +59,9 @@ class CountBelow(GaussianQuery):
         return f"counts of {what} below thresholds"
 
     @property
-    def random_order(self) -> bool:
-        """Whether records are paired, by their places in the order that they come in."""
-        return self.paired
+    def places(self) -> Places:
+        """Random ones where records are paired, else none."""
+        return "random" if self.paired else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the vector of counts."""

@@ -65,6 +65,7 @@ class LossDifferences(GaussianQuery):
     limit: float
 
     name = "mean loss differences"
+    places = "none"
 
     @property
     def size(self) -> int:

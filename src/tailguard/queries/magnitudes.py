@@ -21,7 +21,7 @@ from tailguard.kernels.chunks import CHUNK_ROWS
 from tailguard.kernels.norms import MagnitudeCount
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
@@ -75,9 +75,9 @@ class CountMagnitudes(GaussianQuery):
         return 1 if self.of == "norm" else self.units.size
 
     @property
-    def random_order(self) -> bool:
-        """Whether records are paired, by their places in the order that they come in."""
-        return self.of == "differences"
+    def places(self) -> Places:
+        """Random ones where records are paired, else none."""
+        return "random" if self.of == "differences" else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the counts move in l2 norm."""

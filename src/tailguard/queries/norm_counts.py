@@ -42,6 +42,7 @@ class CountNormsBelow(GaussianQuery):
     intercept: bool = False
 
     name = "count of gradient norms below a threshold"
+    places = "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the count."""

@@ -84,6 +84,7 @@ class PeeledStep(GaussianQuery):
     n_nonzero: int
 
     name = "largest entries of a gradient step"
+    places = "none"
 
     def __post_init__(self) -> None:
         check_positive("step_size", self.step_size)

@@ -41,6 +41,7 @@ class MeanRecordGradient(GaussianQuery):
     clip_norm: float
 
     name = "sum of clipped record gradients"
+    places = "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sum; see the module's reference."""
@@ -51,7 +52,7 @@ class MeanRecordGradient(GaussianQuery):
         kernel = RecordGradientSum(
             gradient=self.loss.record_gradient,
             weights=state,
-            size=self.loss.size(rows.n_features),
+            n_coordinates=self.loss.size(rows.n_features),
             clip_norm=self.clip_norm,
             grid=calibration.grid,
         )

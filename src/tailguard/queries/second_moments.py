@@ -68,6 +68,7 @@ class SecondMoments(GaussianQuery):
     weighting: Weighting = field(default_factory=Weighting)
 
     name = "second moments of bounded rows"
+    places = "none"
 
     @property
     def norm_limit(self) -> float:

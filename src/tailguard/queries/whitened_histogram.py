@@ -53,6 +53,8 @@ class WhitenedHistogram(GaussianQuery):
     bins: Bins
     weighting: Weighting = field(default_factory=Weighting)
 
+    places = "none"
+
     @property
     def name(self) -> str:
         """The release's name in the books."""

@@ -12,7 +12,6 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.gather import gathers
 from tailguard.missing import Fill
 from tailguard.noise.orders import Order
 from tailguard.tables import SparseFeatures, column_names, encode_labels, to_features, to_vector
@@ -107,7 +106,7 @@ class ArrayRows:
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         n_threads = resolve_threads(n_threads)
-        if gathers(kernel):
+        if kernel.together == "all":
             return kernel.sum_block(self.block())
         worthwhile = self.n_rows * self.n_features // NUMBERS_WORTH_A_THREAD
         n_threads = min(n_threads, max(1, worthwhile))

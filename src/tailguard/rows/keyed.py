@@ -18,14 +18,16 @@ Reference
 Goldreich, Goldwasser and Micali 1986 (pseudo-random functions).
 """
 
+from collections.abc import Iterable
 from threading import Lock
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.kernels.base import Kernel
+from tailguard.kernels.block import RecordBlock
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Words
@@ -35,6 +37,9 @@ from .base import Rows
 from .reader import LARGEST_WORD, joined
 from .spilled import Ranks, SpilledRows, check_room
 from .streams import NUMBERS_GATHERED, StreamRows
+
+Identified: TypeAlias = tuple[RecordBlock, Words]
+"""Records, and the values of their identifiers."""
 
 
 class _Settled(Protocol):
@@ -116,14 +121,51 @@ class KeyedRows:
 
     def _in_memory(self) -> ArrayRows:
         most = LARGEST_WORD if self.n_rows == self._rows.n_rows else self._ranks().most
-        blocks, values = zip(*self._rows.identified(self._hashed, most), strict=True)
-        block = joined(blocks)
+        block, values = smallest(self._rows.identified(self._hashed, most), self.n_rows)
         rows = ArrayRows(
             block.features, block.target, block.offset, feature_names=self.feature_names
         )
-        if rows.n_rows < self.n_rows:
-            raise InputError("X must have the same rows whenever it is read.")
-        return in_keyed_order(rows, np.concatenate(values), self.n_rows)
+        return in_keyed_order(rows, values, self.n_rows)
+
+
+def smallest(found: Iterable[Identified], count: int) -> Identified:
+    """Return the ``count`` records with the smallest values, of equal ones those that came first.
+
+    They are in the order in which they came. However many come, half as many again are held at most
+    beside those that come at once.
+
+    Examples
+    --------
+    >>> block = RecordBlock(np.array([[1.0], [2.0], [3.0]]))
+    >>> values = np.array([7, 9, 7], dtype=np.uint64)
+    >>> smallest([(block, values), (block, values)], 3)[0].features[:, 0]
+    array([1., 3., 1.])
+    """
+    held: list[Identified] = []
+    n_held = 0
+    for block, values in found:
+        held.append((block, values))
+        n_held += block.n_rows
+        if n_held > count + count // 2:
+            held, n_held = _without_largest(held, count), count
+    if n_held < count:
+        raise InputError("X must have the same rows whenever it is read.")
+    if n_held > count:
+        held = _without_largest(held, count)
+    blocks, every = zip(*held, strict=True)
+    return joined(blocks), np.concatenate(every)
+
+
+def _without_largest(held: list[Identified], count: int) -> list[Identified]:
+    """Leave out all records but the ``count`` smallest."""
+    chosen = np.zeros(sum(block.n_rows for block, _ in held), dtype=bool)
+    chosen[np.argsort(np.concatenate([values for _, values in held]), kind="stable")[:count]] = True
+    start = 0
+    for k, (block, values) in enumerate(held):
+        places = np.flatnonzero(chosen[start : start + block.n_rows])
+        start += block.n_rows
+        held[k] = block.at(places), values[places]
+    return [each for each in held if each[0].n_rows]
 
 
 def fits(rows: StreamRows, count: int) -> bool:

@@ -16,6 +16,7 @@ from tailguard.design.matrix import design_matrix
 from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 from tailguard.schema.declared import check_columns
@@ -47,6 +48,9 @@ class RecordReader:
         The labels of the target; None where targets are numbers.
     alone
         Whether records have no order, so that each is rounded to the lattice by itself.
+    double
+        Whether features of some records are stored as float64, so that all are read as such: what
+        is too small for a normal float32 counts as zero of float32 features.
 
     Examples
     --------
@@ -61,6 +65,7 @@ class RecordReader:
     loss: Any = None
     classes: Any = None
     alone: bool = False
+    double: bool = False
 
     @property
     def numbers(self) -> list[str]:
@@ -111,6 +116,8 @@ class RecordReader:
         tables, first = run
         with np.errstate(all="ignore"):
             block = joined([self._of_table(table) for table in tables], first)
+            if self.double:
+                block = replace(block, features=block.features.astype(np.float64, copy=False))
         return replace(block, first=None) if self.alone else block
 
     def identified(
@@ -139,8 +146,10 @@ class RecordReader:
         return np.bincount(places.astype(np.int64), minlength=2**DIGITS)
 
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
-        """Return the kernel's lattice sum over the records of a run."""
-        return kernel.sum_block(self.block(run))
+        """Return the kernel's lattice sum over the records of a run, in whatever process."""
+        block = self.block(run)
+        with one_blas_thread():
+            return kernel.sum_block(block)
 
     def _of_table(self, table: Any) -> RecordBlock:
         columns, schema = TableColumns(table), self.schema

@@ -2,7 +2,8 @@
 
 They come in any order, each with a value by which it is put in order. They are shared out to parts
 of the file as they come, and then each part by itself is put in order: no more than one part is in
-memory at a time.
+memory at a time. A part that is too long for that, since many values are equal, is shared out once
+more by further digits of its values.
 """
 
 import errno
@@ -10,7 +11,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +25,11 @@ from tailguard.noise.sources import Words
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # Records of a part that are copied to be written: a part of 2^25 numbers has some 150 MB.
 RECORDS_WRITTEN = 2**15
+# A part of so many bytes is put in order in memory: of a billion records of twenty features whose
+# values differ each has some 400 MB.
+BYTES_SORTED = 2**29
+# Binary digits of a value, and those by which a longer part is shared out.
+VALUE_DIGITS, DIGITS = 64, 8
 
 
 class Width(Protocol):
@@ -127,7 +133,12 @@ class RecordFile:
         return records[np.argsort(parts, kind="stable")], found
 
     def fill(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
-        """Write records to their parts, and put each part in order."""
+        """Write records to their parts, and put each part in order, equal values as they came."""
+        self._take(shared)
+        self._put_parts_in_order(0, self._counts, 0)
+
+    def _take(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
+        """Write records to their parts."""
         ends = np.cumsum(self._counts)
         places = ends - self._counts
         for records, found in shared:
@@ -139,11 +150,45 @@ class RecordFile:
             places += found
         if (places != ends).any():
             raise InputError("X must have the same rows whenever it is read.")
-        for end, count in zip(ends.tolist(), self._counts.tolist(), strict=True):
-            part = self._read(end - count, count)
-            order = np.argsort(part["value"], kind="stable")
-            for start in range(0, count, RECORDS_WRITTEN):
-                self._put(part[order[start : start + RECORDS_WRITTEN]], end - count + start)
+
+    def _put_parts_in_order(self, first: int, counts: IntArray, known: int) -> None:
+        """Put parts that follow one another in order; each has values of ``known`` equal digits."""
+        for count in counts.tolist():
+            if count * self._stored.itemsize <= BYTES_SORTED:
+                self._put_in_order(first, count)
+            elif known < VALUE_DIGITS:  # else all are equal, and lie as they came
+                self._share_out(first, count, known)
+            first += count
+
+    def _put_in_order(self, first: int, count: int) -> None:
+        """Put some records in order in memory."""
+        part = self._read(first, count)
+        order = np.argsort(part["value"], kind="stable")
+        for start in range(0, count, RECORDS_WRITTEN):
+            self._put(part[order[start : start + RECORDS_WRITTEN]], first + start)
+
+    def _share_out(self, first: int, count: int, known: int) -> None:
+        """Put many records in order: in another file by their next digits, then among equals."""
+        length = max(1, BYTES_SORTED // 8 // self._stored.itemsize)
+        starts = [(start, min(length, count - start)) for start in range(0, count, length)]
+        shift = np.uint64(VALUE_DIGITS - known - DIGITS)
+
+        def shared() -> Iterator[tuple[Any, IntArray]]:
+            for start, n_records in starts:
+                records = self._read(first + start, n_records)
+                parts = (records["value"] >> shift) % np.uint64(2**DIGITS)
+                found = np.bincount(parts.astype(np.int64), minlength=2**DIGITS)
+                yield records[np.argsort(parts, kind="stable")], found
+
+        counts: IntArray = sum(
+            (found for _, found in shared()), np.zeros(2**DIGITS, dtype=np.int64)
+        )
+        if counts.max() < count:
+            apart = RecordFile(self._stored, counts)
+            apart._take(shared())
+            for start, n_records in starts:
+                self._put(apart._read(start, n_records), first + start)
+        self._put_parts_in_order(first, counts, known + DIGITS)
 
     def block(self, first: int, count: int) -> RecordBlock:
         """Return so many records from the first on, or as many as there are."""

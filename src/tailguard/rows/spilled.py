@@ -13,7 +13,6 @@ from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.gather import gathers
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Words
@@ -119,7 +118,7 @@ class SpilledRows:
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
-        if gathers(kernel):
+        if kernel.together == "all":
             return kernel.sum_block(joined(list(self.blocks())))
         return added(
             kernel.size,

@@ -8,6 +8,7 @@ A table that changes between two passes is no one table, and is told by its leng
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import Any, Protocol
@@ -21,7 +22,6 @@ from tailguard.design.runs import Run, Work, runs_of
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.gather import gathers
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
@@ -112,7 +112,9 @@ class StreamRows:
         resolve_threads()  # refuses a wrong setting before anything is spent
         reader.check(table)
         self._table = table
-        self._reader = reader
+        # A type that holds all features as they are stored, wherever they lie.
+        self.dtype: np.dtype[Any] = np.result_type(*map(reader.dtype, table.empties()))
+        self._reader = replace(reader, double=self.dtype == np.float64)
         self._kept: ArrayRows | None = None
         self.n_rows = table.n_rows
         self.feature_names = reader.schema.coefficient_names
@@ -142,7 +144,7 @@ class StreamRows:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         if self._is_short:
             return self._as_array().reduce(kernel, n_threads)
-        if gathers(kernel):
+        if kernel.together == "all":
             return kernel.sum_block(joined(list(self.blocks())))
         work = partial(self._reader.sum_of, kernel)
         return self._summed(self._reader.numbers, work, kernel.size, n_threads)
@@ -210,11 +212,6 @@ class StreamRows:
         return in_turn(self._reader.block, runs, resolve_threads())
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """A type that holds all features as they are read, from the table's own types."""
-        return np.result_type(*map(self._reader.dtype, self._table.empties()))
-
-    @property
     def _is_short(self) -> bool:
         return self.n_rows * self.width <= NUMBERS_KEPT
 
@@ -263,7 +260,7 @@ class GatheredRows:
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
-        if gathers(kernel):
+        if kernel.together == "all":
             return kernel.sum_block(self._gathered(0, self.n_rows))
         n_threads = resolve_threads(n_threads)
         piece = whole_chunks(NUMBERS_AT_ONCE, self._rows.width)

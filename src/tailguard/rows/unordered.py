@@ -11,7 +11,6 @@ from typing import Any
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.kernels.base import Kernel
-from tailguard.kernels.gather import needs_places
 from tailguard.noise.keyed_hash import Identifiers, KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source
@@ -95,7 +94,7 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
 
         The same bits for any ``n_threads``.
         """
-        rows: Any = self._by_place() if needs_places(kernel) else self._rows
+        rows: Any = self._rows if kernel.together == "none" else self._by_place()
         total: IntArray = rows.reduce(kernel, n_threads)
         return total
 
@@ -113,7 +112,7 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
         Where they need the ``whole`` table, refuse one for which the disk lacks room, too.
         """
         if stages and self._first is None:
-            raise _without_ids(", ".join(stages))
+            raise _without_ids(", ".join(dict.fromkeys(stages)))
         if whole and isinstance(self._rows, StreamRows):
             fits(self._rows, self.n_rows)
 

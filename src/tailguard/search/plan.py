@@ -139,6 +139,8 @@ class SearchPlan:
             f"{1.0 - SCORE_SHARE:.0%} for the fit, {SCORE_SHARE:.0%} for its score",
             f"  beside them units of scores are released at mu = {self.units.total_mu:.4g}",
         ]
+        if by_place := ", ".join(dict.fromkeys(stage.name for stage in self.stages_by_place)):
+            lines.append(f"  rows without an order need a row_id, for {by_place}")
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)

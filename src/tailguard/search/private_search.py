@@ -130,13 +130,15 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         *,
         target: str | None = None,
         columns: Any = None,
+        row_id: str | None = None,
+        order: str = "file",
         exposure: Any = None,
     ) -> Self:
         """Search privately; see the class for the guarantee.
 
         Parameters
         ----------
-        X, y, target, columns, exposure
+        X, y, target, columns, row_id, order, exposure
             As for the estimator.
         """
         guarantee = resolve_guarantee(
@@ -147,8 +149,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         candidates = _candidates_of(self.candidates, model)
         if exposure is not None and not model.takes_exposure:
             raise InputError(f"exposure must be None for a {type(model).__name__}.")
-        told = {"target": target, "columns": columns, "exposure": exposure}
-        task = model._task(X, y, **told)
+        told = {"target": target, "columns": columns, "row_id": row_id, "order": order}
+        task = model._task(X, y, exposure=exposure, **told)
         models = [clone(model).set_params(**each) for each in candidates]
         problem = replace(task.problem, loss=self._scoring(model))
         has_offset = task.problem.has_offset

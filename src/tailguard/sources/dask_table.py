@@ -1,16 +1,21 @@
 """A Dask data frame: its partitions are summed by its workers, and whole numbers come back.
 
-A lost worker's partition is worked out again, to the same whole numbers.
+A lost worker's partition is worked out again, to the same whole numbers. Processes of a pool hand
+over what they made by way of this one: there a partition is worked out and summed in one task, so
+that no rows come here for it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
 from tailguard.design.runs import Choose, Work
+from tailguard.tables.kinds import rows_at
 
 from .lazy import check_typed, silenced
 from .part_sums import Edge, check_same, summed_edges, summed_part
@@ -106,7 +111,7 @@ def summed_by_workers(
     from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
     sums, edges, first = [], [], 0
-    for part, length in zip(parts, lengths, strict=True):
+    for part, length in zip(_for_pool(parts), lengths, strict=True):
         cut = delayed(_summed, nout=2)(part, length, first, work, chunk_rows)
         sums.append(cut[0])
         edges.append(cut[1])
@@ -132,12 +137,51 @@ def chosen_by_workers(parts: Sequence[Any], choose: Choose) -> Iterator[Any]:
     """
     from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
+    parts = _for_pool(parts)
     for start in range(0, len(parts), AT_ONCE):
         some = parts[start : start + AT_ONCE]
-        yield from compute(*(delayed(choose)(part) for part in some))
+        yield from compute(*(delayed(_chosen)(part, choose) for part in some))
+
+
+class _Recipe:
+    """Tasks that make one part, which a worker works out itself."""
+
+    def __init__(self, tasks: Any, key: Any) -> None:
+        self._tasks = tasks
+        self._key = key
+
+    def made(self) -> Any:
+        """Return the part."""
+        from dask import get  # noqa: PLC0415 (an extra)
+
+        return get(self._tasks, self._key)
+
+
+def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
+    """Return parts as recipes if a pool of processes works, and they have no task in common."""
+    from dask import base, multiprocessing, optimization, utils  # noqa: PLC0415 (an extra)
+
+    if base.get_scheduler(collections=list(parts)) is not multiprocessing.get:
+        return parts
+    graphs = [
+        optimization.cull(utils.ensure_dict(part.__dask_graph__()), [part.key])[0] for part in parts
+    ]
+    if len(set().union(*graphs)) < sum(map(len, graphs)):
+        return parts
+    return [_Recipe(graph, part.key) for graph, part in zip(graphs, parts, strict=True)]
+
+
+def _made(part: Any) -> Any:
+    return part.made() if isinstance(part, _Recipe) else part
+
+
+def _chosen(part: Any, choose: Choose) -> Any:
+    return choose(_made(part))
 
 
 def _summed(
     part: Any, length: int, first: int, work: Work, chunk_rows: int
 ) -> tuple[IntArray | int, list[Edge]]:
-    return summed_part([part], length, first, work, chunk_rows)
+    total, edges = summed_part([_made(part)], length, first, work, chunk_rows)
+    # Copied: of a slice of Arrow all that it was cut from would be sent.
+    return total, [(rows_at(rows, np.arange(len(rows))), place) for rows, place in edges]

@@ -36,6 +36,8 @@ class NaiveSum:
     size: int
     grid: float
 
+    together = "none"
+
     def sum_block(self, block):
         total = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):

@@ -37,7 +37,7 @@ from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.losses.base import Loss
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.units import Units
 from tailguard.rows.base import Rows
 
@@ -93,17 +93,14 @@ class CoordinateMean(GaussianQuery):
         raise TypeError(f"{type(self).__name__} must state its number of groups.")
 
     @property
-    def random_order(self) -> bool:
-        """Whether the median depends on the groups, runs of the order that records come in.
+    def places(self) -> Places:
+        """Random ones where the median depends on the groups, runs of the order of the records.
 
         That of two means is the mean of all, but for the one record that one group may have more.
         """
-        return self.group_count > 2
-
-    @property
-    def by_place(self) -> bool:
-        """Whether there are several groups."""
-        return self.group_count > 1
+        if self.group_count == 1:
+            return "none"
+        return "random" if self.group_count > 2 else "any"
 
     @property
     def middles(self) -> int:

@@ -35,7 +35,7 @@ from tailguard.checks import (
 )
 from tailguard.losses.base import Loss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.clipped_gradient import MeanClippedGradient, clipped_sum_sensitivity
 from tailguard.queries.means.directions import furthest_direction
 from tailguard.queries.units import Units
@@ -152,7 +152,6 @@ class IterativeMean(GaussianQuery):
     start: str = "median"
 
     name = "group means"
-    by_place = True
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
@@ -167,9 +166,9 @@ class IterativeMean(GaussianQuery):
         check_open_unit("level", self.level)
 
     @property
-    def random_order(self) -> bool:
-        """Whether there are several groups, runs of the order that records come in."""
-        return self.n_groups > 1
+    def places(self) -> Places:
+        """Random ones where there are several groups, runs of the order of the records."""
+        return "random" if self.n_groups > 1 else "any"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sums of all groups: that of one group's sum."""

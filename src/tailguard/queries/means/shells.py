@@ -61,6 +61,7 @@ class ClippedShells(GaussianQuery):
     radii: tuple[float, ...]
 
     name = "clipped mean by shells"
+    places = "none"
 
     @property
     def root_widths(self) -> FloatArray:

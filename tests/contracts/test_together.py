@@ -1,0 +1,119 @@
+"""Which records a kernel reads together, and which places a query needs: said by every one, and so.
+
+Where rows have no order, a kernel that says it reads none together sums them where they lie.
+"""
+
+import numpy as np
+import pytest
+
+from support.kernels import all_kernels, examples
+from tailguard.checks import InputError
+from tailguard.kernels.base import Kernel
+from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.kernels.steady import steady
+from tailguard.queries.base import GaussianQuery, SmoothQuery
+
+EXAMPLES = examples()
+N_ROWS = 300
+every_example = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def records(width):
+    rng = np.random.default_rng(0)
+    return np.abs(rng.standard_t(3, (N_ROWS, width)))  # exposures are positive
+
+
+def asked(name):
+    """The records of an example after its query was answered, and the query."""
+    query, width, ask = EXAMPLES[name]
+    return ask(records(width)), query
+
+
+def is_the_same_in_any_order(kernel, block):
+    """Whether a kernel has the same whole numbers for permuted records, cut anywhere."""
+    rng = np.random.default_rng(1)
+    try:
+        expected = kernel.sum_block(block)
+        for sizes in ((1, 2, 3), (7, 16, 61)):
+            order, start, total = rng.permutation(block.n_rows), 0, np.zeros_like(expected)
+            while start < block.n_rows:
+                some = order[start : start + int(rng.choice(sizes))]
+                total += kernel.sum_block(block.at(some, first=None))
+                start += len(some)
+            if (total != expected).any():
+                return False
+    except InputError:
+        return False
+    return True
+
+
+@every_example
+def test_of_kernels_that_read_none_together_the_sum_is_one_and_of_others_it_is_not(name):
+    rows, _ = asked(name)
+    assert rows.asked or rows.by_place
+    for kernel in rows.asked:
+        block = rows.without_order().block()
+        alone = kernel.together == "none"
+        assert is_the_same_in_any_order(kernel, block) == alone
+
+
+@every_example
+def test_a_query_that_needs_no_places_asks_for_no_kernel_and_no_rows_that_do(name):
+    rows, query = asked(name)
+    needed = rows.by_place or any(kernel.together != "none" for kernel in rows.asked)
+    assert query.by_place or not needed
+    assert query.by_place or not query.random_order
+
+
+def test_every_kernel_is_asked_for_by_some_example():
+    found = {type(kernel).__name__ for name in EXAMPLES for kernel in asked(name)[0].asked}
+    assert found == set(all_kernels())
+
+
+@pytest.mark.parametrize("name", all_kernels())
+def test_every_kernel_says_what_it_reads_together(name):
+    kind = all_kernels()[name]
+    assert issubclass(kind, Kernel)
+    assert not kind.__abstractmethods__
+
+
+class PairedSum(Kernel):
+    """Adds up differences of neighbours."""
+
+    size = 1
+
+    @steady
+    def sum_block(self, block):
+        even = block.features[: block.n_rows // 2 * 2, 0]
+        return np.array([int(np.rint(1e3 * np.abs(even[::2] - even[1::2])).sum())])
+
+
+class SaysNone(PairedSum):
+    together = "none"
+
+
+def test_a_kernel_that_says_nothing_cannot_be_made():
+    with pytest.raises(TypeError, match="together"):
+        PairedSum()
+
+
+def test_one_that_pairs_and_says_that_it_reads_none_together_is_found_out():
+    features = np.random.default_rng(2).standard_normal((CHUNK_ROWS, 1))
+    assert not is_the_same_in_any_order(SaysNone(), RecordBlock(features, first=None))
+
+
+class SilentQuery(GaussianQuery):
+    """States all but the places it needs."""
+
+    def sensitivity(self, n_rows, n_features):
+        return None
+
+
+def test_a_query_that_does_not_say_which_places_it_needs_cannot_be_made():
+    with pytest.raises(TypeError, match="places"):
+        SilentQuery()
+
+
+def test_what_sorts_or_cuts_is_by_place_unless_it_says_otherwise():
+    assert SmoothQuery.places == "any"
