@@ -94,35 +94,6 @@ def test_sizes_are_asked_again_of_columns_that_were_not_seen_and_may_be(others, 
     assert seen[0]
 
 
-def test_amounts_that_hide_are_asked_again_at_no_more_than_that_takes():
-    """Each has a unit of its own, which one size for all would miss; indicators share one."""
-    rng = np.random.default_rng(8)
-    z = rare(12, value=1.0)
-    for column, unit in ((1, 1e-5), (2, 1e4)):
-        chosen = rng.random(N_ROWS) < 0.2
-        z[:, column] = np.where(chosen, unit * rng.uniform(0.5, 2.0, N_ROWS), 0.0)
-    z[::5, 3] = 1.0
-    stages = {"size": 1.5e-2, "location": 0.1, "size_retry": 0.4, "shared_size": 0.2}
-    session, columns = session_over(z, z[:, 0], 0.3, **stages)
-    planned = session.stage("typical size retry").mu
-    units, _ = units_and_seen(session, columns)
-    (again,) = [line for line in session.gate.books.releases if line.stage.endswith("retry")]
-    assert 0.0 < again.event().mu < planned
-    assert (units.scale[1:3] / [1e-5, 1e4] > 0.3).all()
-    assert (units.scale[1:3] / [1e-5, 1e4] < 3.0).all()
-    assert ((units.scale[3:] > 0.2) & (units.scale[3:] <= 1.0)).all()
-
-
-def test_noise_alone_asks_for_nothing_that_cannot_be_released():
-    """Of sixty columns of zeros noise makes amounts, and more ones than there are records."""
-    z = rare(60, value=0.0)
-    for seed in range(10):
-        stages = {"size": 1e-2, "location": 0.1, "size_retry": 0.4}
-        session, columns = session_over(z, z[:, 0], 0.3, seed=seed, **stages)
-        _, seen = units_and_seen(session, columns)
-        assert seen[1:-1].sum() <= 1
-
-
 def rare(n_rare, *, value=3.0):
     """A full column, and others of which each is zero but in one record of fifty."""
     z = np.zeros((N_ROWS, 1 + n_rare))

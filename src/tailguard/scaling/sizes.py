@@ -12,12 +12,11 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IndexArray
+from tailguard.array_types import FloatArray
 from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
@@ -36,8 +35,6 @@ SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 
 SIZE_WINDOW = 0.4
 """The share of its records that a typical column has in one window of octaves."""
-
-SIZE_MARGIN = 1.3  # by how many times that share a column should stand out where it is planned for
 
 # A rare indicator has ones that stand out as one given bin must, which noise does so often a fit,
 # and all but zeros and ones are fewer than so many noise standard deviations.
@@ -59,7 +56,8 @@ LEAST_SCALE = 1.0 / 16.0  # in bins of a coarse centre, which is no better known
 def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
     """Release the size of every column; again, if planned, of those not seen that may be.
 
-    They are fewer, so that each has less noise. Both releases are averaged by their precision.
+    These are the ones that are zero in less than half of their records. They are fewer, so that
+    each has less noise. Both releases are averaged by their precision.
 
     Examples
     --------
@@ -74,41 +72,14 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
     counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
     noise = np.full(len(queries), noise_std)
     found = read_sizes(counts, noise, total)
-    if found.detected.all() or not queries.plans("typical size retry"):
+    hidden = np.flatnonzero(~found.detected & (counts[:, 0] < MOSTLY_ZERO * total))
+    if not hidden.size or not queries.plans("typical size retry"):
         return found
-    hidden, stage = _asked_again(queries, found, counts, noise_std)
-    if not hidden.size:
-        return found
-    more, noise_std = queries.histograms(hidden, SIZE_BINS, stage)
+    more, noise_std = queries.histograms(hidden, SIZE_BINS, queries.stage("typical size retry"))
     weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
     counts[hidden] += weight[:, None] * (more - counts[hidden])
     noise[hidden] = noise_std * np.sqrt(weight)
     return read_sizes(counts, noise, total)
-
-
-def _asked_again(
-    queries: ColumnQueries, found: ColumnScales, counts: FloatArray, noise_std: float
-) -> tuple[IndexArray, Stage]:
-    """Return which columns are asked for again, and the stage at what it may spend on them.
-
-    These are the ones that are zero in less than half of their records. Where there are none they
-    are amounts, whose records that are neither zero nor one stand out: as many as will be seen, at
-    no more than that takes. Units of amounts differ, and one size for all suits few of them.
-    """
-    total, stage = queries.n_rows(), queries.stage("typical size retry")
-    others = total - counts[:, 0]
-    typical = np.flatnonzero(~found.detected & (others > MOSTLY_ZERO * total))
-    if typical.size:
-        return typical, stage
-    rest = others - np.maximum(counts[:, _ones()], 0.0)
-    amounts = np.flatnonzero(~found.detected & (rest > INDICATOR_REST * noise_std))
-    amounts = amounts[np.argsort(-rest[amounts])]
-    for count in range(amounts.size, 0, -1):
-        noise = queries.noise_std(count, stage)
-        part = SIZE_MARGIN * fewest_records(len(queries), noise) / rest[amounts[count - 1]]
-        if part < 1.0:
-            return np.sort(amounts[:count]), replace(stage, mu=part * stage.mu)
-    return amounts[:0], stage
 
 
 def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> None:

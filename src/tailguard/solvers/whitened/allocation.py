@@ -19,7 +19,7 @@ from typing import Any
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.scaling.sizes import SIZE_MARGIN, SIZE_WINDOW
+from tailguard.scaling.sizes import SIZE_WINDOW
 from tailguard.solvers.whitened.choices import feature_bound
 from tailguard.solvers.whitened.schedule import Shares
 
@@ -155,11 +155,12 @@ CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
 # correction gets this share over the number of columns, but no more than the next number, and
 # leaves as much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
-# A typical column should stand out by ``SIZE_MARGIN`` times what is taken for records. Histograms
-# of columns get so many times the share that this asks for, and at most so much: without the target
+# A typical column should stand out by this many times what is taken for records. The histograms of
+# columns get so many times the share that this asks for, and at most so much: without the target
 # all is lost; of many columns not all sizes are worth being seen; places are sought in fewer
 # windows, and likelihoods have the more left for them; pairs are half as many, and where they would
 # cost more they are left to the few columns whose centres stay coarse.
+SIZE_MARGIN = 1.3
 DETECTING = {
     "target": (5.0, 0.16), "size": (1.0, 0.12), "shared_size": (1.0, 0.05),
     "pair_differences": (8.0, 0.12), "size_retry": (1.0, 0.2), "location": (0.6, 0.12),
