@@ -160,8 +160,8 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     if session.problem.link.curved and slopes.seen:
         # A log link: what clipping takes from the mean is lost to the intercept first.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
-    # Until bounds are chosen the bulk counts: weights that make up for what present bounds hold back
-    # would be compared within others.
+    # Until bounds are chosen the bulk counts: weights that make up for what present bounds hold
+    # back would be compared within others.
     chosen = fit.phase >= HALFWAY or not session.plans("choice of bounds")
     clipping = choose_clip(
         rows,
