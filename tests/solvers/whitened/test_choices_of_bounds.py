@@ -29,6 +29,17 @@ def test_where_a_linear_score_is_true_far_out_bounds_are_far():
     np.testing.assert_allclose(model.coef_, [1.0, -1.0], atol=0.1)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_a_budget_that_fits_far_rows_within_near_bounds_leaves_far_ones_a_chance(epsilon):
+    """Weights that make up for what near bounds hold back are too large within far ones."""
+    rng = np.random.default_rng(1)
+    column = np.where(rng.random(8_000) < 0.02, rng.uniform(20.0, 50.0, 8_000), OTHER[:8_000])
+    model = tg.LinearRegression(epsilon=epsilon, delta=1e-6, random_state=0)
+    model.fit(column[:, None], column + 0.3 * rng.standard_normal(8_000))
+    assert bound_of(model) == 64.0
+    assert model.coef_[0] == pytest.approx(1.0, abs=0.02)
+
+
 def test_where_a_code_stands_for_what_is_missing_bounds_are_near():
     column = np.where(RNG.random(N_ROWS) < 0.1, 999_999.0, OTHER)
     model = tg.LinearRegression(epsilon=3.0, delta=1e-6, random_state=0)

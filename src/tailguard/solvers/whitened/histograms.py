@@ -43,6 +43,7 @@ CURVATURE_NOISE = 0.3  # a curvature noisier than this share of the present one 
 # scales off, or spreads so far, has to stand out more.
 COARSE, MOST = 0.025, 0.5
 LIKELY = 16.0
+HALFWAY = 2  # the phase before which bounds of features are chosen
 SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
 
 
@@ -62,7 +63,7 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     fit = replace(fit, phase=phase, secants=replace(fit.secants, last=None))
     if fit.iterates:
         fit = averaged(fit)
-        if phase == 2 and session.plans("choice of bounds"):  # halfway
+        if phase == HALFWAY and session.plans("choice of bounds"):
             fit = choose_bound(session, fit)
     if phase in session.shares.curvature_phases:
         fit = update_curvature(session, fit)
@@ -159,13 +160,16 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     if session.problem.link.curved and slopes.seen:
         # A log link: what clipping takes from the mean is lost to the intercept first.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
+    # Until bounds are chosen the bulk counts: weights that make up for what present bounds hold
+    # back would be compared within others.
+    chosen = fit.phase >= HALFWAY or not session.plans("choice of bounds")
     clipping = choose_clip(
         rows,
         slopes,
         n_rows=session.n_rows(*session.rounds([fit.phase])),
         mu=session.rounds_mu(fit.phase),
         shift=shift,
-        unbiased=session.plans("debiasing"),
+        unbiased=chosen and session.plans("debiasing"),
     )
     return replace(fit, clipping=clipping)
 
