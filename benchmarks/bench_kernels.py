@@ -44,8 +44,8 @@ def read_all(X, y, n_threads):
 
 
 def two_products(X, y, weights, loss, norms):
-    slope = X @ weights
-    slope = loss.slope(slope, y)
+    slope = X @ weights.astype(X.dtype)
+    slope = loss.slope(slope, y).astype(X.dtype)
     limit = CLIP_NORM / norms
     np.clip(slope, -limit, limit, out=slope)
     return slope @ X
@@ -80,7 +80,7 @@ def compare(n_rows, n_features, dtype, loss, n_threads, repeats):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, n_features)).astype(dtype)
     y = (rng.standard_normal(n_rows) > 0).astype(float)
-    norms = np.linalg.norm(X, axis=1)
+    norms = np.linalg.norm(X.astype(float), axis=1)
     rows, kernel = ArrayRows(X, y), make_kernel(n_features, loss)
     with threadpool_limits(n_threads):
         product, read, fused = milliseconds(
@@ -90,7 +90,7 @@ def compare(n_rows, n_features, dtype, loss, n_threads, repeats):
             lambda: rows.reduce(kernel, n_threads),
         )
     gap = rows.reduce(kernel, n_threads) * kernel.grid
-    gap = np.abs(gap - two_products(X, y, kernel.weights, loss, norms)).max()
+    gap = np.abs(gap - two_products(X.astype(float), y, kernel.weights, loss, norms)).max()
     assert gap < 1e-6, gap
     figures = "  ".join(f"{least:6.1f} {middle:6.1f}" for least, middle in (product, read, fused))
     print(

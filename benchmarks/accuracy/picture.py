@@ -4,7 +4,8 @@
 
 FOLDER holds the tables of the suite ``tables``. All of them count, none is chosen: three splits
 each, at epsilon 0.3, 1 and 3. Lines that ``--results`` has are not run again; without ``--data``
-the picture is drawn from them alone. Writes ``tables.csv`` and ``tables.png`` there.
+the picture is drawn from them and what is kept of peers. Writes ``tables.csv`` and ``tables.png``
+there.
 
 A table's number is the excess risk over the best linear fit without privacy, as a share of what a
 constant loses, on test rows; its mean over tables counts at most ``MOST`` of each.
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from accuracy import __main__ as benchmark
+from accuracy import chosen
 from accuracy.cells import NON_PRIVATE, OURS, RIVAL, gather
 from accuracy.figure import DEFAULT, STYLES
 from accuracy.lines import read
@@ -85,7 +87,8 @@ def draw(rows, path):
 
 def write(results):
     """Write the numbers and the picture from the lines of a folder."""
-    rows = rows_of(gather(read(results / "lines" / f"{SUITE}.jsonl")))
+    lines = chosen.fill(read(results / "lines" / f"{SUITE}.jsonl"), chosen.read(results))
+    rows = rows_of(gather(lines))
     with (results / "tables.csv").open("w", newline="") as out:
         csv.writer(out, lineterminator="\n").writerows([HEAD, *rows])
     draw(rows, results / "tables.png")

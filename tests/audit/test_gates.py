@@ -12,6 +12,8 @@ from tailguard.audit.of_runs import points
 from tailguard.checks import BudgetError
 from tailguard.means.registry import make_method
 from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
+from tailguard.privacy.events import Laplace
 from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.rows.arrays import make_rows
@@ -26,7 +28,13 @@ def told(kind, stage):
     return gate
 
 
-@pytest.mark.parametrize("stage", [once(1.0), pure(20.0)], ids=["gaussian", "laplace"])
+# As stages of peelings are: what they tell is what a Gaussian release of that cost would spend.
+TOLD_OTHERWISE = Stage("", "", 0.5, 1, 1, share=Laplace(20.0), kept=Laplace(20.0))
+
+
+@pytest.mark.parametrize(
+    "stage", [once(1.0), pure(20.0), TOLD_OTHERWISE], ids=["gaussian", "laplace", "told otherwise"]
+)
 def test_mutants_book_what_was_asked_and_add_less_noise(stage):
     right = told(AttackedGate, stage)
     for fault, kind in MUTANTS.items():

@@ -5,14 +5,14 @@ import pytest
 from numba import njit
 
 from support.adversary import records
-from tailguard.kernels.chunks import TILE_ROWS
+from tailguard.kernels.chunks import CHUNK_ROWS, TILE_ROWS
 from tailguard.kernels.tile import MOST_TILES, SCORES, SQUARES, make_space, score_strip
 from tailguard.kernels.vectors import LARGEST_FEATURE
 
 
 @njit
 def score(features, start, count, center, inverse_scale, weights):
-    space = make_space(features, center, inverse_scale, weights)
+    space = make_space(features, CHUNK_ROWS, center, inverse_scale, weights)
     space.tiles[:] = np.nan
     score_strip(features, start, count, space)
     return space
@@ -80,3 +80,18 @@ def test_a_strip_is_of_several_tiles_where_they_are_narrow(n_features, dtype, n_
     work, rows = scored(np.ones((3, n_features), dtype), 3)
     assert len(rows) == work.shape[1] == n_tiles * TILE_ROWS
     assert np.isfinite(work[SQUARES]).sum() == 3
+
+
+@pytest.mark.parametrize(("most_rows", "n_tiles"), [(1, 1), (8, 1), (9, 2), (1024, 8)])
+def test_a_strip_is_no_longer_than_the_longest_run(most_rows, n_tiles):
+    vectors = np.zeros(3), np.ones(3), np.ones(3)
+    assert len(make_space(np.ones((5, 3)), most_rows, *vectors).tiles) == n_tiles
+
+
+@pytest.mark.parametrize("n_features", [1, 8, 13, 100])
+def test_scratch_space_starts_where_lines_of_memory_do(n_features):
+    vectors = np.zeros(n_features), np.ones(n_features), np.ones(n_features)
+    for _ in range(20):  # memory is given where there is some
+        space = make_space(np.ones((5, n_features)), 1024, *vectors)
+        assert {part.ctypes.data % 64 for part in space} == {0}
+        assert not any(part.any() for part in (space.tiles, space.work, space.sums))

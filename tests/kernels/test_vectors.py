@@ -69,7 +69,7 @@ def test_what_is_kept_is_finite_and_the_square_tells_of_what_is_not(n_columns, i
     width = -(-(n_columns + intercept) // LANES) * LANES
     weights = padded(np.ones(n_columns + intercept), width)
     for column in range(n_columns):
-        for k, value in enumerate((-3.0, 1e-20, largest, -largest, np.nan, np.inf, -np.inf)):
+        for k, value in enumerate((-3.0, 1e-20, largest, -largest, np.nan, np.inf, -np.inf, 0.0)):
             features = np.full((TILE_ROWS + 1, n_columns), 0.5, dtype=dtype)
             features[0], features[1 + k, column] = np.nan, value
             tile, (scores, squares) = np.zeros((width // LANES, TILE_ROWS, LANES)), np.zeros((2, 8))

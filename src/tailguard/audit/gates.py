@@ -210,6 +210,7 @@ def understated(query: Any, factor: float) -> Relayed:
 
 def _louder(stage: Stage, factor: float) -> Stage:
     """Return a stage that asks for so many times as much, with the same kind of noise."""
-    assert isinstance(stage.asked, Gaussian | Laplace)  # smooth scales are understated
-    louder = type(stage.asked)(stage.mu * factor)
-    return Stage.of(louder, stage.name, stage.purpose, 1, stage.size)
+    asked = stage.asked
+    assert isinstance(asked, Gaussian | Laplace)  # smooth scales are understated
+    amount = asked.mu if isinstance(asked, Gaussian) else asked.epsilon
+    return Stage.of(type(asked)(amount * factor), stage.name, stage.purpose, 1, stage.size)

@@ -139,7 +139,7 @@ def _sum_chunks(
     totals: IntArray,
 ) -> None:
     """Add the lattice sums of clipped gradients to ``totals``: by chunk, or by record if alone."""
-    space = make_space(features, center, inverse_scale, weights)
+    space = make_space(features, CHUNK_ROWS, center, inverse_scale, weights)
     shrunk = _shrink(weights.size)
     if alone:  # gradients come in whole steps
         shrunk, grid = shrunk / grid, 1.0
@@ -188,7 +188,7 @@ def _count_norms(
     totals: IntArray,
 ) -> None:
     """Add the number of records whose gradient norm is at most ``threshold`` to ``totals``."""
-    space = make_space(features, center, inverse_scale, weights)
+    space = make_space(features, CHUNK_ROWS, center, inverse_scale, weights)
     for start in range(0, len(features), CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, len(features))
         load_known(targets, offsets, start, stop, limits, space)

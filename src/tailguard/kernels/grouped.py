@@ -141,7 +141,8 @@ def _sum_groups(
 
     Those of records that are rounded alone, of which there is one group, come in whole steps.
     """
-    space = make_space(features, center, inverse_scale, weights)
+    most_rows = (n_rows + n_groups - 1) // n_groups
+    space = make_space(features, most_rows, center, inverse_scale, weights)
     rounding = np.zeros(1)
     if alone:
         rounding[0] = 1.0 / (grid * n_rows)

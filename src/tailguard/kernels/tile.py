@@ -33,7 +33,7 @@ LEAST_SQUARE = 1e-290
 # What void records are given in the place of a score and a target, so that slopes take the same
 # time: numbers that are neither odd nor extreme for any loss.
 VOID_SCORE, VOID_TARGET = 0.5, 0.0
-# A strip is at most so many tiles and, if more than one, of so many bytes as records are stored. A
+# A strip has at most so many tiles, and as many as hold so many bytes of stored records, or one. A
 # record of 10 float64 columns takes 8.2 ns by single tiles, 5.6 by four and 5.4 by eight, with a
 # logistic slope 10.4, 6.0 and 5.6; one of 100 takes 25 by single tiles and by two; one of 100
 # float32 columns takes 21 by single tiles and 17 by two or four.
@@ -58,7 +58,7 @@ class Space(NamedTuple):
 
 @njit(**OPTIONS)
 def aligned(size: int) -> FloatArray:
-    """Return zeros that start where a vector of the processor does, at a multiple of 64 bytes."""
+    """Return zeros whose address is a multiple of 64, so that no vector lies across two lines."""
     numbers = np.zeros(size + LANES)
     first = -(numbers.ctypes.data // FLOAT_BYTES) % LANES
     return numbers[first : first + size]
@@ -66,16 +66,24 @@ def aligned(size: int) -> FloatArray:
 
 @njit(**OPTIONS)
 def make_space(
-    features: Features, center: FloatArray, inverse_scale: FloatArray, weights: FloatArray
+    features: Features,
+    most_rows: int,
+    center: FloatArray,
+    inverse_scale: FloatArray,
+    weights: FloatArray,
 ) -> Space:
-    """Make room for one pass; one weight more than features is that of an intercept."""
+    """Make room for a pass over runs of at most ``most_rows`` records.
+
+    One weight more than features is that of an intercept.
+    """
     width = (weights.size + LANES - 1) // LANES * LANES
     columns = aligned(4 * width).reshape(4, width)
     columns[0, : center.size] = center
     columns[1, : center.size] = inverse_scale
     columns[1, center.size : weights.size] = 1.0
     columns[2, : weights.size] = weights
-    n_tiles = max(1, min(MOST_TILES, STRIP_BYTES // (width * TILE_ROWS * features.itemsize)))
+    fit = STRIP_BYTES // (width * TILE_ROWS * features.itemsize)
+    n_tiles = max(1, min(MOST_TILES, fit, (most_rows + TILE_ROWS - 1) // TILE_ROWS))
     # The last strip of a chunk may reach past its end.
     n_places = n_tiles * TILE_ROWS
     known = aligned(2 * (CHUNK_ROWS + n_places)).reshape(2, CHUNK_ROWS + n_places)

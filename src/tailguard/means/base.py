@@ -175,9 +175,11 @@ class MeanExample:
         How far from the mean of standard normal columns it is without noise.
     noise_factor
         How many times its predicted noise its noise may be.
-    shown, far
-        Options with which it is one release, and how far out it then shows a record the most; None
-        if it shows more on other pairs.
+    shown
+        Options with which it is one release, for its row in the audit; None if other pairs of
+        records than the audit's show more.
+    far
+        How far out a record is that this release shows the most.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailguard.checks import require
+from tailguard.checks import InputError, require, shown
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import (
     Approximate,
@@ -42,8 +42,8 @@ class Stage:
     name, purpose
         What it is called, in the books too, and what it is for.
     mu
-        What a release spends; of noise that is not Gaussian, what a Gaussian one of that cost would
-        spend, and of Laplace noise its epsilon.
+        What a release spends: of Laplace noise its epsilon, of other noise that is not Gaussian,
+        and of a peeling, what a Gaussian release of that cost would spend.
     times
         How many releases there are, one after the other.
     size
@@ -110,8 +110,16 @@ class Stage:
         """
         if isinstance(share, Gaussian):
             return cls(name, purpose, share.mu, times, size, **how)
-        mu = share.epsilon if isinstance(share, Laplace) else _gaussian_mu(share)
-        return cls(name, purpose, mu, times, size, share=share, **how)
+        return cls(name, purpose, _mu_of_share(share), times, size, share=share, **how)
+
+    def __post_init__(self) -> None:
+        """Refuse two costs of one release that disagree, and samples of noise without a proof."""
+        if self.share is None:
+            return
+        if self.kept is None and self.mu != _mu_of_share(self.share):
+            raise InputError(f"mu must be that of {self.share}; got {shown(self.mu)}.")
+        if self.shuffled or self.sampled is not None:
+            raise InputError(f"share must be None in samples or a shuffle; got {self.share}.")
 
     @property
     def needs_places(self) -> bool:
@@ -212,9 +220,17 @@ class Stage:
         )
 
 
-def _gaussian_mu(share: Event) -> float:
-    """Return the mu of a Gaussian release of the same cost."""
-    if isinstance(share, ZeroConcentrated):
-        return math.sqrt(2.0 * share.rho)
-    assert isinstance(share, Approximate)  # queries on a smooth scale take no other
-    return mu_of(share.epsilon, share.delta)
+def _mu_of_share(share: Event) -> float:
+    """Return the epsilon of Laplace noise, else the mu of a Gaussian release of the same cost."""
+    match share:
+        case Gaussian(mu=mu):
+            return mu
+        case Laplace(epsilon=epsilon):
+            return epsilon
+        case ZeroConcentrated(rho=rho):
+            return math.sqrt(2.0 * rho)
+        case Approximate(epsilon=epsilon, delta=delta):
+            return mu_of(epsilon, delta)
+    raise InputError(
+        f"share must be Gaussian, Laplace, ZeroConcentrated or Approximate; got {share}."
+    )

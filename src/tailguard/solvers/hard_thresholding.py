@@ -140,7 +140,7 @@ class HardThresholding:
         )
         size = units.stated.size
         descent = peeling_stage(form, ratio, *counts, n_blocks=limits.n_steps, size=size)
-        # On the lattice of a Gaussian release of that cost.
+        # Its numbers lie on the lattice of a Gaussian release of that cost: one must carry it.
         replace(descent, share=None).check(problem.n_rows, guarantee)
         return Plan(
             solver="hard-thresholding",
