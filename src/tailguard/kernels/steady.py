@@ -41,14 +41,24 @@ def steady(sum_block: SumBlock) -> SumBlock:
 
     @wraps(sum_block)
     def run(kernel: Any, block: RecordBlock) -> IntArray:
-        with np.errstate(all="ignore"), _subnormals_as_zero():
+        with np.errstate(all="ignore"), subnormals_as_zero():
             return sum_block(kernel, block)
 
     return run  # type: ignore[return-value]
 
 
 @contextmanager
-def _subnormals_as_zero() -> Iterator[None]:
+def subnormals_as_zero() -> Iterator[None]:
+    """Count subnormal numbers as zero, those of float32 that become float64 too.
+
+    Examples
+    --------
+    >>> small = np.full(8, 1e-40, dtype=np.float32)
+    >>> with subnormals_as_zero():
+    ...     double = small.astype(np.float64)
+    >>> double.any(), small.astype(np.float64).all()
+    (np.False_, np.True_)
+    """
     from .subnormals import ZERO_BITS, exchange  # noqa: PLC0415 (Numba takes a while to load)
 
     before = exchange()(0, ZERO_BITS)

@@ -16,7 +16,8 @@ from tailguard.design.matrix import design_matrix
 from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.one_blas_thread import one_blas_thread
+from tailguard.kernels.one_blas_thread import limited_blas
+from tailguard.kernels.steady import subnormals_as_zero
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 from tailguard.schema.declared import check_columns
@@ -49,8 +50,7 @@ class RecordReader:
     alone
         Whether records have no order, so that each is rounded to the lattice by itself.
     double
-        Whether features of some records are stored as float64, so that all are read as such: what
-        is too small for a normal float32 counts as zero of float32 features.
+        Whether features of some records are stored as float64, so that all are read as such.
 
     Examples
     --------
@@ -114,7 +114,8 @@ class RecordReader:
     def block(self, run: Run) -> RecordBlock:
         """Return the records of a run."""
         tables, first = run
-        with np.errstate(all="ignore"):
+        # What float32 holds counts alike, whether or not a type beside it makes it float64.
+        with np.errstate(all="ignore"), subnormals_as_zero():
             block = joined([self._of_table(table) for table in tables], first)
             if self.double:
                 block = replace(block, features=block.features.astype(np.float64, copy=False))
@@ -148,7 +149,7 @@ class RecordReader:
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
         """Return the kernel's lattice sum over the records of a run, in whatever process."""
         block = self.block(run)
-        with one_blas_thread():
+        with limited_blas():
             return kernel.sum_block(block)
 
     def _of_table(self, table: Any) -> RecordBlock:

@@ -188,6 +188,7 @@ class RecordFile:
             apart._take(shared())
             for start, n_records in starts:
                 self._put(apart._read(start, n_records), first + start)
+            apart._file.close()  # one copy at a time takes room, however many digits are needed
         self._put_parts_in_order(first, counts, known + DIGITS)
 
     def block(self, first: int, count: int) -> RecordBlock:
