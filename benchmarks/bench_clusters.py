@@ -26,8 +26,7 @@ import pandas as pd
 from pyarrow import parquet
 
 import tailguard as tg
-from bench_engines import BUDGET, N_FEATURES, records
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from bench_engines import BUDGET, N_FEATURES, gradient_kernel, records
 from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
@@ -126,15 +125,7 @@ def report(what, found):
 
 def measure(name, path, features, target, n_turns):
     """Passes and fits of one engine, of the same file read here, and of the array."""
-    kernel = ClippedGradientSum(
-        loss=tg.losses.Squared(),
-        intercept=False,
-        center=np.zeros(N_FEATURES),
-        inverse_scale=np.ones(N_FEATURES),
-        weights=np.zeros(N_FEATURES),
-        clip_norm=10.0,
-        grid=2.0**-20,
-    )
+    kernel = gradient_kernel()
     model = tg.LinearRegression(**BUDGET, random_state=0)
     reader = RecordReader(tg.Schema(features=NAMES, target="target"))
     held, read = ArrayRows(features, target), StreamRows(opened(path), reader)

@@ -81,13 +81,9 @@ def seconds(work):
     return time.perf_counter() - clock, time.process_time() - processor
 
 
-def passes(path):
-    """One gradient pass and one reading, by turns; the least time of each."""
-    table = opened(path)
-    schema = tg.Schema(target="target", drop=["policy"]).settled(table.names, table.where)
-    reader = RecordReader(schema)
-    rows, unordered = (StreamRows(table, replace(reader, alone=alone)) for alone in (False, True))
-    kernel = ClippedGradientSum(
+def gradient_kernel():
+    """What one gradient pass adds up."""
+    return ClippedGradientSum(
         loss=tg.losses.Squared(),
         intercept=False,
         center=np.zeros(N_FEATURES),
@@ -96,6 +92,15 @@ def passes(path):
         clip_norm=10.0,
         grid=2.0**-20,
     )
+
+
+def passes(path):
+    """One gradient pass and one reading, by turns; the least time of each."""
+    table = opened(path)
+    schema = tg.Schema(target="target", drop=["policy"]).settled(table.names, table.where)
+    reader = RecordReader(schema)
+    rows, unordered = (StreamRows(table, replace(reader, alone=alone)) for alone in (False, True))
+    kernel = gradient_kernel()
 
     def read():
         for _ in parquet.ParquetFile(path).iter_batches(50_000, columns=reader.names):

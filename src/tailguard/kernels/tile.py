@@ -34,8 +34,8 @@ LEAST_SQUARE = 1e-290
 # time: numbers that are neither odd nor extreme for any loss.
 VOID_SCORE, VOID_TARGET = 0.5, 0.0
 # A strip has at most so many tiles, and as many as hold so many bytes of stored records, or one. A
-# record of 10 float64 columns takes 8.2 ns by single tiles, 5.6 by four and 5.4 by eight, with a
-# logistic slope 10.4, 6.0 and 5.6; one of 100 takes 25 by single tiles and by two; one of 100
+# record of 10 float64 columns takes 7.8 ns by single tiles, 5.1 by four and 4.8 by eight, with a
+# logistic slope 10.4, 5.7 and 5.2; one of 100 takes 25 by single tiles and by two; one of 100
 # float32 columns takes 21 by single tiles and 17 by two or four.
 MOST_TILES, STRIP_BYTES = 8, 8192
 # Rows of ``Space.work``, one number for each record of the strip; the loop of a loss reads the
