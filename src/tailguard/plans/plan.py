@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tailguard.checks import four_digits
+from tailguard.checks import check_choice, four_digits
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Composed, Event
@@ -99,8 +99,9 @@ class Plan:
         return self.remarks
 
     def stage(self, name: str) -> Stage:
-        """Return the stage of that name."""
-        return next(stage for stage in self.stages if stage.name == name)
+        """Return the stage of that name, or refuse the name."""
+        stages = {stage.name: stage for stage in self.stages}
+        return stages[check_choice("name", name, stages)]
 
     def explain(self) -> str:
         """Say in plain words what the budget is spent on."""

@@ -1,5 +1,8 @@
 """Rounds in phases: how the budget that is left to them is shared out."""
 
+import math
+import re
+
 import numpy as np
 import pytest
 
@@ -12,6 +15,7 @@ from tailguard.solvers.whitened.schedule import (
     stages_before,
     stages_for,
 )
+from tailguard.solvers.whitened.solver import WhitenedNewton
 
 PROBLEM = Problem(tg.losses.Squared(), n_rows=10_000, n_features=5, intercept=True)
 every_grouping = pytest.mark.parametrize("rounds", [(1, 1, 2, 4), (8, 8, 16, 32), (3,), (2, 5)])
@@ -68,3 +72,33 @@ def test_a_larger_budget_takes_more_rounds_of_less_each_up_to_a_limit(loss, most
 def test_shares_that_leave_nothing_to_the_rounds_are_refused_in_a_sentence(variance):
     with pytest.raises(tg.InputError, match="shares must leave some of the budget to the rounds"):
         stages_for(PROBLEM, Shares(variance=variance), 1.0)
+
+
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({"size": 0.0}, "shares.size must be a number strictly between 0 and 1; got 0.0"),
+    ({"second_moments": math.nan}, "shares.second_moments must be a number strictly"),
+    ({"size_retry": -0.1}, "shares.size_retry must be a number of at least 0; got -0.1"),
+    ({"bound": 0.0}, "shares.bound must be a finite number above 0; got 0.0"),
+    ({"sample": -1}, "shares.sample must be a whole number of at least 1; got -1"),
+    ({"early": 1.5}, "shares.early must be a whole number of at least 1; got 1.5"),
+    ({"rounds": ()}, "shares.rounds must have at least one phase; got none"),
+    ({"rounds": (1, 0)}, "shares.rounds must be a whole number of at least 1; got 0"),
+    ({"curvature_phases": (2,)}, "shares.curvature must be above 0 where"),
+])  # fmt: skip
+def test_shares_by_which_a_run_could_not_go_on_are_refused_before_anything_is_spent(
+    given, sentence
+):
+    with pytest.raises(tg.InputError, match=re.escape(sentence)):
+        Shares(**given)
+
+
+def test_a_sample_of_more_records_than_there_are_is_refused_by_the_plan():
+    method = WhitenedNewton(shares=Shares(sample=10_001, early=3))
+    with pytest.raises(tg.InputError, match=r"shares\.sample must be at most the number"):
+        method.plan(PROBLEM, tg.GDP(1.0))
+
+
+def test_a_stage_that_a_plan_does_not_have_is_refused_with_those_that_it_has():
+    plan = WhitenedNewton().plan(PROBLEM, tg.GDP(1.0))
+    with pytest.raises(tg.InputError, match=r"name must be one of 'target typical size', .*'rest'"):
+        plan.stage("rest")

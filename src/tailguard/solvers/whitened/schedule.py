@@ -7,9 +7,9 @@ way cost the root of the sum of their squares, however that sum is shared out.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
-from tailguard.checks import require
+from tailguard.checks import check_cost, check_count, check_open_unit, check_positive, require
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.queries.view import LARGEST_FEATURE
@@ -31,6 +31,11 @@ on.
 """
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
+NEEDED = {
+    "target", "size", "location", "pair_differences", "row_norms", "second_moments",
+    "whitened_row_norms",
+}  # fmt: skip
+"""Shares that no run goes without."""
 AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -91,6 +96,24 @@ class Shares:
     early: int = 0
     balanced: bool = False
     bound: float = LARGEST_FEATURE
+
+    def __post_init__(self) -> None:
+        """Refuse shares by which a run could not go on."""
+        for one in fields(self):
+            if one.type is float and one.name != "bound":
+                check = check_open_unit if one.name in NEEDED else check_cost
+                check(f"shares.{one.name}", getattr(self, one.name))
+        check_positive("shares.bound", self.bound)
+        for name in ("sample", "early"):
+            if getattr(self, name) != 0:  # without a sample
+                check_count(f"shares.{name}", getattr(self, name))
+        require(len(self.rounds) > 0, "shares.rounds must have at least one phase; got none.")
+        for count in self.rounds:
+            check_count("shares.rounds", count)
+        require(
+            self.curvature > 0.0 or not self.curvature_phases,
+            "shares.curvature must be above 0 where shares.curvature_phases has phases; got 0.",
+        )
 
     def rest(self, problem: Problem) -> float:
         """Return the share that is left to the rounds.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tailguard.checks import check_choice, require
+from tailguard.checks import check_choice, require, shown
 from tailguard.gate import Gate
 from tailguard.plans.budget import usable_mu
 from tailguard.plans.example import SolverExample
@@ -105,6 +105,11 @@ class WhitenedNewton:
         require(
             not (problem.link.scaled and shares.balanced),
             "shares must have balanced=False but for a logistic loss.",
+        )
+        require(
+            shares.sample <= problem.n_rows,
+            f"shares.sample must be at most the number of records, {problem.n_rows}; got "
+            f"{shown(shares.sample)}.",
         )
         started = problem.intercept or problem.has_offset
         require(
