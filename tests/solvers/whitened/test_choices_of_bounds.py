@@ -61,3 +61,19 @@ def test_the_choice_is_planned_where_noise_does_not_hide_it(epsilon, planned):
     names = [stage.name for stage in model.plan_.stages]
     assert (CHOICE in names) == planned
     assert (CHOICE in [release.stage for release in model.certificate_.releases]) == planned
+
+
+@pytest.mark.parametrize(("log_std", "farther"), [(1.5, True), (0.3, False)])
+def test_log_odds_of_heavy_columns_that_gain_clearly_by_far_rows_are_read_still_farther(
+    log_std, farther
+):
+    """Their rounds have not settled there, so that no interval is given."""
+    rng = np.random.default_rng(2)
+    columns = np.exp(log_std * rng.standard_normal((N_ROWS, 10)))
+    signs = np.where(np.arange(10) % 2, 1.0, -1.0)
+    score = (columns / columns.std(axis=0)) @ signs
+    y = (rng.random(N_ROWS) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+    model = tg.LogisticRegression(epsilon=2.0, delta=1e-6, random_state=0, classes=(0, 1))
+    model.fit(columns, y)
+    assert (bound_of(model) == 64.0) == farther
+    assert np.isfinite(model.conf_int()).any() != farther
