@@ -122,7 +122,7 @@ class CoordinateWise(LevelMethod):
         d, root = facts.n_features, math.sqrt(facts.n_features)
         query = self.raw_query(d, level.value, groups)
         noise = noise_std_of(query, facts.n_rows, d, budget)
-        sampling = level.sampling * self._median_loss(groups)
+        sampling = level.sampling * (CENTRE_LOSS if groups > 2 else 1.0)
         stage = Stage.of(budget, "mean", f"the {query.name}", 1, d, by_place=query.by_place)
         return (stage,), Expected(noise * root, level.bias * root, sampling * root)
 
@@ -144,9 +144,6 @@ class CoordinateWise(LevelMethod):
         """Return the noise on a coordinate per unit of the threshold."""
         query = self.raw_query(problem.n_features, 1.0, groups)
         return noise_std_of(query, problem.n_rows, problem.n_features, budget)
-
-    def _median_loss(self, groups: int) -> float:
-        return CENTRE_LOSS if groups > 2 else 1.0
 
 
 def theory_groups(problem: Problem, failure_probability: float) -> int:
