@@ -4,6 +4,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,15 +46,8 @@ class SharedSetting:
                 self._held.__exit__(None, None, None)
 
 
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 # Filters for warnings belong to the whole process.
-NO_WARNINGS = SharedSetting(_no_warnings)
+NO_WARNINGS = SharedSetting(partial(warnings.catch_warnings, action="ignore"))
 
 
 @contextmanager

@@ -9,12 +9,9 @@ from tailguard.checks import InputError, is_registered
 from tailguard.schema.declared import check_columns
 from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
-from tailguard.tables.kinds import is_a, table_column
+from tailguard.tables.kinds import LABELS, is_a, table_column
 
 from .runs import Choose, Work
-
-LEVELS = "text, integers, real numbers or booleans"
-"""What a column of levels may hold."""
 
 COLUMNS = {
     "file": "tailguard.sources.files:FileColumns",
@@ -70,6 +67,13 @@ class BatchedTable(ABC):
     names: tuple[str, ...]
     n_rows: int
 
+    def check_shape(self) -> None:
+        """Refuse a table without rows or columns."""
+        if self.n_rows < 1 or not self.names:
+            raise InputError(
+                f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
+            )
+
     @abstractmethod
     def empties(self) -> Iterable[Any]:
         """Yield tables without rows: of the same columns, in all types that these may have."""
@@ -120,7 +124,7 @@ class TableColumns:
         """Return columns as lists of cells."""
         columns = [self._column(name) for name in names]
         for name, column in zip(names, columns, strict=True):
-            kind_of(column, f"Column {name!r} of {self.where}", LEVELS)
+            kind_of(column, f"Column {name!r} of {self.where}", LABELS)
         return [cells_of(column) for column in columns]
 
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:

@@ -201,7 +201,8 @@ class PrivateLinearModel(BaseEstimator):
         )
         self._keep_columns(X, task.table.schema)
         if (self.ledger, self.checkpoint, self.random_state) == (None, None, None):
-            self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
+            earlier: tuple[Event, ...] = getattr(self, "_fits", ())
+            self._fits = fits_with(earlier, plan.event, plan.guarantee)
         self._keep(run(solver, plan, gate, assumptions=self._assumptions()))
         return self
 

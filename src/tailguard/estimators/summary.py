@@ -16,7 +16,6 @@ NOISE_NOTE = (
 LEVEL, INTERVAL = 0.95, "95 % interval"
 INTERVAL_NOTE = f"{INTERVAL}: for sampling and privacy noise together, as conf_int() gives it"
 TEST_NOTE = "z, p: Wald test of a coefficient being zero, from the same standard errors"
-NOT_ESTIMATED = "not estimated"
 SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which nobody measured
 
 
@@ -62,7 +61,7 @@ def coefficient_cells(
     for row, (_, value, noise) in enumerate(coefficient_rows(model)):
         estimated = row == len(model.coef_) or value != 0.0 or not math.isnan(noise)
         said = "unknown" if math.isnan(noise) else f"{noise:.3g}"
-        cells = [f"{value:.{digits}g}", said] if estimated else [NOT_ESTIMATED, ""]
+        cells = [f"{value:.{digits}g}", said] if estimated else ["not estimated", ""]
         if truth is not None:
             cells.append(f"{truth[row]:.4g}")
         if beside is not None:

@@ -1,6 +1,6 @@
 """Warnings of what nobody pays for: fits that no ledger adds up, and scores without noise."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from tailguard.checks import warn_before_spending
 from tailguard.privacy.accounting.total_cost import total_cost
@@ -8,17 +8,7 @@ from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
 
 
-class _Planned(Protocol):
-    """What a fit or a search was planned to cost."""
-
-    @property
-    def event(self) -> Event: ...
-
-    @property
-    def guarantee(self) -> Guarantee: ...
-
-
-def fits_with(plan: _Planned, earlier: tuple[Event, ...]) -> tuple[Event, ...]:
+def fits_with(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:
     """Return what an object was fitted with so far, and at the second fit warn of what both cost.
 
     That follows from plans alone. Whether the records were the same nobody knows here.
@@ -29,12 +19,12 @@ def fits_with(plan: _Planned, earlier: tuple[Event, ...]) -> tuple[Event, ...]:
     >>> from tailguard.plans.problem import Problem
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
     >>> plan = tg.solvers.WhitenedNewton().plan(problem, tg.GDP(1.0))
-    >>> len(fits_with(plan, ()))
+    >>> len(fits_with((), plan.event, plan.guarantee))
     1
     """
-    events = (*earlier, plan.event)
+    events = (*earlier, event)
     if len(events) == 2:
-        cost = total_cost(Composed(events), plan.guarantee.delta, bound_mu=True)
+        cost = total_cost(Composed(events), guarantee.delta, bound_mu=True)
         known = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho}
         name, value = next((k, v) for k, v in known.items() if v is not None)
         at = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"

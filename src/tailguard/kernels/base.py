@@ -1,11 +1,12 @@
 """What a kernel is."""
 
 from abc import ABC, abstractmethod
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import InputError
 
 from .block import RecordBlock
 from .chunks import CHUNK_ROWS
@@ -47,6 +48,24 @@ class Kernel(ABC):
     @abstractmethod
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Lattice sum over the chunks of one block."""
+
+
+def own_vectors(kernel: Any, *names: str) -> None:
+    """Keep what a frozen kernel has by these names as float64 vectors of finite numbers.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> kernel = SimpleNamespace(weights=[1, 2])
+    >>> own_vectors(kernel, "weights")
+    >>> kernel.weights
+    array([1., 2.])
+    """
+    for name in names:
+        values = np.ascontiguousarray(getattr(kernel, name), dtype=np.float64)
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise InputError(f"{name} must be a vector of finite numbers.")
+        object.__setattr__(kernel, name, values)
 
 
 def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:

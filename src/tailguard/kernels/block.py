@@ -1,6 +1,7 @@
 """What a kernel is given: a block of consecutive records."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,18 +67,36 @@ class RecordBlock:
         finite = np.isfinite(self.features).all(axis=1)
         return ~(finite & np.isfinite(self.vector("target")) & np.isfinite(self.vector("offset")))
 
+    def check_features(self, n_features: int) -> None:
+        """Refuse another number of features than there are centres."""
+        if self.features.shape[1] != n_features:
+            raise InputError(
+                f"center must have one entry per feature; got {n_features} for "
+                f"{self.features.shape[1]} features."
+            )
+
     def rows(self, start: int, stop: int) -> "RecordBlock":
         """Return records ``start`` to ``stop`` of this block, without copying."""
-        target, offset = (
-            None if values is None else values[start:stop] for values in (self.target, self.offset)
-        )
+        places = slice(start, stop)
         first = None if self.first is None else self.first + start
-        return RecordBlock(self.features[start:stop], target, offset, first)
+        return RecordBlock(self.features[places], *vectors_at(self, places), first)
 
     def at(self, places: IntArray, first: int | None = 0) -> "RecordBlock":
         """Return a copy of the records at these places, in this order."""
-        target, offset = (
-            None if values is None else values[places] for values in (self.target, self.offset)
-        )
         # To take rows is nearly twice as fast as to index by them, and gives the same.
-        return RecordBlock(self.features.take(places, axis=0), target, offset, first)
+        return RecordBlock(self.features.take(places, axis=0), *vectors_at(self, places), first)
+
+
+def vectors_at(
+    records: Any, places: slice | IntArray
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return the targets and offsets of the records at these places, or None for either.
+
+    Examples
+    --------
+    >>> vectors_at(RecordBlock(np.zeros((3, 1)), np.array([1.0, 2.0, 3.0])), slice(1, 3))
+    (array([2., 3.]), None)
+    """
+    vectors = (records.target, records.offset)
+    target, offset = (None if values is None else values[places] for values in vectors)
+    return target, offset

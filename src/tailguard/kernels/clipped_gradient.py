@@ -11,7 +11,7 @@ from tailguard.checks import InputError, check_finite, check_positive
 from tailguard.losses.base import Loss
 
 from . import numpy_twin
-from .base import Kernel, Together
+from .base import Kernel, Together, own_vectors
 from .block import RecordBlock
 from .steady import steady
 
@@ -56,11 +56,7 @@ class ScoreModel:
     slope_limit: float = math.inf
 
     def __post_init__(self) -> None:
-        for name in ("weights", "center", "inverse_scale"):
-            values = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
-            if values.ndim != 1 or not np.isfinite(values).all():
-                raise InputError(f"{name} must be a vector of finite numbers.")
-            object.__setattr__(self, name, values)
+        own_vectors(self, "weights", "center", "inverse_scale")
         n_features = self.center.size
         if (
             self.inverse_scale.size != n_features
@@ -77,14 +73,6 @@ class ScoreModel:
         check_positive("target_scale", self.target_scale)
         check_positive("row_limit", self.row_limit, infinite=True)
         check_positive("slope_limit", self.slope_limit, infinite=True)
-
-    def check_block(self, block: RecordBlock) -> None:
-        """Refuse a block with another number of features."""
-        if block.features.shape[1] != self.center.size:
-            raise InputError(
-                f"center must have one entry per feature; got {self.center.size} for "
-                f"{block.features.shape[1]} features."
-            )
 
     def arguments(self, block: RecordBlock, clip_norm: float) -> tuple[Any, ...] | None:
         """Return the arguments of a compiled pass; None if the loss is not compiled."""
@@ -170,7 +158,7 @@ class ClippedGradientSum(ScoreModel, Kernel):
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the clipped gradients of one block."""
-        self.check_block(block)
+        block.check_features(self.center.size)
         if self.by_chunk and block.alone:
             raise InputError("records without an order have no chunks.")
         arguments = self.arguments(block, self.norm_limit)

@@ -132,7 +132,7 @@ class BoundedCoordinateSum(ScoreModel, Kernel):
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the bounded gradients of one block."""
-        self.check_block(block)
+        block.check_features(self.center.size)
         # Of records that are all one group no places are needed.
         first = 0 if block.alone and self.n_groups == 1 else block.place
         if first % CHUNK_ROWS or first + block.n_rows > self.n_rows:

@@ -13,11 +13,12 @@ from tailguard.array_types import FloatArray, IntArray
 from .base import chunks_of, round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .chunks import CHUNK_ROWS
+from .numpy_twin import LARGEST_FEATURE, bounded_slopes, known, standardised
 from .soft_truncation import soft_truncation
 
-# The compiled pass has the same bounds: larger features and slopes count as these, so that their
+# The compiled pass has the same bounds: larger features and slopes count as this, so that their
 # product is finite.
-LARGEST_FEATURE = LARGEST_SLOPE = 1e150
+LARGEST_SLOPE = LARGEST_FEATURE
 
 
 @np.errstate(all="ignore")
@@ -68,20 +69,13 @@ def score_gradients(model: Any, records: RecordBlock) -> FloatArray:
     array([[9.],
            [0.]])
     """
-    rows = (records.features.astype(np.float64) - model.center) * model.inverse_scale
-    rows = np.clip(np.nan_to_num(rows, nan=0.0), -LARGEST_FEATURE, LARGEST_FEATURE)
-    if model.intercept:
-        rows = np.column_stack([rows, np.ones(len(rows))])
-    target, offset = records.vector("target"), records.vector("offset")
-    if records.target is not None:
-        target = (target - model.target_center) / model.target_scale
-    offset = offset - model.offset_center
+    void = records.void()
+    rows = standardised(model, records, void)
+    target, offset = known(model, records)
     # Row by row, unlike BLAS: nothing about one record may change a bit of another's score.
     score = np.einsum("ij,j->i", rows, model.weights) + offset
-    slope = np.ones(records.n_rows) if model.loss is None else model.loss.slope(score, target)
-    limit = min(model.slope_limit, LARGEST_SLOPE)
-    steepness = np.clip(np.where(np.isnan(slope), 0.0, slope), -limit, limit)
-    return np.where(records.void()[:, None], 0.0, steepness[:, None] * rows)
+    slope = bounded_slopes(model, score, target, min(model.slope_limit, LARGEST_SLOPE))
+    return np.where(void[:, None], 0.0, slope[:, None] * rows)
 
 
 def bounded_entries(bound: Any, values: FloatArray) -> FloatArray:

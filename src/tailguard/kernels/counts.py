@@ -95,10 +95,9 @@ class BelowCount(Kernel):
 def _compiled_counts(dtype: np.dtype[Any]) -> Callable[..., None]:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 
-    stored = types.float32 if dtype == np.float32 else types.float64
-    # Arrays declared as read-only may be either.
-    matrix = types.Array(stored, 2, "C", readonly=True)
-    vector = types.Array(types.float64, 1, "C", readonly=True)
+    from .tile import stored_types  # noqa: PLC0415
+
+    matrix, vector = stored_types(dtype)
     signature = types.void(
         *(matrix, vector, vector, types.int64[::1], types.float64[::1], types.boolean),
         types.int64[::1],

@@ -35,6 +35,7 @@ from .tile import (
     load,
     make_space,
     score_strip,
+    stored_types,
 )
 
 # Numba itself passes the first argument of an intrinsic, which its type does not say.
@@ -197,10 +198,7 @@ def _count_norms(
 
 def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
     """Return types of features, five vectors, slopes, shape, limits, as every pass takes them."""
-    stored = types.float32 if dtype == np.float32 else types.float64
-    # Arrays declared as read-only may be either.
-    matrix = types.Array(stored, 2, "C", readonly=True)
-    vector = types.Array(types.float64, 1, "C", readonly=True)
+    matrix, vector = stored_types(dtype)
     limits = types.NamedUniTuple(  # type: ignore[no-untyped-call]
         types.float64, len(ClipLimits._fields), ClipLimits
     )

@@ -54,7 +54,7 @@ class GatheredGradients(ScoreModel, Kernel):
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Return the bits of the gradients of one block, in their places."""
-        self.check_block(block)
+        block.check_features(self.center.size)
         return _placed(coordinates_twin.score_gradients(self, block), block, self.n_rows)
 
 

@@ -70,33 +70,45 @@ def _gradients(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
     void = chunk.void()
     direction, norm = directions(model, chunk, void)
     norm = np.where(norm > SMALLEST_NORM, norm, 0.0)
-    target, offset = chunk.vector("target"), chunk.vector("offset")
-    if chunk.target is not None:
-        target = (target - model.target_center) / model.target_scale
-    offset = offset - model.offset_center
+    target, offset = known(model, chunk)
     radius = np.minimum(norm, model.row_limit)
     # Row by row, unlike BLAS, where no bit may depend on where in the chunk a record lies.
     along = (
         np.einsum("ij,j->i", direction, model.weights) if chunk.alone else direction @ model.weights
     )
-    score = radius * along + offset
-    slope = np.ones(chunk.n_rows) if model.loss is None else model.loss.slope(score, target)
-    steepness = np.clip(
-        np.where(np.isnan(slope), 0.0, slope), -model.slope_limit, model.slope_limit
-    )
-    coefficient = steepness * radius
+    slope = bounded_slopes(model, radius * along + offset, target, model.slope_limit)
+    coefficient = slope * radius
     return direction, np.where(void | np.isnan(coefficient), 0.0, coefficient)
 
 
 def directions(model: Any, chunk: RecordBlock, void: Any) -> tuple[FloatArray, FloatArray]:
     """Return unit vectors along the standardised rows, and the norms of the rows."""
-    rows = (chunk.features.astype(np.float64) - model.center) * model.inverse_scale
-    rows = np.fmin(np.fmax(rows, -LARGEST_FEATURE), LARGEST_FEATURE)  # numbers only
-    if model.intercept:
-        rows = np.column_stack([rows, np.ones(len(rows))])
-    rows = np.where(np.expand_dims(void, 1), 0.0, rows)
+    rows = standardised(model, chunk, void)
     # Scaling by the largest entry first keeps the squares within range.
     largest = np.abs(rows).max(axis=1, keepdims=True)
     scaled = rows / np.where(largest == 0, 1.0, largest)
     length = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
     return scaled / np.where(length == 0, 1.0, length), (largest * length)[:, 0]
+
+
+def standardised(model: Any, chunk: RecordBlock, void: Any) -> FloatArray:
+    """Return the standardised rows, finite whatever a record holds; zeros where void."""
+    rows = (chunk.features.astype(np.float64) - model.center) * model.inverse_scale
+    rows = np.fmin(np.fmax(rows, -LARGEST_FEATURE), LARGEST_FEATURE)  # numbers only
+    if model.intercept:
+        rows = np.column_stack([rows, np.ones(len(rows))])
+    return np.where(np.expand_dims(void, 1), 0.0, rows)
+
+
+def known(model: Any, chunk: RecordBlock) -> tuple[FloatArray, FloatArray]:
+    """Return the standardised targets and offsets."""
+    target, offset = chunk.vector("target"), chunk.vector("offset")
+    if chunk.target is not None:
+        target = (target - model.target_center) / model.target_scale
+    return target, offset - model.offset_center
+
+
+def bounded_slopes(model: Any, score: FloatArray, target: FloatArray, limit: float) -> FloatArray:
+    """Return the slopes of the loss within ``limit``; zero for what is not a number."""
+    slope = np.ones(score.size) if model.loss is None else model.loss.slope(score, target)
+    return np.clip(np.where(np.isnan(slope), 0.0, slope), -limit, limit)

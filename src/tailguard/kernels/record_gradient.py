@@ -12,7 +12,7 @@ from tailguard.checks import InputError, check_integer, check_positive
 from tailguard.losses.base import Loss, RecordLoss
 
 from . import numpy_twin
-from .base import Kernel, Together, chunks_of, round_to_lattice, rounded_alone
+from .base import Kernel, Together, chunks_of, own_vectors, round_to_lattice, rounded_alone
 from .block import RecordBlock
 from .clipped_gradient import ScoreModel
 from .record_loops import gradients
@@ -57,7 +57,7 @@ class RecordGradientSum(Kernel):
     grid: float
 
     def __post_init__(self) -> None:
-        _own_weights(self)
+        own_vectors(self, "weights")
         check_integer("n_coordinates", self.n_coordinates, minimum=1)
         check_positive("clip_norm", self.clip_norm)
         check_positive("grid", self.grid)
@@ -125,7 +125,7 @@ class GradientNormCount(Kernel):
     slope_limit: float = math.inf
 
     def __post_init__(self) -> None:
-        _own_weights(self)
+        own_vectors(self, "weights")
         if math.isnan(self.threshold):
             raise InputError("threshold must be a number; got nan.")
         check_integer("multiplier", self.multiplier, minimum=1)
@@ -172,7 +172,7 @@ class GradientNormCount(Kernel):
             row_limit=self.row_limit,
             slope_limit=self.slope_limit,
         )
-        model.check_block(block)
+        block.check_features(model.center.size)
         arguments = model.arguments(block, math.inf)
         if arguments is None:
             return numpy_twin.gradient_norm_count(model, self.threshold, block)
@@ -181,11 +181,3 @@ class GradientNormCount(Kernel):
         total = np.zeros(1, dtype=np.int64)
         count_norms(block.features.dtype)(*arguments, self.threshold, total)
         return int(total[0])
-
-
-def _own_weights(kernel: Any) -> None:
-    """Keep the weights as a float64 vector of finite numbers."""
-    weights = np.ascontiguousarray(kernel.weights, dtype=np.float64)
-    if weights.ndim != 1 or not np.isfinite(weights).all():
-        raise InputError("weights must be a vector of finite numbers.")
-    object.__setattr__(kernel, "weights", weights)

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from tailguard.array_types import Features, FloatArray
 from tailguard.machine_code import compiled
 
-from .tile import MERGED, OPTIONS, VOID_SCORE, VOID_TARGET, load
+from .tile import MERGED, OPTIONS, VOID_SCORE, VOID_TARGET, load, stored_types
 from .vectors import LARGEST_FEATURE
 
 # The bits of magnitudes, read as integers, have the order of the magnitudes; those of infinities
@@ -126,10 +126,7 @@ def _standardise_row(i: int, peak: int, void: bool, rows: FloatArray) -> float:
 @cache
 def standardise(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the loop for features stored as ``dtype``."""
-    stored = types.float32 if dtype == np.float32 else types.float64
-    # Arrays declared as read-only may be either.
-    matrix = types.Array(stored, 2, "C", readonly=True)
-    vector = types.Array(types.float64, 1, "C", readonly=True)
+    matrix, vector = stored_types(dtype)
     shifts = types.UniTuple(types.float64, 3)  # type: ignore[no-untyped-call]
     written = types.float64[:, ::1]
     signature = types.void(

@@ -11,7 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray
 
@@ -54,6 +54,20 @@ class Space(NamedTuple):
     offsets: FloatArray
     tiles: FloatArray
     work: FloatArray
+
+
+def stored_types(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return the types of features stored as ``dtype``, and of a vector that goes with them.
+
+    Examples
+    --------
+    >>> stored_types(np.dtype(np.float32))[0].dtype
+    float32
+    """
+    stored = types.float32 if dtype == np.float32 else types.float64
+    # Arrays declared as read-only may be either.
+    matrix = types.Array(stored, 2, "C", readonly=True)
+    return matrix, types.Array(types.float64, 1, "C", readonly=True)
 
 
 @njit(**OPTIONS)

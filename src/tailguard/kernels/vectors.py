@@ -165,71 +165,54 @@ def score_rows(
     return types.void(features, types.int64, *vectors, tile, scores, squares), generate
 
 
-def _emit_sums(context: Any, builder: Any, kinds: Any, arguments: Any, *, alone: bool) -> Any:
-    """Add up the rows of a tile times their factors, each product rounded first if ``alone``."""
-    lanes = Lanes(builder)
-    rows, width = tile_addresses(context, builder, kinds[0], arguments[0], TILE_ROWS)
-    factors, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
-    weights = [
-        lanes.spread(builder.load(builder.gep(factors, [INDEX(k)]))) for k in range(TILE_ROWS)
-    ]
-
-    def step(column: Any) -> None:
-        # Two chains: one alone would wait for itself.
-        chains = [lanes.load(sums, column), ZEROS]
-        for k, (base, weight) in enumerate(zip(rows, weights, strict=True)):
-            u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
-            if alone:
-                chains[k % 2] = builder.fadd(lanes.rounded(builder.fmul(weight, u)), chains[k % 2])
-            else:
-                chains[k % 2] = lanes.multiply_add(weight, u, chains[k % 2])
-        lanes.store(builder.fadd(*chains), sums, column)
-
-    over_columns(builder, INDEX(0), width, step)
-    return context.get_dummy_value()
-
-
-@intrinsic
-def add_rows(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:
-    """Add ``factors[k] * u`` of every record ``k`` of a tile to ``sums``.
+def _adder(*, alone: bool) -> Any:
+    """Write the loop that adds rows times their factors, each product rounded first if ``alone``.
 
     Examples
     --------
     >>> import numpy as np
     >>> from numba import njit
     >>> @njit
-    ... def add(tile, factors, sums):
+    ... def add(tile, factors, sums, whole):
     ...     add_rows(tile, factors, sums)
-    >>> tile, sums = np.ones((1, TILE_ROWS, 8)), np.zeros(8)
-    >>> add(tile, np.arange(TILE_ROWS) / 2, sums)
-    >>> sums
-    array([14., 14., 14., 14., 14., 14., 14., 14.])
+    ...     add_rounded_rows(tile, factors, whole)
+    >>> tile, sums, whole = np.ones((1, TILE_ROWS, 8)), np.zeros(8), np.zeros(8)
+    >>> add(tile, np.arange(TILE_ROWS) / 5, sums, whole)
+    >>> sums[0].round(9), whole[0]
+    (np.float64(5.6), np.float64(5.0))
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _emit_sums(context, builder, signature.args, arguments, alone=False)
+    @intrinsic
+    def add(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            lanes, kinds = Lanes(builder), signature.args
+            rows, width = tile_addresses(context, builder, kinds[0], arguments[0], TILE_ROWS)
+            factors, sums = vector_addresses(context, builder, kinds[1:], arguments[1:])
+            loaded = [builder.load(builder.gep(factors, [INDEX(k)])) for k in range(TILE_ROWS)]
+            weights = [lanes.spread(weight) for weight in loaded]
 
-    return types.void(tile, factors, sums), generate
+            def step(column: Any) -> None:
+                # Two chains: one alone would wait for itself.
+                chains = [lanes.load(sums, column), ZEROS]
+                for k, (base, weight) in enumerate(zip(rows, weights, strict=True)):
+                    u = lanes.load(base, builder.mul(column, INDEX(TILE_ROWS)))
+                    if alone:
+                        product = lanes.rounded(builder.fmul(weight, u))
+                        chains[k % 2] = builder.fadd(product, chains[k % 2])
+                    else:
+                        chains[k % 2] = lanes.multiply_add(weight, u, chains[k % 2])
+                lanes.store(builder.fadd(*chains), sums, column)
+
+            over_columns(builder, INDEX(0), width, step)
+            return context.get_dummy_value()
+
+        return types.void(tile, factors, sums), generate
+
+    return add
 
 
-@intrinsic
-def add_rounded_rows(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:
-    """Add ``factors[k] * u``, each rounded to a whole number, of every record ``k`` of a tile.
+add_rows = _adder(alone=False)
+"""Add ``factors[k] * u`` of every record ``k`` of a tile to ``sums``."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from numba import njit
-    >>> @njit
-    ... def add(tile, factors, sums):
-    ...     add_rounded_rows(tile, factors, sums)
-    >>> tile, sums = np.ones((1, TILE_ROWS, 8)), np.zeros(8)
-    >>> add(tile, np.arange(TILE_ROWS) / 5, sums)
-    >>> sums
-    array([5., 5., 5., 5., 5., 5., 5., 5.])
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _emit_sums(context, builder, signature.args, arguments, alone=True)
-
-    return types.void(tile, factors, sums), generate
+add_rounded_rows = _adder(alone=True)
+"""Add ``factors[k] * u``, each rounded to a whole number, of every record ``k`` of a tile."""

@@ -155,11 +155,7 @@ class WhitenedRows:
         self, block: RecordBlock, *, shrunk: float = 1.0, lengths: bool = True, scores: bool = True
     ) -> Iterator[WhitenedChunk]:
         """Read a block chunk by chunk; without lengths, or scores, there are zeros for them."""
-        if block.features.shape[1] != self.center.size:
-            raise InputError(
-                f"center must have one entry per feature; got {self.center.size} for "
-                f"{block.features.shape[1]} features."
-            )
+        block.check_features(self.center.size)
         # Products with the transposed map leave one number of every record side by side.
         parts = [self.whitening.T] * lengths + [self.weights[None, :]] * scores
         released, width = np.concatenate(parts), self.width * lengths

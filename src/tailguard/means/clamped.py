@@ -90,7 +90,7 @@ class Clamped(CoordinateWise):
 
     def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the noise of Theorem 4.1 really spends: less than it promises."""
-        query = self.query(Units.raw(facts.n_features, intercept=False), threshold, groups)
+        query = self.raw_query(facts.n_features, threshold, groups)
         told = {"threshold": threshold, "failure_probability": self.failure_probability}
         if facts.pure:
             epsilon = amount_of(facts.budget)

@@ -55,6 +55,10 @@ class CoordinateWise(LevelMethod):
         """Return the query at a threshold; every method says its own."""
         raise TypeError(f"{type(self).__name__} must say what it asks.")
 
+    def raw_query(self, n_features: int, threshold: float, groups: int) -> CoordinateMean:
+        """Return the query at a threshold in the units of the data."""
+        return self.query(Units.raw(n_features, intercept=False), threshold, groups)
+
     def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the noise that the paper prints really spends."""
         raise TypeError(f"{type(self).__name__} must say what its paper prints.")
@@ -68,8 +72,8 @@ class CoordinateWise(LevelMethod):
         stage, groups = plan.stage("mean"), int(plan.settings["groups"])
         state = np.zeros(gate.n_features)
         if len(plan.stages) == 1:
-            units = Units.raw(gate.n_features, intercept=False)
-            query = self.query(units, float(plan.settings["threshold"]), groups)
+            threshold = float(plan.settings["threshold"])
+            query = self.raw_query(gate.n_features, threshold, groups)
             noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
             value = gate.ask(query, state, stage)
             return found_mean(plan, value, np.full(gate.n_features, noise_std))
@@ -93,7 +97,7 @@ class CoordinateWise(LevelMethod):
         d = facts.n_features
         distribution = units_plan.assumed(d)
         threshold = self._balance(distribution, facts.problem, left, groups)
-        query = self.query(Units.raw(d, intercept=False), threshold, groups)
+        query = self.raw_query(d, threshold, groups)
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         level = Level(threshold, bias, 1.0 / math.sqrt(facts.n_rows))
         stages, expected = self._asked(facts, left, level, groups)
@@ -116,9 +120,9 @@ class CoordinateWise(LevelMethod):
     ) -> tuple[tuple[Stage, ...], Expected]:
         """Return the release of the mean, and its error over all columns."""
         d, root = facts.n_features, math.sqrt(facts.n_features)
-        query = self.query(Units.raw(d, intercept=False), level.value, groups)
+        query = self.raw_query(d, level.value, groups)
         noise = noise_std_of(query, facts.n_rows, d, budget)
-        sampling = level.sampling * self._median_loss(groups)
+        sampling = level.sampling * (CENTRE_LOSS if groups > 2 else 1.0)
         stage = Stage.of(budget, "mean", f"the {query.name}", 1, d, by_place=query.by_place)
         return (stage,), Expected(noise * root, level.bias * root, sampling * root)
 
@@ -126,11 +130,10 @@ class CoordinateWise(LevelMethod):
         self, distribution: MagnitudeDistribution, problem: Problem, budget: Event, groups: int
     ) -> float:
         """Return the threshold of least noise plus part of the bias; noise grows with it."""
-        units = Units.raw(problem.n_features, intercept=False)
         unit_noise = self.noise_per_unit(problem, budget, groups)
 
         def error(threshold: float) -> float:
-            bound = self.query(units, threshold, groups).bound
+            bound = self.raw_query(problem.n_features, threshold, groups).bound
             return unit_noise * threshold + BIAS_SHARE * distribution.expected(
                 lambda t: t - bound.apply(t)
             )
@@ -139,11 +142,8 @@ class CoordinateWise(LevelMethod):
 
     def noise_per_unit(self, problem: Problem, budget: Event, groups: int) -> float:
         """Return the noise on a coordinate per unit of the threshold."""
-        query = self.query(Units.raw(problem.n_features, intercept=False), 1.0, groups)
+        query = self.raw_query(problem.n_features, 1.0, groups)
         return noise_std_of(query, problem.n_rows, problem.n_features, budget)
-
-    def _median_loss(self, groups: int) -> float:
-        return CENTRE_LOSS if groups > 2 else 1.0
 
 
 def theory_groups(problem: Problem, failure_probability: float) -> int:

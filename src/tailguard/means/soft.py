@@ -118,5 +118,5 @@ class Soft(CoordinateWise):
             epsilon=asked.epsilon,
             delta=asked.delta,
         )
-        query = self.query(Units.raw(d, intercept=False), threshold, groups)
+        query = self.raw_query(d, threshold, groups)
         return query.sensitivity(n, d).ideal / noise_std

@@ -102,7 +102,7 @@ class Truncated(CoordinateWise):
         more than promised.
         """
         asked, n, d = facts.approximate, facts.n_rows, facts.n_features
-        query = self.query(Units.raw(d, intercept=False), threshold, groups)
+        query = self.raw_query(d, threshold, groups)
         told = {"epsilon": asked.epsilon, "delta": asked.delta, "threshold": threshold}
         if groups == d == 1:
             noise_std = facts.into(printed.printed_scalar_noise_std, **told)

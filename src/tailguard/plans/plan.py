@@ -8,7 +8,7 @@ anew, on what was released).
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tailguard.checks import check_choice, four_digits
@@ -120,8 +120,21 @@ class Plan:
             f"  {name.replace('_', ' ')} = {four_digits(v)}" for name, v in self.settings.items()
         ]
         lines += [f"  {remark}" for remark in self.said]
-        if by_place := ", ".join(stage.name for stage in self.stages_by_place):
-            lines.append(f"  rows without an order need a row_id, for {by_place}")
-        lines += [f"  warning: {warning}" for warning in self.warnings]
-        lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
+        lines += last_lines(self.stages_by_place, self.warnings, self.assumptions)
         return "\n".join(lines)
+
+
+def last_lines(
+    by_place: Iterable[Stage], warnings: Iterable[str], assumptions: Iterable[str]
+) -> list[str]:
+    """Return what every plan says at its end.
+
+    Examples
+    --------
+    >>> last_lines((), ("few rows",), ("the loss is convex",))
+    ['  warning: few rows', '  assumed for accuracy: the loss is convex']
+    """
+    names = ", ".join(dict.fromkeys(stage.name for stage in by_place))
+    lines = [f"  rows without an order need a row_id, for {names}"] if names else []
+    lines += [f"  warning: {warning}" for warning in warnings]
+    return lines + [f"  assumed for accuracy: {assumption}" for assumption in assumptions]

@@ -87,6 +87,11 @@ class ArrayRows:
         self._order: Order | None = None
         self._alone = False
 
+    @classmethod
+    def of_block(cls, block: RecordBlock, feature_names: tuple[str, ...] | None) -> "ArrayRows":
+        """Wrap records that were read."""
+        return cls(block.features, block.target, block.offset, feature_names=feature_names)
+
     def _column(self, name: str, values: Any) -> FloatArray | None:
         return None if values is None else to_vector(values, name, n_rows=self.n_rows)
 
@@ -155,8 +160,8 @@ class ArrayRows:
             return self.in_order(places)
         places = places[:]
         kept = self._records.at(places if self._order is None else self._order[places])
-        features = self._fill.filled(kept.features)
-        return ArrayRows(features, kept.target, kept.offset, feature_names=self.feature_names)
+        kept = replace(kept, features=self._fill.filled(kept.features))
+        return ArrayRows.of_block(kept, self.feature_names)
 
     def in_order(self, order: Order) -> "ArrayRows":
         """Return all records in this order, gathered piece by piece as they are read."""

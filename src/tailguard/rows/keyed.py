@@ -20,7 +20,7 @@ Goldreich, Goldwasser and Micali 1986 (pseudo-random functions).
 
 from collections.abc import Iterable
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,16 +40,6 @@ from .streams import NUMBERS_GATHERED, StreamRows
 
 Identified: TypeAlias = tuple[RecordBlock, Words]
 """Records, and the values of their identifiers."""
-
-
-class _Settled(Protocol):
-    """Records that have their places."""
-
-    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray: ...
-
-    def restricted(self, places: Order) -> Rows: ...
-
-    def in_order(self, order: Order) -> Rows: ...
 
 
 class KeyedRows:
@@ -81,7 +71,7 @@ class KeyedRows:
         self._rows = rows
         self._hashed = hashed
         self._lock = Lock()
-        self._found: _Settled | None = None
+        self._found: Rows | None = None
         self.n_rows = rows.n_rows if count is None else count
         self.n_features = rows.n_features
         self.feature_names = rows.feature_names
@@ -104,7 +94,7 @@ class KeyedRows:
         """Return all records in this order."""
         return self._settled().in_order(order)
 
-    def _settled(self) -> _Settled:
+    def _settled(self) -> Rows:
         """Bring each record to its place, the first time that one is read."""
         with self._lock:
             if self._found is None:
@@ -122,9 +112,7 @@ class KeyedRows:
     def _in_memory(self) -> ArrayRows:
         most = LARGEST_WORD if self.n_rows == self._rows.n_rows else self._ranks().most
         block, values = smallest(self._rows.identified(self._hashed, most), self.n_rows)
-        rows = ArrayRows(
-            block.features, block.target, block.offset, feature_names=self.feature_names
-        )
+        rows = ArrayRows.of_block(block, self.feature_names)
         return in_keyed_order(rows, values, self.n_rows)
 
 

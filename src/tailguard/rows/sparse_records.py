@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.block import RecordBlock
+from tailguard.kernels.block import RecordBlock, vectors_at
 from tailguard.tables import SparseFeatures
 
 
@@ -34,14 +34,9 @@ class SparseRecords:
 
     def rows(self, start: int, stop: int) -> RecordBlock:
         """Return records ``start`` to ``stop``."""
-        target, offset = (
-            None if values is None else values[start:stop] for values in (self.target, self.offset)
-        )
-        return RecordBlock(self.features.rows(start, stop), target, offset, start)
+        vectors = vectors_at(self, slice(start, stop))
+        return RecordBlock(self.features.rows(start, stop), *vectors, start)
 
     def at(self, places: IntArray, first: int = 0) -> RecordBlock:
         """Return the records at these places, in this order."""
-        target, offset = (
-            None if values is None else values[places] for values in (self.target, self.offset)
-        )
-        return RecordBlock(self.features.take(places), target, offset, first)
+        return RecordBlock(self.features.take(places), *vectors_at(self, places), first)

@@ -218,10 +218,7 @@ class StreamRows:
     def _as_array(self) -> ArrayRows:
         """Return a short table as rows in memory, read for the first time in the first sum."""
         if self._kept is None:
-            block = joined(list(self.blocks()))
-            kept = ArrayRows(
-                block.features, block.target, block.offset, feature_names=self.feature_names
-            )
+            kept = ArrayRows.of_block(joined(list(self.blocks())), self.feature_names)
             self._kept = kept.without_order() if self._reader.alone else kept
         return self._kept
 
@@ -283,9 +280,7 @@ class GatheredRows:
         if places.max() >= start + self._length:
             return GatheredRows(self._rows, self._places[places])
         found = self._window_at(start).at(places - start)
-        return ArrayRows(
-            found.features, found.target, found.offset, feature_names=self.feature_names
-        )
+        return ArrayRows.of_block(found, self.feature_names)
 
     def in_order(self, order: Order) -> Rows:
         """Return all records in this order, gathered window by window as they are read."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from tailguard.checks import InputError, four_digits, shown
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
-from tailguard.plans.plan import Plan
+from tailguard.plans.plan import Plan, last_lines
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.smallest import smallest_epsilon
@@ -139,10 +139,7 @@ class SearchPlan:
             f"{1.0 - SCORE_SHARE:.0%} for the fit, {SCORE_SHARE:.0%} for its score",
             f"  beside them units of scores are released at mu = {self.units.total_mu:.4g}",
         ]
-        if by_place := ", ".join(dict.fromkeys(stage.name for stage in self.stages_by_place)):
-            lines.append(f"  rows without an order need a row_id, for {by_place}")
-        lines += [f"  warning: {warning}" for warning in self.warnings]
-        lines += [f"  assumed for accuracy: {assumption}" for assumption in self.assumptions]
+        lines += last_lines(self.stages_by_place, self.warnings, self.assumptions)
         return "\n".join(lines)
 
 

@@ -160,7 +160,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         ]
         plan = plan_search(tasks, problem, guarantee, tries)
         if self.ledger is None and self.random_state is None:
-            self._fits: tuple[Event, ...] = fits_with(plan, getattr(self, "_fits", ()))
+            earlier: tuple[Event, ...] = getattr(self, "_fits", ())
+            self._fits = fits_with(earlier, plan.event, plan.guarantee)
         self.candidates_ = candidates
         return self._search(plan, task, models, X)
 

@@ -22,7 +22,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.solvers.phased.phases import doubling_sizes
-from tailguard.solvers.user_units import set_of, solved_at
+from tailguard.solvers.user_units import solved_at, start_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class DoublingAccelerated(PermutedAccelerated):
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Go through the phases, each on batches of records that no other phase reads."""
         problem = plan.problem
-        point = set_of(problem).project(np.full(problem.size, self.start))
+        point = start_of(problem, self.start)
         phases = gate.partition("phases", sizes=self.pass_sizes(problem))
         points = [point[None, :]]
         for index in range(len(plan.stages)):

@@ -9,7 +9,6 @@ minimise the predicted risk of distance, sampling, noise and clipping.
 import math
 from dataclasses import dataclass
 
-from tailguard.losses.base import Loss
 from tailguard.plans.problem import Problem
 from tailguard.solvers.limits import ROW_LIMIT_PER_COORDINATE
 
@@ -52,7 +51,7 @@ class GradientFacts:
         """Fill in what the user left open: columns of unit scale, slopes of about 1."""
         typical = math.sqrt(problem.size)
         limit = row_limit or ROW_LIMIT_PER_COORDINATE * typical
-        steepest = _loss_slope_bound(problem.scored)
+        steepest = math.inf if problem.scored is None else problem.scored.slope_bound()
         return cls(
             size=problem.size,
             row_limit=limit,
@@ -77,7 +76,3 @@ class GradientFacts:
         """
         noise = NOISE_FACTOR * self.size * (clip_norm / mu) ** 2 / n_rows
         return 2.0 * diameter / math.sqrt(n_rows * (2.0 * self.scale**2 / 3.0 + noise))
-
-
-def _loss_slope_bound(loss: Loss | None) -> float:
-    return math.inf if loss is None else loss.slope_bound()

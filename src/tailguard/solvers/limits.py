@@ -14,6 +14,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
+from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 
 ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
@@ -47,6 +48,23 @@ def leans(loss: Loss) -> bool:
     return centre_fraction(loss) != 0.5
 
 
+def typical_scores(loss: Loss) -> tuple[FloatArray, FloatArray]:
+    """Return equally likely standard normal numbers, and the same around the loss's own centre.
+
+    In place of a quadrature: slopes may jump.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> points, scores = typical_scores(tg.losses.Quantile(level=0.9))
+    >>> points.size, round(scores.mean(), 3)
+    (20000, np.float64(1.282))
+    """
+    centre = float(ndtri(centre_fraction(loss))) if loss.link.residual else 0.0
+    points: FloatArray = ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
+    return points, centre + points
+
+
 def typical_curvature(loss: Loss) -> float:
     """Mean second derivative at a typical record in private units.
 
@@ -62,11 +80,8 @@ def typical_curvature(loss: Loss) -> float:
     """
     if loss.link.log:
         return 1.0
-    residual = loss.link.residual
-    centre = float(ndtri(centre_fraction(loss))) if residual else 0.0
-    # Equally likely points rather than a quadrature: slopes may jump.
-    points = ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
-    slopes = loss.slope(centre + points, np.full(NORMAL_POINTS, 0.0 if residual else 0.5))
+    points, scores = typical_scores(loss)
+    slopes = loss.slope(scores, np.full(scores.size, 0.0 if loss.link.residual else 0.5))
     return float(np.mean(points * slopes))
 
 

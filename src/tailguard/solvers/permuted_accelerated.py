@@ -13,8 +13,6 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
     require,
@@ -43,6 +41,7 @@ from tailguard.solvers.user_units import (
     clipped_gradients,
     set_of,
     solved_at,
+    start_of,
 )
 
 
@@ -167,8 +166,7 @@ class PermutedAccelerated:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Go through the batches, each released with noise."""
         problem = plan.problem
-        start = set_of(problem).project(np.full(problem.size, self.start))
-        points = self._pass(gate, plan, 0, start)
+        points = self._pass(gate, plan, 0, start_of(problem, self.start))
         return solved_at(plan, points[-1], points)
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:

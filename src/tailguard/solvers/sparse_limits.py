@@ -17,12 +17,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from tailguard.checks import require
 from tailguard.losses.base import Loss
 from tailguard.plans.problem import Problem
-from tailguard.solvers.limits import NORMAL_POINTS, centre_fraction, typical_curvature
+from tailguard.solvers.limits import typical_curvature, typical_scores
 
 STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan picks one
 FEWEST_BLOCK_ROWS = 50
@@ -65,10 +64,8 @@ def typical_slope(loss: Loss) -> float:
     >>> round(typical_slope(tg.losses.Squared()), 3), round(typical_slope(tg.losses.Logistic()), 3)
     (1.0, 0.542)
     """
-    residual = loss.link.residual
-    centre = float(ndtri(centre_fraction(loss))) if residual else 0.0
-    points = centre + ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
-    return float(np.sqrt(np.mean(loss.slope(points, np.zeros(NORMAL_POINTS)) ** 2)))
+    _, scores = typical_scores(loss)
+    return float(np.sqrt(np.mean(loss.slope(scores, np.zeros(scores.size)) ** 2)))
 
 
 def choose_sparse_limits(

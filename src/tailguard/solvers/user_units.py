@@ -34,6 +34,18 @@ def set_of(problem: Problem) -> ConstraintSet:
     return problem.constraint or WholeSpace()
 
 
+def start_of(problem: Problem, number: float) -> FloatArray:
+    """Return where a descent starts: at weights that are all this number, put into the set.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> start_of(Problem(tg.losses.Squared(), n_rows=10, n_features=2), 0.5)
+    array([0.5, 0.5])
+    """
+    return set_of(problem).project(np.full(problem.size, number))
+
+
 def check_constraint(problem: Problem, diameter: float) -> None:
     """Refuse a set of other vectors, and a search without end; all of it is public.
 

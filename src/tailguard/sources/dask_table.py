@@ -51,10 +51,7 @@ class DaskTable(BatchedTable):
         check_typed(" ".join(map(str, silenced("X", lambda: list(frame.__dask_graph__())))))
         self._lengths: list[int] = silenced("X", self._counted)
         self.n_rows = sum(self._lengths)
-        if self.n_rows < 1 or not self.names:
-            raise InputError(
-                f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
-            )
+        self.check_shape()
 
     def empties(self) -> Iterable[Any]:
         """Return the one table without rows that Dask keeps of its types."""

@@ -52,10 +52,7 @@ class LazyTable(BatchedTable):
     where: str = "X"
 
     def __post_init__(self) -> None:
-        if self.n_rows < 1 or not self.names:
-            raise InputError(
-                f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
-            )
+        self.check_shape()
 
     def empties(self) -> Iterable[Any]:
         """Return the one table without rows."""

@@ -56,10 +56,7 @@ class SparkTable(BatchedTable):
         check_typed(silenced("X", self._plan))
         self._nothing = silenced("X", lambda: frame.limit(0).toArrow())
         self.n_rows = int(silenced("X", frame.count))
-        if self.n_rows < 1 or not self.names:
-            raise InputError(
-                f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
-            )
+        self.check_shape()
 
     def empties(self) -> Iterable[Any]:
         """Return the one table without rows of the types that Spark states."""

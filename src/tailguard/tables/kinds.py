@@ -28,6 +28,7 @@ COLUMN_KINDS = (
 )
 TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
 NUMBERS = "real numbers, integers or booleans"
+LABELS = "text, integers, real numbers or booleans"  # and levels
 # A type that is refused -> what to do instead; the first that fits.
 REMEDIES = (
     ("categor|dictionary|enum", "declare its levels in a schema, or drop it"),

@@ -15,10 +15,9 @@ from tailguard.checks import InputError, shown
 
 from .cells import cell_numbers, cell_texts
 from .columns import cells_of, kind_of, kind_of_levels, numbers_of, type_of
-from .kinds import Kind, type_word
+from .kinds import LABELS, Kind, type_word
 from .matrices import one_column
 
-LABELS = "text, integers, real numbers or booleans"
 CLASSES_ASSUMED = "classes assumed "
 """How every sentence of :func:`classes_assumed` begins."""
 

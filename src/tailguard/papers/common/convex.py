@@ -88,6 +88,10 @@ class Step:
         known = {"diameter": facts.diameter, "gradient_bound": facts.gradient_bound}
         return replace(self, size=descent_step_size(**known, n_steps=n_steps))
 
+    def error(self, facts: Facts, noise: float) -> float:
+        """Return the root mean squared error of its gradient, with such noise on a coordinate."""
+        return facts.root_size * math.hypot(self.bias, self.sampling, noise)
+
 
 def convex_theorem(
     facts: Facts,
@@ -154,7 +158,7 @@ def _noise(
 def _bound(facts: Facts, step: Step, n_steps: int, spent: Guarantee, smooth: bool) -> float:
     """Return the theorem's own bound on the excess risk, with the noise that is added."""
     noise = _noise(facts, step, n_steps, spent)
-    error = facts.root_size * math.hypot(step.bias, step.sampling, noise)
+    error = step.error(facts, noise)
     if smooth:
         return smooth_descent_bound(
             diameter=facts.diameter,
@@ -243,7 +247,7 @@ def strongly_convex_theorem(
     bound = strongly_convex_descent_bound(
         diameter=facts.diameter,
         n_steps=n_steps,
-        gradient_error=facts.root_size * math.hypot(step.bias, step.sampling, noise),
+        gradient_error=step.error(facts, noise),
         step_size=None if disjoint else step.size,
         **facts.shape,
     )

@@ -136,6 +136,19 @@ def moment_scale(moment_bound: float, moment_order: float) -> float:
     return math.pow(moment_bound, 1.0 / moment_order)
 
 
+def cut_factor(moment_order: float) -> float:
+    """Return the largest ``(t - 1) / t^k``, which is ``(k-1)^(k-1) / k^k``.
+
+    What lies beyond a cut at c is on average at most so many times ``E|x|^k / c^(k-1)``.
+
+    Examples
+    --------
+    >>> cut_factor(2.0)
+    0.25
+    """
+    return float((moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order)
+
+
 def tail_power(ratio: float, moment_order: float) -> float:
     """Raise the cost of privacy to ``1 - 1 / moment_order``: what heavy tails make of it.
 

@@ -62,6 +62,22 @@ def worthwhile_steps(
     return low
 
 
+def composed_shares(n_steps: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """Return epsilon and delta of each of ``n_steps`` steps, as the papers compose them.
+
+    ``epsilon / (2 sqrt(2 T log(2 / delta)))`` and ``delta / (2 T)``: valid, and far from exact.
+
+    *Reference.* Tao and others 2022, Lemma 1 and Algorithm 2, line 3.
+
+    Examples
+    --------
+    >>> [round(share, 9) for share in composed_shares(100, 1.0, 1e-5)]
+    [0.010119686, 5e-08]
+    """
+    share = epsilon / (2.0 * math.sqrt(2.0 * n_steps * math.log(2.0 / delta)))
+    return share, delta / (2.0 * n_steps)
+
+
 @checked
 def descent_step_size(*, diameter: float, gradient_bound: float, n_steps: int) -> float:
     """Step size for convex losses, ``diameter / (gradient_bound sqrt(n_steps))``.

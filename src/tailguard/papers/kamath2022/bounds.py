@@ -16,7 +16,7 @@ for convex losses hold for the larger class without the last of these.
 import math
 
 from tailguard.checks import InputError, shown
-from tailguard.papers.common.facts import checked, moment_scale, tail_power
+from tailguard.papers.common.facts import checked, cut_factor, moment_scale, tail_power
 
 
 @checked
@@ -81,8 +81,7 @@ def clamping_bias(
             f"threshold must be a number above mean_bound / 3 = {mean_bound / 3.0:g}; "
             f"got {shown(threshold)}."
         )
-    shape = (moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order
-    return float(shape * moment_bound / room ** (moment_order - 1.0))
+    return float(cut_factor(moment_order) * moment_bound / room ** (moment_order - 1.0))
 
 
 @checked

@@ -13,6 +13,7 @@ import math
 
 from tailguard.papers.common.facts import checked, checked_up_to_2, moment_scale
 from tailguard.papers.common.groups import group_count, median_sensitivity
+from tailguard.papers.common.steps import composed_shares
 from tailguard.privacy.accounting.gaussian import mu_of
 
 
@@ -193,8 +194,8 @@ def printed_step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: 
     >>> round(printed_step_noise_over_sensitivity(n_steps=100, epsilon=1.0, delta=1e-5), 4)
     576.7814
     """
-    share = epsilon / (2.0 * math.sqrt(2.0 * n_steps * math.log(2.0 / delta)))
-    return classic_noise_over_sensitivity(epsilon=share, delta=delta / (2.0 * n_steps))
+    share, chance = composed_shares(n_steps, epsilon, delta)
+    return classic_noise_over_sensitivity(epsilon=share, delta=chance)
 
 
 @checked_up_to_2

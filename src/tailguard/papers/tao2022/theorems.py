@@ -137,7 +137,7 @@ def strongly_convex(facts: Facts) -> Theorem:
         """Return the predicted error of one gradient."""
         step = step_of(n_steps, n_rows)
         noise = noise_of(step.oracle, facts, n_rows=n_rows, mu=facts.mu)
-        return facts.root_size * math.hypot(step.bias, step.sampling, noise)
+        return step.error(facts, noise)
 
     if facts.prints:
         epsilon, delta = facts.printed_terms

@@ -16,7 +16,7 @@ paper uses and does not state) with a vanishing gradient at the minimiser.
 
 import math
 
-from tailguard.papers.common.facts import checked, moment_scale, tail_power
+from tailguard.papers.common.facts import checked, cut_factor, moment_scale, tail_power
 
 
 @checked
@@ -34,9 +34,8 @@ def clipping_bias(
     >>> clipping_bias(n_features=4, moment_order=2.0, clip_norm=10.0)
     0.1
     """
-    shape = (moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order
     reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
-    return float(shape * moment_bound * reach)
+    return float(cut_factor(moment_order) * moment_bound * reach)
 
 
 @checked

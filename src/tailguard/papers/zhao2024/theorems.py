@@ -20,6 +20,7 @@ from tailguard.losses.squared import Squared
 from tailguard.papers.common.convex import Step, convex_theorem
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches
+from tailguard.papers.common.steps import composed_shares
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.zhao2024 import bounds, parameters
 from tailguard.plans.problem import Problem
@@ -112,10 +113,8 @@ def iterative_convex(
 
     def printed_mu_of(n_steps: int) -> float:
         """Return what the group means of all steps cost, with the noise of equation (24)."""
-        share = epsilon / (2.0 * math.sqrt(2.0 * n_steps * math.log(2.0 / delta)))
-        rho = parameters.printed_amplified_rho(
-            n_groups=n_groups, epsilon=share, delta=delta / (2.0 * n_steps)
-        )
+        share, chance = composed_shares(n_steps, epsilon, delta)
+        rho = parameters.printed_amplified_rho(n_groups=n_groups, epsilon=share, delta=chance)
         return math.sqrt(2.0 * rho * n_steps)
 
     theorem = _descent(facts, statement, oracle, epsilon**2, printed_mu_of)

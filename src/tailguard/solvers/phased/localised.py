@@ -45,7 +45,7 @@ from tailguard.solvers.phased.phases import (
     strengths,
 )
 from tailguard.solvers.phased.printed_schedule import PrintedSchedule, printed_terms
-from tailguard.solvers.user_units import check_constraint, set_of, solved_at
+from tailguard.solvers.user_units import check_constraint, set_of, solved_at, start_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ class Localised:
         if self.calibration == "paper":
             mu = min(mu, printed_phase_mu(guarantee))
         phases = self.phases(problem, mu, guarantee)
-        everywhere, start = set_of(problem), self._start(problem)
+        everywhere, start = set_of(problem), start_of(problem, self.start)
         queries = [
             self._query(problem, phase, _within(everywhere, start, phase.radius))
             for phase in phases
@@ -193,7 +193,7 @@ class Localised:
         everywhere = set_of(problem)
         phases = self.phases(problem, stage.mu, plan.guarantee)
         blocks = gate.partition("phases", sizes=tuple(phase.n_rows for phase in phases))
-        point = self._start(problem)
+        point = start_of(problem, self.start)
         points = np.empty((len(phases), problem.size))
         nearby = everywhere
         for index, phase in enumerate(phases):
@@ -266,9 +266,6 @@ class Localised:
 
     def _diameter(self, problem: Problem) -> float:
         return self.diameter or set_of(problem).diameter()
-
-    def _start(self, problem: Problem) -> FloatArray:
-        return set_of(problem).project(np.full(problem.size, self.start))
 
     def _query(self, problem: Problem, phase: Phase, nearby: ConstraintSet) -> ClippedMinimiser:
         return ClippedMinimiser(
