@@ -91,6 +91,7 @@ def test_it_is_flagged_and_says_so():
         ({"batch_rows": N_ROWS + 1}, "batch_rows must be"),
         ({"failure_probability": 1.0}, "failure_probability must be"),
         ({"moment_bound": 0.0}, "moment_bound must be"),
+        ({"constraint": 2.0}, "constraint must be a set of tg.sets"),
         ({"random_state": "x", "batch_rows": 10}, "random_state must be"),
     ],
 )

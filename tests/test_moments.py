@@ -66,3 +66,14 @@ def test_what_is_no_moment_is_refused(arguments, named):
         tg.Moment(*arguments)
     with pytest.raises(tg.InputError, match="kind must be one of"):
         tg.Moment(2.0, 1.0, kind="cubic")
+
+
+@pytest.mark.parametrize("order", [None, "2", 10**400, np.zeros(2), 1.0, np.nan])
+def test_an_order_that_is_no_number_above_1_is_refused(order):
+    with pytest.raises(tg.InputError, match="order must be a finite number"):
+        tg.Moment(2.0, 1.0).at_order(order)
+
+
+def test_a_mean_whose_square_is_no_float_is_refused():
+    with pytest.raises(tg.InputError, match="mean_bound must be a number from -1e"):
+        tg.Moment(2.0, 1.0).with_mean(1e308)

@@ -27,7 +27,7 @@ from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_partition
 from tailguard.noise.sources import make_source
 from tailguard.quiet import quietly
-from tailguard.sets.base import ConstraintSet
+from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.baselines import DpSgd, sampled_noise_over_sensitivity
 from tailguard.tables import to_matrix, to_matrix_or_vector, to_vector
@@ -187,7 +187,7 @@ def robust_gradient_descent(
         check_positive("moment_bound", moment_bound)
     design, target = _records(loss, X, y, check_boolean("intercept", intercept))
     batches = _batches(len(design), batch_rows, n_steps, random_state)
-    allowed = constraint or WholeSpace()
+    allowed = WholeSpace() if constraint is None else check_set("constraint", constraint)
     point = allowed.project(np.zeros(design.shape[1]))
     points = np.empty((n_steps, design.shape[1]))
     for step, batch in enumerate(batches):

@@ -296,6 +296,22 @@ def is_registered(value: object, registry: Mapping[str, str]) -> bool:
     return named and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
 
 
+def beyond_floats(told: Mapping[str, object]) -> InputError:
+    """Return the refusal of public numbers from which floats cannot work out what is asked.
+
+    Examples
+    --------
+    >>> raise beyond_floats({"radius": 1e308})
+    Traceback (most recent call last):
+    tailguard.checks.InputError: numbers must be such that floats hold their powers and quotients; \
+got radius = 1e+308.
+    """
+    listed = ", ".join(f"{name} = {shown(value)}" for name, value in told.items())
+    return InputError(
+        f"numbers must be such that floats hold their powers and quotients; got {listed}."
+    )
+
+
 def warn_before_spending(*sentences: str) -> None:
     """Warn of what public numbers predict, before any budget is spent.
 

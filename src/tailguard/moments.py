@@ -8,7 +8,14 @@ accuracy and never privacy.
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from tailguard.checks import InputError, check_choice, check_finite, check_positive, shown
+from tailguard.checks import (
+    InputError,
+    check_between,
+    check_choice,
+    check_finite,
+    check_positive,
+    shown,
+)
 
 MomentKind: TypeAlias = Literal["central", "raw", "directional", "norm"]
 
@@ -21,6 +28,8 @@ MEANINGS = {
 }
 # Cauchy and Schwarz: ||x|| >= |<u, x>| >= |x_j| for the unit vector u along coordinate j.
 STRONGER = {"norm": ("directional", "raw"), "directional": ("raw",)}
+
+LARGEST_MEAN = 1e150  # so that its square is in the range of floats
 
 
 @dataclass(frozen=True)
@@ -41,8 +50,7 @@ class Moment:
     kind: MomentKind = "central"
 
     def __post_init__(self) -> None:
-        if check_finite("order", self.order) <= 1.0:
-            raise InputError(f"order must be a finite number above 1; got {shown(self.order)}.")
+        _check_order(self.order)
         check_positive("bound", self.bound)
         check_choice("kind", self.kind, KINDS)
 
@@ -65,7 +73,7 @@ class Moment:
         >>> Moment(4.0, 16.0).at_order(2.0).bound
         4.0
         """
-        if order > self.order:
+        if _check_order(order) > self.order:
             raise InputError(
                 f"order must be at most {self.order:g}, the order of the moment; got {order:g}."
             )
@@ -113,5 +121,25 @@ class Moment:
                 "moment must be of kind 'central' and order 2 to become one of kind 'raw'; got "
                 f"kind {self.kind!r} and order {self.order:g}."
             )
-        mean = check_finite("mean_bound", mean_bound)
+        mean = check_between("mean_bound", mean_bound, -LARGEST_MEAN, LARGEST_MEAN)
         return Moment(2.0, self.bound + mean**2, kind="raw")
+
+
+def check_moment(name: str, moment: object) -> Moment:
+    """Return what is a moment, refusing anything else.
+
+    Examples
+    --------
+    >>> check_moment("moment", Moment(2.0, 9.0)).scale
+    3.0
+    """
+    if not isinstance(moment, Moment):
+        raise InputError(f"{name} must be a tg.Moment; got {shown(moment)}.")
+    return moment
+
+
+def _check_order(order: object) -> float:
+    number = check_finite("order", order)
+    if number <= 1.0:
+        raise InputError(f"order must be a finite number above 1; got {shown(order)}.")
+    return number

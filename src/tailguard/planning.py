@@ -21,7 +21,7 @@ from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
-from tailguard.moments import Moment
+from tailguard.moments import Moment, check_moment
 from tailguard.papers.common.theorem import SHAPE
 from tailguard.papers.ranking import THEOREMS, Ranking, rank
 from tailguard.plans.problem import Problem
@@ -214,6 +214,8 @@ def plan(
     check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
     check_integer("n_features", n_features, minimum=1, maximum=MOST_COLUMNS)
     _check_facts(facts)
+    if moment is not None:
+        check_moment("moment", moment)
     if diameter is not None:
         check_positive("diameter", diameter)
         if diameter > LARGEST_DIAMETER:

@@ -61,6 +61,7 @@ def test_what_is_no_pair_of_neighbours_is_refused():
         ((LOW, HIGH[:9]), "of the same size"),
         ((LOW, LOW + 1.0), "differ in 40"),
         (LOW, "must be two data sets"),
+        ((1, 2), "must be two data sets of records; got numbers"),
     ):
         with pytest.raises(tg.InputError, match=words):
             tg.audit(mean_at(1.0), pair)
@@ -73,5 +74,7 @@ def test_what_returns_no_numbers_or_has_no_claim_is_refused():
         tg.audit(lambda seed: lambda x: "text", (LOW, HIGH), claim=tg.GDP(1.0))
     with pytest.raises(tg.InputError, match="factory must return an estimator"):
         tg.audit(lambda seed: 1.0, (LOW, HIGH), claim=tg.GDP(1.0))
+    with pytest.raises(tg.InputError, match=r"factory must be a function of a seed; got 1\.0"):
+        tg.audit(1.0, (LOW, HIGH), claim=tg.GDP(1.0))
     with pytest.raises(tg.InputError, match="tester must be"):
         tg.audit(mean_at(1.0), (LOW, HIGH), tester="guess")

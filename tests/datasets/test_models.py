@@ -76,6 +76,8 @@ def test_heavy_tailed_poisson_follow_exposure_times_rate():
         ("noise", "cauchy"),
         ("noise_std", -1.0),
         ("units", (0.0, 1.0)),
+        ("units", 1.0),
+        ("units", ()),
         ("offset", np.nan),
     ],
 )

@@ -183,3 +183,10 @@ def test_a_parquet_target_is_read_by_the_rule_of_tables(tmp_path, numbers):
         tg.LogisticRegression(schema=schema, **BUDGET).fit(x) for x in (FileColumns(place), table)
     ]
     np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+@pytest.mark.parametrize("checkpoint", [np.zeros(2), np.zeros((2, 2)), 2.5])
+def test_a_checkpoint_that_is_no_path_is_refused_in_a_sentence(checkpoint):
+    model = tg.LinearRegression(guarantee=tg.GDP(1.0), checkpoint=checkpoint)
+    with pytest.raises(tg.InputError, match="checkpoint must be"):
+        model.fit(np.eye(300)[:, :2], np.ones(300))

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 import tailguard as tg
@@ -93,10 +94,27 @@ def test_a_ledger_that_is_gone_is_not_begun_again_without_its_cap(ledger, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("key", ["", "x" * 201, 7, None])
+@pytest.mark.parametrize("key", ["", "x" * 201, 7, 0.5, None, np.zeros(2), "\ud800"])
 def test_a_key_is_a_text_of_some_length(ledger, key):
     with pytest.raises(InputError, match="key must be a text of 1 to 200 signs"):
         ledger.with_key(key)
+    with pytest.raises(InputError, match="key must be a text of 1 to 200 signs"):
+        ledger.charge(HALF, key=key)
+    assert ledger.verify() == 1  # a number in the file would break the chain
+
+
+@pytest.mark.parametrize("path", [None, 7, b"copy", "", "a\0b"])
+def test_a_copy_goes_to_a_path(ledger, path):
+    for act in (ledger.backup, tg.Ledger.names):
+        with pytest.raises(InputError, match="path must be that of a file; got"):
+            act(path)
+
+
+def test_a_charge_has_no_more_numbers_than_totals_can_tell_of(ledger):
+    with pytest.raises(InputError, match="coordinates must be at most 100000000000"):
+        ledger.charge(HALF, key="many", coordinates=10**12)
+    ledger.charge(HALF, key="many", coordinates=10**11)
+    assert ledger.total(1e-6).epsilon > 0.5
 
 
 def test_what_a_run_released_is_told_once(ledger):

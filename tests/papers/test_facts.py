@@ -12,6 +12,7 @@ from tailguard.papers.common.facts import check_facts, check_order, moment_scale
         {"n_rows": 0},
         {"n_rows": 10.0},
         {"n_features": True},
+        {"n_features": 10**19},
         {"delta": 0.0},
         {"delta": 1.0},
         {"failure_probability": 0.6},

@@ -1,6 +1,7 @@
 """The lower bound with constants, against values computed independently, and its packings."""
 
 import math
+from functools import partial
 
 import pytest
 
@@ -123,3 +124,11 @@ def test_pure_bounds_fall_with_records_as_the_rate_says(order):
     )
     assert math.log(few / many) / math.log(100) == pytest.approx(1 - 1 / order, abs=0.01)
     assert mean_lower_bound_pure(n_rows=10**4, epsilon=0.5, n_features=2, moment_order=order) == 0.0
+
+
+@pytest.mark.parametrize("divergence", [None, "b", -1.0, [1.0]])
+def test_a_divergence_that_is_no_cost_is_refused(divergence):
+    laws = {"separation": 1.0, "log_n_laws": 25.0, "total_variation": 0.002, "n_rows": 1000}
+    for bound in (partial(fano_bound, rho=0.5), partial(fano_bound_pure, epsilon=0.5)):
+        with pytest.raises(InputError, match="divergence must be a number of at least 0"):
+            bound(**laws, divergence=divergence)

@@ -27,6 +27,8 @@ def facts(of=Facts, guarantee=None, **options):
         {"smoothness": -1.0},
         {"strong_convexity": math.nan},
         {"n_steps": 0},
+        {"calibration": None},
+        {"unsafe_reproduction": 1},
     ],
 )
 def test_a_fact_out_of_its_range_is_named(wrong):
@@ -85,3 +87,10 @@ def test_what_is_promised_is_spent_or_what_printed_noise_costs():
 def test_the_least_risk_of_a_moment_is_that_of_a_growth_without_end_whatever_order_enters_rates(of):
     told = facts(of, n_rows=10**6)
     assert told.least == pytest.approx(told.least_growing(1e9) * told.diameter / 2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [{"exponent": 0.5}, {"exponent": "p"}, {"lipschitz_bound": 0.0}])
+def test_numbers_of_the_printed_schedule_are_checked_before_it_is_asked_for(wrong):
+    moment = tg.Moment(4.0, 1.0, kind="norm")
+    with pytest.raises(tg.InputError, match=next(iter(wrong))):
+        DoubledNorms(1000, 3, tg.GDP(0.5), moment, diameter=2.0, **wrong)

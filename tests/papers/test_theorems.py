@@ -465,3 +465,27 @@ class TestNumbersOfThePapers:
         mu = GUARANTEE.gaussian_mu()
         least = 2.0 * theorem.solver.clip_norm * 7 / 10**4 / mu
         assert theorem.noise_std <= least * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_told_in_another_type_is_refused_by_name(name):
+    for told in (
+        *({"moment": 2.0}, {"moment": None}, {"n_features": np.zeros(2)}, {"n_features": 10**400}),
+        *({"calibration": 1.0}, {"calibration": None}, {"n_rows": 10**400}),
+    ):
+        with pytest.raises(tg.InputError, match=f"{next(iter(told))} must be"):
+            CASES[name].theorem(**told)
+    arguments = {"moment": CASES[name].moment, **CASES[name].arguments, "constraint": 2.0}
+    call = getattr(getattr(tg.papers, name.split(".")[0]), name.split(".")[1])
+    with pytest.raises(tg.InputError, match=r"constraint must be a set of tg\.sets; got 2\.0"):
+        call(**arguments)
+
+
+def test_numbers_beyond_the_floats_are_refused_in_one_sentence():
+    shape = {"strong_convexity": 1e-308, "smoothness": 1.0}
+    with pytest.raises(tg.InputError, match="floats hold their powers and quotients; got"):
+        CASES["tao2022.strongly_convex"].theorem(**shape)
+    with pytest.raises(tg.InputError, match="floats hold their powers and quotients; got"):
+        tg.papers.zhao2024.clipping_bias(
+            n_features=3, moment_order=1e308, moment_bound=1.0, clip_norm=1e3
+        )

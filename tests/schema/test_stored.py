@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tailguard as tg
@@ -71,3 +72,24 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "schema.json").write_bytes(b"\xff\xfe{")
     with pytest.raises(tg.InputError, match="cannot be read as one"):
         tg.Schema.load(tmp_path / "schema.json")
+
+
+@pytest.mark.parametrize("given", [None, 7, 0.5, [], {"a": 1}, b"\xff"])
+def test_what_is_no_path_and_no_text_is_refused(given):
+    with pytest.raises(tg.InputError, match="cannot be read as one"):
+        tg.Schema.load(given)
+    with pytest.raises(tg.InputError, match="path must be that of a file that can be written"):
+        tg.Schema(target="y").save(given)
+    for read in (tg.Schema.from_json, tg.Certificate.from_json):
+        with pytest.raises(tg.InputError, match="must be JSON"):
+            read(given)
+
+
+def test_a_folder_is_no_place_for_a_schema(tmp_path):
+    with pytest.raises(tg.InputError, match="path must be that of a file that can be written"):
+        tg.Schema(target="y").save(tmp_path)
+
+
+def test_an_array_without_length_declares_no_classes():
+    with pytest.raises(tg.InputError, match="classes must be at least two different labels"):
+        tg.Schema(classes=np.array(1.0))

@@ -45,3 +45,11 @@ def test_parts_are_checked():
         Intersection(Simplex(), SparseBall(1))
     with pytest.raises(InputError, match="n_sweeps must be a whole number of at least 1"):
         Intersection(Simplex(), Box(0.0, 0.5), n_sweeps=0)
+
+
+@pytest.mark.parametrize("part", [2.5, None, "box", np.zeros((2, 2)), Simplex])
+def test_what_is_no_set_is_refused(part):
+    with pytest.raises(InputError, match=r"first must be a set of tg\.sets; got"):
+        Intersection(part, Simplex())
+    with pytest.raises(InputError, match=r"second must be a set of tg\.sets; got"):
+        Intersection(Simplex(), part)

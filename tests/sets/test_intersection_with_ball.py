@@ -72,3 +72,14 @@ def test_a_base_within_the_ball_decides_alone():
 def test_a_base_that_is_not_convex_is_refused():
     with pytest.raises(InputError, match="base must be a convex set"):
         IntersectionWithBall(SparseBall(1), [1.0, 0.0], 1.0)
+
+
+def test_what_is_no_set_is_no_base():
+    with pytest.raises(InputError, match=r"base must be a set of tg\.sets; got 'ball'"):
+        IntersectionWithBall("ball", [1.0, 0.0], 1.0)
+
+
+def test_points_of_another_size_are_refused():
+    nearby = IntersectionWithBall(WholeSpace(), [0.5, 0.25], 0.5)
+    with pytest.raises(InputError, match=r"point must have shape \(2,\)"):
+        nearby.contains([1.0, 2.0, 3.0])

@@ -1,9 +1,13 @@
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from support.registered import examples_of
 from tailguard.checks import InputError
 from tailguard.sets.points import as_point, as_vector, length, unit_vector
+from tailguard.sets.registry import SETS
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1.0, 1e200, 1e307])
@@ -38,3 +42,16 @@ def test_as_point_refuses_the_wrong_shape():
 def test_as_vector_refuses_all_but_finite_vectors(numbers):
     with pytest.raises(InputError, match="center must be a vector of finite numbers"):
         as_vector("center", numbers)
+
+
+@pytest.mark.parametrize("point", [1.0, None, "ab", {}, [[1.0, 2.0]], [[1.0], [2.0, 3.0]], 10**400])
+def test_what_is_no_vector_is_no_point(point):
+    with pytest.raises(InputError, match="point must be a vector of numbers; got"):
+        as_point(point)
+
+
+@pytest.mark.parametrize("made", [make for each in examples_of(SETS).values() for make in each])
+def test_no_set_contains_what_is_no_vector_of_numbers(made):
+    for point in ("ab", {}, [[1.0], [2.0, 3.0]], 10**400):
+        with suppress(InputError):  # of sets that know their size
+            assert not made.contains(point)

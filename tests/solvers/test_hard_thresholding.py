@@ -295,6 +295,13 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent(sentence):
         {"feature_scale": 0.0},
         {"feature_scale": [1.0, math.nan]},
         {"feature_center": math.inf},
+        {"feature_center": None},
+        {"feature_scale": []},
+        {"feature_scale": [[1.0], [2.0, 3.0]]},
+        {"feature_scale": 5e-324},
+        {"threshold": 1e308},
+        {"step_size": 1e-308},
+        {"target_scale": 1e-101},
         {"units_share": 1.0},
     ],
 )

@@ -186,6 +186,8 @@ def test_what_the_proof_does_not_cover_is_refused_by_the_plan(problem, message):
         {"smallest_phase": 0},
         {"step_parameter": 0.0},
         {"calibration": "loose"},
+        {"terms": 1.0},
+        {"terms": (1.0,)},
     ],
 )
 def test_options_that_mean_nothing_are_refused(options):

@@ -189,6 +189,25 @@ def no_rows_are_read(*_):
     raise AssertionError("the budget was reserved before the arguments were checked")
 
 
+class HalfASet:
+    """A set that does not say whether it is convex."""
+
+    def project(self, point):
+        return np.zeros_like(point)
+
+    def diameter(self):
+        return 1.0
+
+
+class OneWeight(HalfASet):
+    """A set whose projections have another size."""
+
+    convex = True
+
+    def project(self, point):
+        return np.zeros(1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "sentence"),
     [
@@ -200,6 +219,8 @@ def no_rows_are_read(*_):
         ((own_gradient,), {"intercept": True}, "intercept must be False"),
         ((own_gradient,), {"intercept": "no"}, "intercept must be True or False"),
         ((own_gradient,), {"constraint": "ball"}, "constraint must be a set"),
+        ((own_gradient,), {"constraint": HalfASet()}, "constraint must be a set of tg.sets"),
+        ((own_gradient,), {"constraint": OneWeight()}, "constraint must be a set of vectors of 3"),
         ((own_gradient,), {"constraint": tg.sets.L2Ball}, "constraint must be a set"),
         ((own_gradient,), {"constraint": tg.sets.Box(-1, 1)}, "low and high as vectors"),
         ((own_gradient,), {"constraint": None}, "constraint must be given"),
@@ -210,7 +231,15 @@ def no_rows_are_read(*_):
         ),
         ((own_gradient,), {"solver": 3}, "solver must be 'auto'"),
         ((own_gradient,), {"ledger": "x", "random_state": None}, "ledger must be a tg.Ledger"),
-        ((own_gradient,), {"exposure": [1.0]}, "exposure must have one entry per row"),
+        ((tg.losses.Squared(),), {"exposure": [1.0]}, "exposure must have one entry per row"),
+        ((own_gradient,), {"exposure": np.ones(2)}, "exposure must be None for a loss known one"),
+        ((tg.losses.Logistic(),), {"classes": (0, 1, 2)}, "classes must be at most 2 labels"),
+        ((tg.losses.Logistic(),), {"classes": 2}, "classes must be a sequence of labels or None"),
+        (
+            (tg.losses.Squared(),),
+            {"solver": tg.solvers.Localised(gradient_scale=1e308)},
+            r"powers and quotients; got gradient_scale = 1e\+308",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused_before_the_budget_is_reserved(

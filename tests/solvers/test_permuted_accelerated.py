@@ -232,6 +232,9 @@ def test_what_cannot_be_planned_is_one_sentence(problem, message):
         {"unsafe_reproduction": 1},
         {"growth_bound": 1.0},
         {"smallest_phase": 0},
+        {"phase_steps": 3},
+        {"phase_steps": np.ones(2)},
+        {"phase_clip_norms": 0.0},
     ],
 )
 def test_options_that_mean_nothing_are_refused(options):

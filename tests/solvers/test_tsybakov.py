@@ -135,3 +135,9 @@ def test_planned_noise_allows_for_the_float_error_at_the_edge_of_a_ball():
     )
     assert len(sizes) == 4
     assert inside < cut < 1.2 * inside
+
+
+@pytest.mark.parametrize("shrinks", [1, None, "yes", np.zeros(2)])
+def test_whether_a_ball_shrinks_is_true_or_false(shrinks):
+    with pytest.raises(tg.InputError, match="shrinks must be True or False"):
+        DoublingLocalised(shrinks=shrinks)

@@ -83,6 +83,8 @@ def audit(
     >>> found.accepted, found.share > 0.5
     (True, True)
     """
+    if not callable(factory):
+        raise InputError(f"factory must be a function of a seed; got {shown(factory)}.")
     pair = [_as_tuple(records) for records in _check_pair(worst_case)]
     learn = TESTERS[check_choice("tester", tester, TESTERS)]
     count = check_integer("n_runs", n_runs, minimum=FEWEST_RUNS)
@@ -185,6 +187,8 @@ def _check_pair(worst_case: Any) -> tuple[Any, Any]:
         raise InputError(
             f"worst_case must be two data sets of the same size; got {sizes[0]} and {sizes[1]}."
         )
+    if () in sizes[0]:
+        raise InputError("worst_case must be two data sets of records; got numbers.")
     differ = np.zeros(sizes[0][0][:1], dtype=bool)
     for one, other in zip(first, second, strict=True):
         cells, others = np.asarray(one), np.asarray(other)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_finite, check_integer, check_positive
+from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
 from tailguard.datasets.dataset import Dataset
 
 
@@ -83,6 +83,8 @@ def draw_raw_design(
     check_integer("n_features", n_features, minimum=1)
     check_positive("tail", tail)
     check_finite("offset", offset)
+    if not isinstance(units, tuple | list | np.ndarray) or len(units) != 2:
+        raise InputError(f"units must be a pair of numbers above 0; got {shown(units)}.")
     spread = np.geomspace(
         check_positive("units[0]", units[0]), check_positive("units[1]", units[1]), n_features
     )

@@ -200,7 +200,7 @@ class PrivateLinearModel(BaseEstimator):
             random_state=self.random_state,
         )
         self._keep_columns(X, task.table.schema)
-        if (self.ledger, self.checkpoint, self.random_state) == (None, None, None):
+        if self.ledger is None and self.checkpoint is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
             self._fits = fits_with(earlier, plan.event, plan.guarantee)
         self._keep(run(solver, plan, gate, assumptions=self._assumptions()))

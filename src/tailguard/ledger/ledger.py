@@ -25,6 +25,7 @@ from tailguard.ledger.lines import (
     canonical,
     check_chain,
 )
+from tailguard.ledger.names import checked_key, checked_name, checked_path
 from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -34,8 +35,8 @@ from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
 
-# A name is for people to read and to type.
-LONGEST_NAME = 200
+MOST_COORDINATES = 10**11
+"""Numbers of one charge: the distance of sampled from ideal noise says nothing of many more."""
 
 
 class Ledger:
@@ -96,14 +97,12 @@ class Ledger:
         delta: float | None = None,
         guarantee: Guarantee | None = None,
     ) -> None:
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-            raise InputError(f"path must be that of a file; got {shown(path)}.")
-        self.path = os.path.abspath(os.fspath(path))
+        self.path = checked_path(path)
         self._key: str | None = None
         cap = None
-        if (epsilon, delta, guarantee) != (None, None, None):
+        if not (epsilon is None and delta is None and guarantee is None):
             cap = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-        self.name = _checked_name(name) if name is not None else self._only_name(cap)
+        self.name = checked_name(name) if name is not None else self._only_name(cap)
         self._open(cap)
 
     @staticmethod
@@ -116,7 +115,7 @@ class Ledger:
         >>> Ledger.names("budget-1.sqlite")
         ('claims',)
         """
-        return Store(os.path.abspath(os.fspath(path))).names()
+        return Store(checked_path(path)).names()
 
     @property
     def cap(self) -> Guarantee:
@@ -173,8 +172,7 @@ class Ledger:
         >>> ledger.with_key("report of March")  # doctest: +ELLIPSIS
         Ledger('...budget-2.sqlite', name='claims', key='report of March')
         """
-        if not isinstance(key, str) or not 0 < len(key) <= LONGEST_NAME:
-            raise InputError(f"key must be a text of 1 to {LONGEST_NAME} signs; got {shown(key)}.")
+        checked_key(key)
         keyed = Ledger(self.path, self.name)
         keyed._key = key
         return keyed
@@ -193,7 +191,7 @@ class Ledger:
         >>> entry == ledger.charge(Laplace(0.5), key="count of March")
         True
         """
-        return self._charged(event, key, coordinates, again=True, by="others")
+        return self._charged(event, checked_key(key), coordinates, again=True, by="others")
 
     def opened(self, run: str) -> "LedgerRun":
         """Return the books of one run, for a gate to write."""
@@ -274,9 +272,10 @@ class Ledger:
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the whole file, as it is at one moment, to a new one."""
-        if os.path.exists(path):
+        copy = checked_path(path)
+        if os.path.exists(copy):
             raise InputError(f"path must be that of a new file; got {str(path)!r}.")
-        self._store.backup(os.fspath(path))
+        self._store.backup(copy)
 
     @property
     def _store(self) -> Store:
@@ -321,6 +320,10 @@ class Ledger:
     ) -> LedgerEntry:
         """Write a charge down if it fits; ``again`` allows the one that is there already."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
+        if numbers > MOST_COORDINATES:
+            raise InputError(
+                f"coordinates must be at most {MOST_COORDINATES}; got {shown(numbers)}."
+            )
         first = self._store.first(self.name)
         check_chain(self.name, first)
         charge = cap_of(first).charge(own_copy(event))  # unlocked: a cover may take seconds
@@ -387,9 +390,3 @@ def _restored(path: str, name: str, key: str | None) -> Ledger:
     ledger = Ledger.__new__(Ledger)
     ledger.path, ledger.name, ledger._key = path, name, key
     return ledger
-
-
-def _checked_name(name: object) -> str:
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
-        raise InputError(f"name must be a text of 1 to {LONGEST_NAME} signs; got {shown(name)}.")
-    return name

@@ -13,6 +13,7 @@ from functools import partial
 
 from scipy.optimize import minimize_scalar
 
+from tailguard.checks import check_cost
 from tailguard.papers.common.facts import check_facts, checked, moment_scale
 
 
@@ -47,6 +48,7 @@ def fano_bound(
     """
     check_facts(separation=separation, log_n_laws=log_n_laws, n_rows=n_rows, rho=rho, power=power)
     check_facts(total_variation=total_variation)
+    check_cost("divergence", divergence)
     moved = n_rows * total_variation
     private = rho * (moved**2 + moved * (1.0 - total_variation))
     least = min(private, n_rows * divergence)
@@ -85,6 +87,7 @@ def fano_bound_pure(
     """
     check_facts(separation=separation, log_n_laws=log_n_laws, n_rows=n_rows, epsilon=epsilon)
     check_facts(total_variation=total_variation, power=power)
+    check_cost("divergence", divergence)
     log_others = log_n_laws + math.log1p(-math.exp(-log_n_laws))
     cost = epsilon * n_rows * total_variation
 

@@ -118,7 +118,7 @@ def labels(given: Any) -> tuple[Any, ...] | None:
     """
     if given is None:
         return None
-    listed = list(given) if isinstance(given, list | tuple | np.ndarray) else []
+    listed = list(given) if isinstance(given, list | tuple | np.ndarray) and np.ndim(given) else []
     listed = [each.item() if isinstance(each, np.generic) else each for each in listed]
     if not all(map(_is_label, listed)) or not len(set(listed)) == len(listed) > 1:
         raise InputError(

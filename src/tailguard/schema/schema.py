@@ -198,22 +198,28 @@ class Schema:
             content = json.loads(text, object_pairs_hook=_without_repeats)
         except InputError:
             raise
-        except (ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError):
             raise InputError("schema must be JSON, which it is not.") from None
         return cls.from_dict(content)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a JSON file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except (OSError, TypeError, ValueError):
+            raise InputError(
+                f"path must be that of a file that can be written; got {shown(path)}."
+            ) from None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Schema":
         """Read it from a JSON file."""
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):
+            named = str(path) if isinstance(path, str | PathLike) else path
             raise InputError(
-                f"schema must be a JSON file; {shown(str(path))} cannot be read as one."
+                f"schema must be a JSON file; {shown(named)} cannot be read as one."
             ) from None
         return cls.from_json(text)
 

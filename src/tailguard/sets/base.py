@@ -3,11 +3,12 @@
 A set never sees a record: it moves weights that were already released.
 """
 
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import check_cost, check_methods
 
 
 @runtime_checkable
@@ -56,3 +57,17 @@ class BoundedSet(ConstraintSet, Protocol):
     def minimise_linear(self, direction: ArrayLike) -> FloatArray:
         """Return a point of the set with the smallest inner product with ``direction``."""
         ...
+
+
+def check_set(name: str, value: Any) -> Any:
+    """Return what is a set of weights, refusing anything else.
+
+    Examples
+    --------
+    >>> check_set("constraint", 2.0)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: constraint must be a set of tg.sets; got 2.0.
+    """
+    check_methods(name, value, ("project", "diameter", "convex"), "a set of tg.sets")
+    check_cost(f"{name}.diameter()", value.diameter())
+    return value

@@ -75,7 +75,9 @@ class Box:
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether no bound is passed by more than ``tolerance``."""
         low, high = self._sides
-        entries = np.asarray(point, dtype=np.float64)
+        entries = as_numbers(point)
+        if self._size is not None:
+            as_point(entries, self._size)  # refuses points of another shape
         inside = (entries >= low - tolerance) & (entries <= high + tolerance)
         return bool((inside & np.isfinite(entries)).all())
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_integer, shown
 
-from .base import ConstraintSet
+from .base import ConstraintSet, check_set
 from .box import Box
 from .l1_ball import L1Ball
 from .l2_ball import L2Ball
@@ -64,7 +64,7 @@ class Intersection:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_sweeps", check_integer("n_sweeps", self.n_sweeps, minimum=1))
         for name, part in (("first", self.first), ("second", self.second)):
-            if not part.convex:
+            if not check_set(name, part).convex:
                 raise InputError(f"{name} must be a convex set; got {shown(part)}.")
 
     @np.errstate(over="ignore", invalid="ignore")

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_positive, shown
 
-from .base import ConstraintSet
+from .base import ConstraintSet, check_set
 from .l1_ball import L1Ball
-from .points import as_point, as_vector, length
+from .points import as_numbers, as_point, as_vector, length
 from .simplex import Simplex
 from .whole_space import WholeSpace
 
@@ -76,7 +76,7 @@ class IntersectionWithBall:
         )
 
     def __post_init__(self) -> None:
-        if not self.base.convex:
+        if not check_set("base", self.base).convex:
             raise InputError(f"base must be a convex set; got {shown(self.base)}.")
         center = self.base.project(as_vector("center", self.center))
         object.__setattr__(self, "center", as_vector("center", center))
@@ -85,7 +85,7 @@ class IntersectionWithBall:
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:
         """Follow the path from the center towards the point while it stays in the ball."""
-        if not np.isfinite(point).all():
+        if not np.isfinite(as_numbers(point)).all():
             return self._middle.copy()
         target = as_point(point, self._middle.size)
         nearest = self.base.project(target)
@@ -102,7 +102,7 @@ class IntersectionWithBall:
         """Whether both base and ball contain the point."""
         if not self.base.contains(point, tolerance):
             return False
-        return self._distance(np.asarray(point)) <= self.radius * (1 + tolerance)
+        return self._distance(as_point(point, self._middle.size)) <= self.radius * (1 + tolerance)
 
     @cached_property
     def _middle(self) -> FloatArray:

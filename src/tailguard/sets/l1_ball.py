@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_positive
 
-from .points import as_point
+from .points import as_numbers, as_point
 from .simplex import nearest_shares
 
 
@@ -59,7 +59,7 @@ class L1Ball:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the sum is at most ``radius * (1 + tolerance)``."""
-        return _sum_of_sizes(np.abs(np.asarray(point))) <= self.radius * (1 + tolerance)
+        return _sum_of_sizes(np.abs(as_numbers(point))) <= self.radius * (1 + tolerance)
 
     def minimise_linear(self, direction: ArrayLike) -> FloatArray:
         """Return the corner against the largest entry of ``direction``."""

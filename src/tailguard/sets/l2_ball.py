@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_positive
 
-from .points import as_point, as_vector, length, unit_vector
+from .points import as_numbers, as_point, as_vector, length, unit_vector
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class L2Ball:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the distance from the center is at most ``radius * (1 + tolerance)``."""
-        if not np.isfinite(point).all():
+        if not np.isfinite(as_numbers(point)).all():
             return False
         half_offset = self._half_offset(as_point(point, self._size))
         return length(half_offset) <= self.radius * (1 + tolerance) / 2

@@ -15,7 +15,9 @@ def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
     >>> as_point([1, 2]), as_point([1.0, float("nan")])
     (array([1., 2.]), array([0., 0.]))
     """
-    copy = np.array(point, dtype=np.float64)
+    copy = np.array(as_numbers(point))
+    if copy.ndim != 1:
+        raise InputError(f"point must be a vector of numbers; got {shown(point)}.")
     if size is not None and copy.shape != (size,):
         raise InputError(f"point must have shape ({size},), as the set does; got {copy.shape}.")
     return copy if np.isfinite(copy).all() else np.zeros_like(copy)
@@ -31,7 +33,7 @@ def as_numbers(values: ArrayLike) -> FloatArray:
     """
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):  # whose words may show an entry
+    except (TypeError, ValueError, OverflowError):  # whose words may show an entry
         return np.array(np.nan)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_positive
 
-from .points import as_point
+from .points import as_numbers, as_point
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Simplex:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether entries and sum are right, up to ``tolerance * total``."""
-        entries = np.asarray(point, dtype=np.float64) / self.total
-        if not np.isfinite(entries).all():
+        entries = as_numbers(point) / self.total
+        if entries.ndim != 1 or not np.isfinite(entries).all():
             return False
         return bool((entries >= -tolerance).all() and abs(math.fsum(entries) - 1) <= tolerance)
 

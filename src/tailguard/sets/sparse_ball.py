@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer, check_positive
 
-from .points import as_point, length, unit_vector
+from .points import as_numbers, as_point, length, unit_vector
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SparseBall:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether entries and length are right; ``tolerance`` is for the length alone."""
-        entries = np.asarray(point, dtype=np.float64)
+        entries = as_numbers(point)
         if not np.isfinite(entries).all() or np.count_nonzero(entries) > self.n_nonzero:
             return False
         return self.radius is None or length(entries) <= self.radius * (1 + tolerance)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 
-from .points import as_point
+from .points import as_numbers, as_point
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,4 @@ class WholeSpace:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the point is finite."""
-        return bool(np.isfinite(point).all())
+        return bool(np.isfinite(as_numbers(point)).all())

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tailguard.checks import check_count, check_positive, require
+from tailguard.checks import InputError, check_count, check_positive, require, shown
 from tailguard.gate import Gate
 from tailguard.plans.example import SolverExample
 from tailguard.plans.plan import Plan
@@ -81,10 +81,15 @@ class DoublingAccelerated(PermutedAccelerated):
     def __post_init__(self) -> None:
         """Check the public numbers."""
         super().__post_init__()
-        for n_steps in self.phase_steps or ():
-            check_count("phase_steps", n_steps)
-        for clip_norm in self.phase_clip_norms or ():
-            check_positive("phase_clip_norms", clip_norm)
+        for name, check in (("phase_steps", check_count), ("phase_clip_norms", check_positive)):
+            told = getattr(self, name)
+            if not isinstance(told, tuple | list | None):
+                raise InputError(
+                    f"{name} must be a tuple of one number for each phase, or None; got "
+                    f"{shown(told)}."
+                )
+            for number in told or ():
+                check(name, number)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into phases, and these into batches; numbers only."""
@@ -93,7 +98,7 @@ class DoublingAccelerated(PermutedAccelerated):
             told = getattr(self, name)
             require(
                 told is None or len(told) == n_phases,
-                f"{name} must be as many as there are phases, {n_phases}; got {told!r}.",
+                f"{name} must be as many as there are phases, {n_phases}; got {shown(told)}.",
             )
         plan = super().plan(problem, guarantee)
         clips = "; ".join(f"{each:g}" for each in self.pass_clip_norms(problem, plan.stages))

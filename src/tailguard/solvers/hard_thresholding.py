@@ -20,9 +20,12 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
+    check_between,
     check_finite,
+    check_given,
     check_positive,
     require,
+    shown,
 )
 from tailguard.gate import Gate
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
@@ -46,6 +49,9 @@ from tailguard.solvers.peeling_stage import (
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import SharedScale
 from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
+
+# As for the diameter of sample and aggregate: products of two of them are in the range of floats.
+SMALLEST, LARGEST = 1e-100, 1e100
 
 PerColumn = float | Sequence[float] | FloatArray
 
@@ -110,9 +116,12 @@ class HardThresholding:
     def __post_init__(self) -> None:
         """Check the public numbers."""
         check_ranges(self, calibration=("tight", "paper"))
-        for name, check in (("feature_scale", check_positive), ("feature_center", check_finite)):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _per_column(name, getattr(self, name), check))
+        check_given(self, _in_reach, "threshold", "step_size", "target_scale")
+        center = _per_column("feature_center", self.feature_center, check_finite)
+        object.__setattr__(self, "feature_center", center)
+        if self.feature_scale is not None:
+            scale = _per_column("feature_scale", self.feature_scale, _in_reach)
+            object.__setattr__(self, "feature_scale", scale)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Share the budget out and fix limits and steps from public numbers."""
@@ -229,9 +238,21 @@ class HardThresholding:
 
 def _per_column(name: str, value: Any, check: Callable[[str, object], float]) -> PerColumn:
     """Return one number or a tuple of numbers, all checked."""
-    if np.ndim(value) == 0:
+    try:
+        entries = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        entries = np.empty(0)
+    if entries.ndim == 0:
         return check(name, value)
-    return tuple(check(name, entry) for entry in np.asarray(value).ravel().tolist())
+    if not entries.size:
+        raise InputError(f"{name} must be one number, or one for each column; got {shown(value)}.")
+    return tuple(check(name, entry) for entry in entries.ravel().tolist())
+
+
+def _in_reach(name: str, value: object) -> float:
+    """Check a scale: beyond either end a step would have no noise that floats hold."""
+    check_positive(name, value)
+    return check_between(name, value, SMALLEST, LARGEST)
 
 
 def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:

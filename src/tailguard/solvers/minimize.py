@@ -12,11 +12,11 @@ from tailguard.losses.registry import check_known
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
-from tailguard.sets.base import ConstraintSet
+from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.solvers.options import promises_nothing
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
-from tailguard.tables import check_plain_labels, classes_assumed
+from tailguard.tables import check_plain_labels, classes_assumed, n_labels
 
 
 def minimize(
@@ -97,8 +97,13 @@ def minimize(
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
+    if exposure is not None and not hasattr(stated, "slope"):
+        raise InputError(
+            "exposure must be None for a loss known one record at a time, which has no score that "
+            "it could be added to."
+        )
     if constraint is not None:
-        check_methods("constraint", constraint, ("project", "diameter"), "a set of tg.sets")
+        check_set("constraint", constraint)
     named = {"target": target, "columns": columns, "row_id": row_id}
     table = given(X, y, **named, order=order, exposure=exposure, classes=classes)
     assumed = _assumed(stated, table, classes)
@@ -119,7 +124,14 @@ def minimize(
 
 def _assumed(loss: Loss | RecordLoss, table: Given, classes: Any) -> tuple[str, ...]:
     """Say what labels are taken for where nobody declared them, refusing those of other types."""
-    if loss.n_classes is None or classes is not None:
+    if loss.n_classes is None:
+        return ()
+    if classes is not None:
+        if n_labels(classes) > loss.n_classes:
+            raise InputError(
+                f"classes must be at most {loss.n_classes} labels for {loss!r}; got "
+                f"{n_labels(classes)}."
+            )
         return ()
     for labels in table.targets:
         check_plain_labels(labels)

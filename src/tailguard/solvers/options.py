@@ -40,7 +40,7 @@ def _at_least(least: float) -> Check:
 
 # Which names each check is for; the bounds are those beyond which theorems say nothing.
 NAMES: dict[Check, tuple[str, ...]] = {
-    check_boolean: ("unsafe_reproduction",),
+    check_boolean: ("shrinks", "unsafe_reproduction"),
     check_count: (
         *("batch_rows", "least_rows", "n_batches", "n_nonzero", "n_passes", "n_steps"),
         "smallest_phase",

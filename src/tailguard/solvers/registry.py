@@ -5,11 +5,18 @@ Reference
 The solvers cite their own; that any of them is private is Dwork and Roth 2014, Proposition 2.1.
 """
 
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from tailguard.checks import check_choice, check_methods, class_called, require
+from tailguard.checks import (
+    beyond_floats,
+    check_choice,
+    check_methods,
+    class_called,
+    require,
+)
 from tailguard.engine import Solver
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -86,5 +93,17 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
         f"{guarantee!r}), in tg.minimize, for a solver that was made with unsafe_reproduction=True "
         f"and promises nothing; got {guarantee!r}.",
     )
-    with np.errstate(all="ignore"):
-        return solver, solver.plan(problem, guarantee)
+    try:
+        with np.errstate(all="ignore"):
+            return solver, solver.plan(problem, guarantee)
+    except ArithmeticError:  # what a plan is made from is public
+        raise beyond_floats(_stated(solver)) from None
+
+
+def _stated(solver: Any) -> dict[str, Any]:
+    """Return those options of a solver that are not its defaults."""
+    if not is_dataclass(solver):
+        return {}
+    options = {each.name: each.default for each in fields(solver)}
+    told = {name: getattr(solver, name) for name in options}
+    return {name: value for name, value in told.items() if value is not options[name]}

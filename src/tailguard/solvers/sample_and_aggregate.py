@@ -22,9 +22,10 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Approximate
+from tailguard.privacy.events.arsinh import ARSINH_BASIS
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
-from tailguard.queries.sample_aggregate import SampleAggregate
+from tailguard.queries.sample_aggregate import LAYOUTS, SampleAggregate
 from tailguard.solvers.options import check_ranges, kept_promise
 from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
@@ -95,7 +96,7 @@ class SampleAndAggregate:
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the query it checks itself."""
-        check_ranges(self)
+        check_ranges(self, calibration=(*ARSINH_BASIS,), layout=LAYOUTS)
 
     @property
     def unprotected(self) -> bool:

@@ -19,6 +19,7 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
+from tailguard.sets.points import as_numbers
 from tailguard.sets.whole_space import WholeSpace
 
 
@@ -77,12 +78,14 @@ def check_vectors(problem: Problem) -> None:
         "weights, a constant column included.",
     )
     try:
-        set_of(problem).project(np.zeros(problem.size))
+        found = as_numbers(set_of(problem).project(np.zeros(problem.size)))
     except InputError:
+        found = np.empty(0)
+    if found.shape != (problem.size,) or not np.isfinite(found).all():
         raise InputError(
             f"constraint must be a set of vectors of {problem.size} weights; got "
             f"{problem.constraint!r}."
-        ) from None
+        )
 
 
 def clipped_gradients(problem: Problem, clip_norm: float) -> Query:

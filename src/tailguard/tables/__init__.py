@@ -7,6 +7,7 @@ from tailguard.tables.labels import (
     check_plain_labels,
     classes_assumed,
     encode_labels,
+    n_labels,
 )
 from tailguard.tables.matrices import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.tables.sparse_features import SparseFeatures, dense_pieces, is_sparse, to_features
@@ -21,6 +22,7 @@ __all__ = [
     "dense_pieces",
     "encode_labels",
     "is_sparse",
+    "n_labels",
     "to_features",
     "to_matrix",
     "to_matrix_or_vector",

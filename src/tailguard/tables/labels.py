@@ -5,7 +5,7 @@ turns a column of numbers into these. Refused is a type that contradicts the dec
 nothing is declared, every type but numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,17 @@ def check_plain_labels(y: Any) -> None:
         )
 
 
+def n_labels(classes: Sequence[Any]) -> int:
+    """Return how many labels are declared, refusing what is no declaration.
+
+    Examples
+    --------
+    >>> n_labels(("no", "yes"))
+    2
+    """
+    return len(_declared_labels(classes))
+
+
 def _declared_labels(classes: Sequence[Any]) -> list[Any]:
     """Return declared labels: different, and all text or all finite numbers."""
     given = _label_list(classes)
@@ -91,7 +102,9 @@ def _label_list(labels: Any) -> list[Any]:
         if hasattr(labels, method):
             return list(getattr(labels, method)())
     if hasattr(labels, "__array__"):
-        return list(np.asarray(labels).tolist())
+        labels = np.asarray(labels).tolist()
+    if not isinstance(labels, Iterable):
+        raise InputError(f"classes must be a sequence of labels or None; got {shown(labels)}.")
     return list(labels)
 
 

@@ -10,8 +10,9 @@ from support.known import outcome, plain
 from support.releases import MEAN
 from tailguard.ledger import contents, lines, storage, store
 from tailguard.ledger.export import check_continues, exported, head_of
-from tailguard.ledger.ledger import LONGEST_NAME, Ledger
+from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import CREATED, RESERVED, RESUMED, SETTLED, Draft, Line, check_chain
+from tailguard.ledger.names import LONGEST_NAME
 from tailguard.ledger.report import history_text, summary_text
 from tailguard.ledger.store import Store
 from tailguard.privacy.events import Approximate, Gaussian, Laplace, Unbounded, ZeroConcentrated

@@ -102,3 +102,9 @@ def test_a_stage_that_a_plan_does_not_have_is_refused_with_those_that_it_has():
     plan = WhitenedNewton().plan(PROBLEM, tg.GDP(1.0))
     with pytest.raises(tg.InputError, match=r"name must be one of 'target typical size', .*'rest'"):
         plan.stage("rest")
+
+
+@pytest.mark.parametrize("given", [0.5, "all", {"size": 0.1}, Shares])
+def test_what_are_no_shares_is_refused(given):
+    with pytest.raises(tg.InputError, match="shares must be Shares or None; got"):
+        WhitenedNewton(shares=given)

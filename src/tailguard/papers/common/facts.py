@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tailguard.checks import (
     InputError,
+    beyond_floats,
     check_finite,
     check_integer,
     check_open_unit,
@@ -24,6 +25,7 @@ Result = TypeVar("Result")
 
 # The theorems hide their logarithms' constants, and mean nothing where log(1 / chance) nears 0.
 LARGEST_FAILURE_PROBABILITY = 0.5
+LARGEST_COUNT = 2**63 - 1  # more are in no array
 
 
 def check_facts(**facts: float) -> None:
@@ -42,7 +44,8 @@ def check_facts(**facts: float) -> None:
     """
     for name, value in facts.items():
         if name.startswith("n_"):
-            check_integer(name, value, minimum=1)
+            if check_integer(name, value, minimum=1) > LARGEST_COUNT:
+                raise InputError(f"{name} must be at most {LARGEST_COUNT}; got {shown(value)}.")
         elif name == "delta":
             check_open_unit(name, value)
         elif name == "failure_probability":
@@ -99,7 +102,10 @@ def checked(function: Callable[Told, Result], **orders: float) -> Callable[Told,
         if "moment_order" in told:
             check_order(told.pop("moment_order"), **orders)
         check_facts(**told)
-        return function(*args, **facts)
+        try:
+            return function(*args, **facts)
+        except ArithmeticError:
+            raise beyond_floats(facts) from None
 
     return call
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tailguard.checks import InputError, check_boolean, check_choice, check_integer
+from tailguard.checks import InputError, check_boolean, check_choice, check_integer, shown
 from tailguard.moments import Moment
 from tailguard.papers.common.facts import check_facts, put_into
 from tailguard.papers.common.steps import whole_steps
@@ -66,6 +66,12 @@ class Facts:
         check_facts(**self.shape)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, minimum=1)
+        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
+        if not isinstance(self.calibration, str):
+            raise InputError(
+                f"calibration must be a name, such as 'tight' or 'paper'; got "
+                f"{shown(self.calibration)}."
+            )
 
     @property
     def mu(self) -> float:

@@ -16,17 +16,17 @@ from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from typing import Any
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, beyond_floats
 from tailguard.engine import Solved, Solver
 from tailguard.gate import Gate
-from tailguard.moments import MomentKind
+from tailguard.moments import MomentKind, check_moment
 from tailguard.papers.common.facts import check_facts
 from tailguard.papers.common.setting import Facts
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.sets.base import ConstraintSet
+from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.minimize import minimize
 from tailguard.solvers.options import promises_nothing
@@ -295,13 +295,20 @@ def theorem_on(
                 return UnsizedTheorem(call, guarantee, constraint, told)
             facts = {name: told[name] for name in told if name not in SET}
             arguments = {each.name: facts.pop(each.name) for each in own if each.name in facts}
-            moment = facts.pop("moment").convert(kind, n_features=n_features)
+            check_facts(n_rows=n_rows, n_features=n_features)
+            for name in set(SHAPE).intersection(needs):
+                check_facts(**{name: facts[name]})
+            moment = check_moment("moment", facts.pop("moment"))
+            moment = moment.convert(kind, n_features=n_features)
             if orders is not None:
                 lowest, highest = orders
                 moment = moment.at_order(max(lowest, min(moment.order, highest)))
             promise = resolve_guarantee(guarantee=guarantee)
-            known = of(n_rows, n_features, promise, moment, diameter, **facts)
-            return replace(function(known, **arguments), constraint=constraint)
+            try:
+                known = of(n_rows, n_features, promise, moment, diameter, **facts)
+                return replace(function(known, **arguments), constraint=constraint)
+            except ArithmeticError:
+                raise beyond_floats(told) from None
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         return call
@@ -332,7 +339,7 @@ def _set_of(
 ) -> tuple[float, ConstraintSet | None]:
     """Return the diameter and the set, of which one is given."""
     if constraint is not None and diameter is None:
-        return constraint.diameter(), constraint
+        return check_set("constraint", constraint).diameter(), constraint
     if diameter is None or constraint is not None:
         raise InputError("diameter must be given, or a constraint in its place and not both.")
     check_facts(diameter=diameter)

@@ -14,6 +14,7 @@ import math
 from dataclasses import replace
 from functools import partial
 
+from tailguard.checks import check_positive
 from tailguard.papers.common.convex import (
     Step,
     convex_theorem,
@@ -127,6 +128,7 @@ def soft_convex(
     >>> theorem.solver.oracle.describe()
     'soft (scale = 64.842, smoothing = 1)'
     """
+    check_positive("noise_variance", noise_variance)
     reach, smoothing = facts.gradient_bound, 1.0 / noise_variance
     if balance is None:
         balance = facts.into(parameters.soft_balance)

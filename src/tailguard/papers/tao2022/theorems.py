@@ -182,6 +182,7 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     >>> theorem.solver.n_steps, round(theorem.solver.threshold, 2)
     (12, 6.85)
     """
+    check_integer("n_nonzero", n_nonzero, minimum=1)
     smoothness = facts.shape["smoothness"]
     condition = max(1.0, smoothness / facts.shape["strong_convexity"])
     if n_kept is None:

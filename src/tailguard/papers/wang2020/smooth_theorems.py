@@ -230,7 +230,8 @@ def _trimmed_oracle(
 ) -> Oracle:
     """Return the trimmed mean; the printed one, which needs to be asked for twice."""
     _check_proof(facts, proof)
-    reach = check_positive("mean_range", mean_range or facts.gradient_bound)
+    reach = facts.gradient_bound if mean_range is None else mean_range
+    check_positive("mean_range", reach)
     stated: dict[str, Any] = {"calibration": proof}
     if facts.prints:
         stated = {"calibration": "paper", "unsafe_reproduction": facts.unsafe_reproduction}

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from tailguard.checks import InputError, check_choice, check_positive
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_given,
+    check_positive,
+    shown,
+)
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.facts import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess
@@ -192,6 +199,9 @@ class DoubledNorms(Norms):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if check_finite("exponent", self.exponent) < 1.0:
+            raise InputError(f"exponent must be at least 1; got {shown(self.exponent)}.")
+        check_given(self, check_positive, "lipschitz_bound")
         if self.moment.order < 4.0:
             raise InputError(
                 "moment must be of order at least 4 for this theorem, which needs moments of twice "
@@ -205,7 +215,8 @@ class DoubledNorms(Norms):
 
     def localised_knobs(self, n_rows: int) -> dict[str, Any]:
         """Return the parameters of localised solvers, of the printed schedule or of ours."""
-        schedule = check_choice("schedule", self.schedule or SCHEDULES[self.prints], SCHEDULES)
+        schedule = self.schedule if self.schedule is not None else SCHEDULES[self.prints]
+        check_choice("schedule", schedule, SCHEDULES)
         ours = self.knobs(n_rows) | {"row_limit": self.row_limit}
         if schedule != "paper":
             return ours

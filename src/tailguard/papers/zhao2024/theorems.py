@@ -108,7 +108,7 @@ def iterative_convex(
         n_groups=n_groups,
         centre=centre,
         level=level,
-        start=start or ("median", "origin")[facts.prints],
+        start=("median", "origin")[facts.prints] if start is None else start,
     )
 
     def printed_mu_of(n_steps: int) -> float:

@@ -255,7 +255,7 @@ class Certificate:
         """Read what ``to_json`` returns."""
         try:
             data = json.loads(text)
-        except (ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError):
             raise InputError("certificate must be JSON, as to_json writes it.") from None
         return cls.from_dict(data)
 

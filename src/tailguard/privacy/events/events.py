@@ -8,7 +8,7 @@ Every leaf speaks of replace-one neighbours with public ``n_rows``, and of the w
 parameter is the sensitivity over the noise scale, never a clip norm.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
@@ -274,6 +274,8 @@ class Composed(Event):
     kind: ClassVar[str] = "composed"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.events, Iterable):
+            raise InputError(f"events must be a tuple of events; got {shown(self.events)}.")
         object.__setattr__(self, "events", tuple(self.events))
         super().__post_init__()
 

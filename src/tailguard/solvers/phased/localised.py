@@ -18,9 +18,11 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
+    InputError,
     check_open_unit,
     check_positive,
     require,
+    shown,
 )
 from tailguard.gate import Gate
 from tailguard.losses.base import Loss
@@ -135,6 +137,10 @@ class Localised:
         """Check the public numbers."""
         check_ranges(self, schedule=("practical", "paper"), calibration=("tight", "paper"))
         if self.terms is not None:
+            if not isinstance(self.terms, tuple | list) or len(self.terms) != 2:
+                raise InputError(
+                    f"terms must be a pair of epsilon and delta, or None; got {shown(self.terms)}."
+                )
             check_positive("terms", self.terms[0])
             check_open_unit("terms", self.terms[1])
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tailguard.checks import check_choice, require, shown
+from tailguard.checks import check_choice, check_methods, require, shown
 from tailguard.gate import Gate
 from tailguard.plans.budget import usable_mu
 from tailguard.plans.example import SolverExample
@@ -84,6 +84,8 @@ class WhitenedNewton:
     def __post_init__(self) -> None:
         """Check the public choices."""
         check_choice("target", self.target, ("mean", "robust"))
+        if self.shares is not None:
+            check_methods("shares", self.shares, ("settings", "rest"), "Shares or None")
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Lay the stages out from public numbers."""

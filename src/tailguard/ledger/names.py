@@ -1,0 +1,60 @@
+"""What a caller names of a ledger, checked before the file is touched: file, data set and key.
+
+What is no text must not get there: SQLite would write a number down as the text that it spells, and
+the chain of lines, which covers what was given, would be broken for good.
+"""
+
+import os
+
+from tailguard.checks import InputError, shown
+
+# A name is for people to read and to type.
+LONGEST_NAME = 200
+
+
+def checked_path(path: object) -> str:
+    """Return the absolute path of a file.
+
+    Examples
+    --------
+    >>> checked_path("/tmp/budget.sqlite")
+    '/tmp/budget.sqlite'
+    """
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise InputError(f"path must be that of a file; got {shown(path)}.")
+    return os.path.abspath(text)
+
+
+def checked_name(name: object) -> str:
+    """Return the name of a data set.
+
+    Examples
+    --------
+    >>> checked_name("claims")
+    'claims'
+    """
+    text = _text("name", name)
+    if not text.strip():
+        raise InputError(f"name must be a text of 1 to {LONGEST_NAME} signs; got {shown(name)}.")
+    return text
+
+
+def checked_key(key: object) -> str:
+    """Return the key of a charge.
+
+    Examples
+    --------
+    >>> checked_key(2026)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: key must be a text of 1 to 200 signs; got 2026.
+    """
+    return _text("key", key)
+
+
+def _text(name: str, value: object) -> str:
+    """Return a text that is neither empty nor too long, and that a file can hold."""
+    held = isinstance(value, str) and value == value.encode(errors="ignore").decode()
+    if not isinstance(value, str) or not held or not 0 < len(value) <= LONGEST_NAME:
+        raise InputError(f"{name} must be a text of 1 to {LONGEST_NAME} signs; got {shown(value)}.")
+    return value
