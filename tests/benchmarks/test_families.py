@@ -36,8 +36,8 @@ FIXED = [
 def test_the_families_share_no_task(monkeypatch):
     monkeypatch.setattr(families, "PILOT_ROWS", 100)  # weights are scaled by it; no name, no size
     seeds = TRAINING_SEED, *FORMER_SEEDS.values(), EVALUATION_SEED
-    assert len({draw_law(seed, 7).n_rows for seed in seeds}) == 10
-    assert len({task.name for task in families.former_tasks()}) == 512
+    assert len({draw_law(seed, 7).n_rows for seed in seeds}) == 11
+    assert len({task.name for task in families.former_tasks()}) == 576
 
 
 def test_a_trial_is_its_seed():
