@@ -35,9 +35,10 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     array([ 1.,  0., nan, nan])
     """
     declared = _declared_labels(classes)
-    labels = _texts(y) if isinstance(declared[0], str) else _label_numbers(y).tolist()
+    if not isinstance(declared[0], str):
+        return _places(_label_numbers(y), np.array(declared))
     places = {label: float(place) for place, label in enumerate(declared)}
-    return np.array([places.get(label, np.nan) for label in labels], dtype=np.float64)
+    return np.array([places.get(label, np.nan) for label in _texts(y)], dtype=np.float64)
 
 
 def classes_assumed(n_classes: int) -> str:
@@ -94,6 +95,13 @@ def _declared_labels(classes: Sequence[Any]) -> list[Any]:
             f"{len(set(labels))} are different."
         )
     return labels
+
+
+def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
+    """Return the place of each number among declared ones, and NaN for what is none of them."""
+    order = np.argsort(declared)
+    above = np.minimum(np.searchsorted(declared[order], numbers), order.size - 1)
+    return np.where(declared[order[above]] == numbers, order[above], np.nan)
 
 
 def _label_list(labels: Any) -> list[Any]:
