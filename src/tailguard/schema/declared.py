@@ -118,7 +118,8 @@ def labels(given: Any) -> tuple[Any, ...] | None:
     """
     if given is None:
         return None
-    listed = list(given) if isinstance(given, list | tuple | np.ndarray) and np.ndim(given) else []
+    several = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim > 0)
+    listed = list(given) if several else []
     listed = [each.item() if isinstance(each, np.generic) else each for each in listed]
     if not all(map(_is_label, listed)) or not len(set(listed)) == len(listed) > 1:
         raise InputError(

@@ -46,10 +46,10 @@ BOUNDS = {
 # score is true far out (families K and L), one for farther bounds .007 of the constant's excess at
 # epsilon 1 in the mean of 41 real tables.
 FARTHER = 2.0
-# A farthest bound that still cuts many rows of columns which ask for it: others are far enough. If
-# it surely wins by more than so many nats a record, a still farther one is taken: lognormal columns
-# win .01 to .05 (T4, L4), real tables at most .006, and lose by it.
-CUTTING, CLEAR_GAIN, FARTHEST = {Link.LOGIT: BOUNDS[Link.LOGIT][-1]}, 0.01, 64.0
+# Where log-odds surely win more than so many nats a record by their farthest bound, they are read
+# as far as residuals: lognormal columns win .01 to .05 (T4, L4), real tables at most .006, and lose
+# by it.
+CLEAR_GAIN = {Link.LOGIT: 0.01}
 # Differences of bounds, and of fits, are cut at half a nat, and at so many counts in scales of the
 # target; those of residuals at the loss of a typical one, and of one scale of the target. Low
 # bounds show most: what bounds of features do has one sign over the records that they touch.
@@ -104,8 +104,9 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
     if not differences[best] < 0.0:
         return fit
     bound = others[best]
-    if bound == CUTTING.get(loss.link) and differences[best] < -CLEAR_GAIN - sure:
-        bound = FARTHEST
+    clear = CLEAR_GAIN.get(loss.link, math.inf) + sure
+    if bound == BOUNDS[loss.link][-1] and differences[best] < -clear:
+        bound = BOUNDS[Link.IDENTITY][-1]
     chosen = replace(fit, geometry=replace(fit.geometry, bound=bound))
     return chosen.noted(f"features are read within {bound:g} scales of their location")
 
@@ -127,10 +128,10 @@ def far_rows_count(geometry: Geometry) -> bool:
     >>> [far_rows_count(some) for some in (geometry, heavy, replace(geometry, bound=64.0))]
     [False, True, True]
     """
-    if (cutting := CUTTING.get(geometry.loss.link)) is None:
-        return False
-    cuts = geometry.bound == cutting and float(geometry.often_beyond.mean()) > 0.1
-    return cuts or geometry.bound == FARTHEST
+    link, bound = geometry.loss.link, geometry.bound
+    cuts = bound == BOUNDS[link][-1] and float(geometry.often_beyond.mean()) > 0.1
+    farther = bool(CLEAR_GAIN.get(link))
+    return farther and (cuts or bound == BOUNDS[Link.IDENTITY][-1])
 
 
 def choose_fit(session: FitSession, fit: Fit) -> Fit:

@@ -31,11 +31,6 @@ on.
 """
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
-NEEDED = {
-    "target", "size", "location", "pair_differences", "row_norms", "second_moments",
-    "whitened_row_norms",
-}  # fmt: skip
-"""Shares that no run goes without."""
 AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -99,9 +94,11 @@ class Shares:
 
     def __post_init__(self) -> None:
         """Refuse shares by which a run could not go on."""
+        needed = {"target", "size", "location", "pair_differences"}
+        needed |= {"row_norms", "second_moments", "whitened_row_norms"}
         for one in fields(self):
             if one.type is float and one.name != "bound":
-                check = check_open_unit if one.name in NEEDED else check_cost
+                check = check_open_unit if one.name in needed else check_cost
                 check(f"shares.{one.name}", getattr(self, one.name))
         check_positive("shares.bound", self.bound)
         for name in ("sample", "early"):
