@@ -81,6 +81,8 @@ def test_shares_that_leave_nothing_to_the_rounds_are_refused_in_a_sentence(varia
     ({"bound": 0.0}, "shares.bound must be a finite number above 0; got 0.0"),
     ({"sample": -1}, "shares.sample must be a whole number of at least 1; got -1"),
     ({"early": 1.5}, "shares.early must be a whole number of at least 1; got 1.5"),
+    ({"rounds": 3}, "shares.rounds must be a tuple of whole numbers; got 3"),
+    ({"diagnostic_phases": 3}, "shares.diagnostic_phases must be a tuple of whole numbers"),
     ({"rounds": ()}, "shares.rounds must have at least one phase; got none"),
     ({"rounds": (1, 0)}, "shares.rounds must be a whole number of at least 1; got 0"),
     ({"curvature_phases": (2,)}, "shares.curvature must be above 0 where"),

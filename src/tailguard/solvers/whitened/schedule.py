@@ -9,7 +9,14 @@ way cost the root of the sum of their squares, however that sum is shared out.
 import math
 from dataclasses import dataclass, fields, replace
 
-from tailguard.checks import check_cost, check_count, check_open_unit, check_positive, require
+from tailguard.checks import (
+    check_cost,
+    check_count,
+    check_open_unit,
+    check_positive,
+    require,
+    shown,
+)
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.queries.view import LARGEST_FEATURE
@@ -104,6 +111,10 @@ class Shares:
         for name in ("sample", "early"):
             if getattr(self, name) != 0:  # without a sample
                 check_count(f"shares.{name}", getattr(self, name))
+        for name in ("rounds", "diagnostic_phases", "curvature_phases"):
+            given = getattr(self, name)
+            told = f"shares.{name} must be a tuple of whole numbers; got {shown(given)}."
+            require(isinstance(given, tuple | list), told)
         require(len(self.rounds) > 0, "shares.rounds must have at least one phase; got none.")
         for count in self.rounds:
             check_count("shares.rounds", count)
