@@ -285,7 +285,7 @@ def test_what_is_told_in_another_type_is_refused_by_name(name):
             CASES[name].theorem(**told)
     arguments = {"moment": CASES[name].moment, **CASES[name].arguments, "constraint": 2.0}
     call = getattr(getattr(tg.papers, name.split(".")[0]), name.split(".")[1])
-    with pytest.raises(tg.InputError, match=r"constraint must be a set of tg\.sets; got 2\.0"):
+    with pytest.raises(tg.InputError, match=r"constraint must be a set of tg\.sets, .*; got 2\.0"):
         call(**arguments)
 
 
