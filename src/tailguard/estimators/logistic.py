@@ -15,7 +15,7 @@ from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
-from tailguard.tables import check_plain_labels, classes_assumed
+from tailguard.tables import check_plain_labels, classes_assumed, label_list
 
 ASSUMED = (0, 1)  # what classes_assumed(2) says
 
@@ -75,10 +75,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         classes = self._classes()
         if classes is None:
             return ASSUMED
-        try:
-            declared = tuple(classes)
-        except TypeError:
-            declared = ()
+        declared = label_list(classes)
         labels = all(np.ndim(label) == 0 for label in declared)
         if len(declared) != 2 or not labels or declared[0] == declared[1]:
             more = (
