@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pytest
 
 import tailguard as tg
 
@@ -86,3 +87,47 @@ def test_the_file_s_model_is_the_estimator_s(csv_file, columns, tmp_path, call):
     age = columns["age"][:, None]
     expected = model.fit(age, columns["cost"]).predict(age)
     np.testing.assert_array_equal(numbers(call("predict", out, csv_file).out), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("rows.csv", b"", "must start with a line of column names"),
+        ("rows.csv", b"age,region\n", "must have records below its header"),
+        ("rows.csv", b"age,area\n40,south\n", "must have a column 'region'"),
+        ("rows.csv", b"age;region\n40;south\n", "must have a column 'age'"),
+        ("rows.csv", b"age,age,region\n40,41,south\n", "must have column names that differ"),
+        ("rows.parquet", b"age,region\n40,south\n", "must be a Parquet file"),
+        ("rows.csv", None, "does not exist"),
+        (".", None, "is a directory"),
+    ],
+)
+def test_files_without_the_rows_of_the_model_are_refused(
+    name, content, words, model_file, tmp_path, call
+):
+    place = tmp_path / name
+    if content is not None:
+        place.write_bytes(content)
+    answer = call("predict", model_file, place)
+    assert (answer.code, answer.out) == (2, "")
+    assert words in " ".join(answer.err.split())
+
+
+def test_text_in_the_place_of_numbers_leaves_its_prediction_empty(model_file, tmp_path, call):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age,region\nSECRET,south\n1e999,north\n40\n40,\x00\n")
+    answer = call("predict", model_file, rows)
+    assert (answer.code, answer.err) == (0, "")
+    assert [cell == "" for cell in cells(answer.out)] == [True, True, True, False]
+
+
+def test_a_file_that_cannot_be_read_is_refused_by_the_command(
+    model_file, csv_file, call, monkeypatch
+):
+    def refuse(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("tailguard.sources.files.csv_records", refuse)
+    answer = call("predict", model_file, csv_file)
+    assert (answer.code, answer.out) == (2, "")
+    assert "can be read; it is not: Input/output error" in " ".join(answer.err.split())

@@ -233,3 +233,15 @@ def test_the_smallest_epsilon_is_one_of_the_bounds(name, tree, delta):
     if total_mu(tree) is not None:
         assert flatten(tree).kinds <= {Gaussian}
         assert smallest.accountant == "gdp"
+
+
+@pytest.mark.parametrize("event", [Gaussian(0.5), Laplace(0.5)])
+def test_numbers_that_no_float_holds_have_bounds(name, event):
+    accountant = make_accountant(name)
+    if not accountant.supports(event):
+        pytest.skip("such events are refused")
+    assert 0.0 <= accountant.compose(event).delta(epsilon=1e19) <= 1e-10
+    absurd = accountant.compose(event, times=10**400)
+    assert absurd.epsilon(delta=1e-6) == math.inf
+    assert absurd.delta(epsilon=1.0) == 1.0
+    assert absurd.delta(epsilon=1e19) == 1.0

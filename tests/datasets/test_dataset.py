@@ -62,6 +62,15 @@ def test_bad_sizes_are_refused_in_one_sentence(name, bad):
         simulate(name, **{"n_rows": 10, "seed": 0, **features_of(name, 2), **bad})
 
 
+@EVERY
+@pytest.mark.parametrize("size", [10**15, 10**19, 10**400])
+def test_sizes_beyond_memory_are_refused_in_one_sentence(name, size):
+    for beyond in ({"n_rows": size}, features_of(name, size)):
+        if beyond:
+            with pytest.raises(InputError, match="must be such that an array of these sizes fits"):
+                simulate(name, **{"n_rows": 10, **features_of(name, 2), **beyond})
+
+
 def test_unknown_simulator_is_refused_by_name():
     with pytest.raises(InputError, match="insurance-claims"):
         simulate("titanic", n_rows=10)

@@ -17,6 +17,8 @@ from tailguard.datasets.hard_instances import (
     zcdp_chance,
 )
 from tailguard.datasets.hard_laws import SignLaw, SpikeLaw
+from tailguard.datasets.heavy_laws import StudentLaw
+from tailguard.datasets.tsybakov import hard_tsybakov, hard_tsybakov_sampling
 from tailguard.papers.fano import fano_bound, log_packing_size
 
 
@@ -153,3 +155,34 @@ def test_bad_chances_are_refused(chance):
 def test_bad_arguments_are_refused_by_name(call, name):
     with pytest.raises(InputError, match=name):
         call()
+
+
+@pytest.mark.parametrize("n_rows", [10**19, 10**400, 0, "x", None])
+def test_numbers_of_records_that_no_array_has_are_refused(n_rows):
+    spread = {"growth": 3.0, "moment_order": 2.0}
+    for ask in (
+        lambda: zcdp_chance(n_rows, 16, rho=1.0),
+        lambda: pure_chance(n_rows, 16, epsilon=1.0),
+        lambda: hard_means_sampling(16, 4, n_rows=n_rows),
+        lambda: hard_scalar_mean(n_rows=n_rows, moment_order=2.0, epsilon=1.0),
+        lambda: hard_tsybakov(16, 2, n_rows=n_rows, rho=0.5, **spread),
+        lambda: hard_tsybakov_sampling(16, 2, n_rows=n_rows, growth=3.0),
+        lambda: hard_means(16, 2, chance=0.1, moment_order=2.0)[0].sample(n_rows),
+        lambda: StudentLaw(2.0).sample(n_rows, 2),
+    ):
+        with pytest.raises(InputError, match=r"n_rows.* must be .*; got"):
+            ask()
+
+
+@pytest.mark.parametrize("n_features", [10**19, 10**400, 0, "x", None])
+def test_numbers_of_columns_that_no_array_has_are_refused(n_features):
+    for ask in (
+        lambda: hard_means(n_features, 2, chance=0.1, moment_order=2.0),
+        lambda: hard_means_sampling(n_features, 4, n_rows=10),
+        lambda: hard_sparse_means(n_features, 1, 2, chance=0.1, moment_order=2.0),
+        lambda: hard_tsybakov(n_features, 2, n_rows=9, rho=0.5, growth=3.0, moment_order=2.0),
+        lambda: hard_tsybakov_sampling(n_features, 2, n_rows=9, growth=3.0),
+        lambda: StudentLaw(2.0).sample(10, n_features),
+    ):
+        with pytest.raises(InputError, match=r"n_features must be .*; got"):
+            ask()

@@ -56,5 +56,17 @@ def test_bad_sizes_are_refused():
         sparse_words(5, 6, 2)
     with pytest.raises(InputError, match="seed"):
         sign_words(5, 2, seed=-1)
-    with pytest.raises(InputError, match="words"):
-        smallest_distance(sign_words(5, 1))
+    for words in (sign_words(5, 1), np.zeros(3), None, 3, "ab", [[1, 2], [3]]):
+        with pytest.raises(InputError, match="words must be an array of two or more, a row each"):
+            smallest_distance(words)
+
+
+@pytest.mark.parametrize("size", [10**15, 10**19, 10**400, "x"])
+@pytest.mark.parametrize(
+    "draw", [constant_weight_words, sign_words, lambda d, m: sparse_words(d, 1, m)]
+)
+def test_absurd_sizes_are_refused_at_once(draw, size):
+    with pytest.raises(InputError, match="n_features must be"):
+        draw(size, 2)
+    with pytest.raises(InputError, match="n_words must be a whole number from 1 to 10000; got"):
+        draw(16, size)

@@ -94,6 +94,22 @@ def test_a_ledger_that_is_gone_is_not_begun_again_without_its_cap(ledger, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("run", ["", "x" * 201, 7, 0.5, None, [1], np.zeros(2), "\ud800"])
+def test_a_run_is_a_text_of_some_length(ledger, run):
+    """A number would be written down as text, by which the file would fail its own check."""
+    for ask in (ledger.opened, lambda run: ledger.resumed(run, start=None)):
+        with pytest.raises(InputError, match="run must be a text of 1 to 200 signs"):
+            ask(run)
+
+
+@pytest.mark.parametrize("start", ["1", -1, 0.5, True, [1], 10**400])
+def test_how_often_a_run_went_on_is_a_number(ledger, start):
+    ledger.opened("3f").reserve(HALF)
+    with pytest.raises(InputError, match="start must be a whole number from 0 to 1000000000; got"):
+        ledger.resumed("3f", start=start)
+    assert [line.kind for line in ledger.lines()] == ["created", "reserved"]
+
+
 @pytest.mark.parametrize("key", ["", "x" * 201, 7, 0.5, None, np.zeros(2), "\ud800"])
 def test_a_key_is_a_text_of_some_length(ledger, key):
     with pytest.raises(InputError, match="key must be a text of 1 to 200 signs"):

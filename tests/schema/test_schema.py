@@ -46,6 +46,8 @@ REFUSED = {
     "one class": ({"classes": ["no"]}, "classes must be at least two different labels"),
     "a class twice": ({"classes": [0, False]}, "classes must be at least two different labels"),
     "classes as text": ({"classes": "no"}, "classes must be at least two different labels"),
+    "a class beyond floats": ({"classes": [10**400, 1]}, "classes must be at least two different"),
+    "a level of 5000 digits": ({"categorical": {"a": [10**5000]}}, "numbers that Python prints"),
     "a class that is none": ({"classes": [None, 1]}, "classes must be at least two different"),
     "coefficients of one name": (
         {"features": ["a=x", "a"], "categorical": {"a": ["w", "x"]}},
@@ -77,6 +79,21 @@ def test_a_table_names_the_features_that_are_left():
     assert settled.features == ("age", "region", "day")
     assert settled.settled(["day", "region", "age", "id"]) == settled
     assert settled.undeclared(columns) == ()
+
+
+@pytest.mark.parametrize("given", [None, 3, "age", b"age", [1, 2], [["a"]], [None], np.ones(2)])
+@pytest.mark.parametrize("schema", [tg.Schema(target="a"), tg.Schema(features=["a"])])
+def test_columns_that_are_no_names_are_refused_whatever_is_declared(schema, given):
+    for ask in (schema.settled, schema.undeclared):
+        with pytest.raises(tg.InputError, match="columns must be a list of the names of a table's"):
+            ask(given)
+    assert schema.settled(np.array(["a", "b"])).features
+    assert schema.settled(name for name in "ab").features
+
+
+def test_a_key_that_is_too_long_to_print_is_refused():
+    with pytest.raises(tg.InputError, match="only; got int"):
+        tg.Schema.of({10**5000: 1})
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,23 @@ def test_a_folder_is_no_place_for_a_schema(tmp_path):
         tg.Schema(target="y").save(tmp_path)
 
 
+def test_what_keeps_a_file_from_being_written_is_told(tmp_path):
+    for place, reason in ((tmp_path, "Is a directory"), (tmp_path / "no" / "x", "No such file")):
+        with pytest.raises(tg.InputError) as caught:
+            SCHEMA.save(place)
+        assert f"can be written; {str(place)!r} was not: {reason}" in str(caught.value)
+
+
+def test_a_schema_that_is_no_json_is_no_fault_of_the_path(tmp_path, monkeypatch):
+    def no_json(self):
+        raise tg.InputError("schema must be what JSON holds.")
+
+    monkeypatch.setattr(tg.Schema, "to_json", no_json)
+    with pytest.raises(tg.InputError, match=r"schema must be what JSON holds\."):
+        SCHEMA.save(tmp_path / "schema.json")
+    assert not (tmp_path / "schema.json").exists()
+
+
 def test_an_array_without_length_declares_no_classes():
     with pytest.raises(tg.InputError, match="classes must be at least two different labels"):
         tg.Schema(classes=np.array(1.0))

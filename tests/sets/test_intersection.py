@@ -49,7 +49,7 @@ def test_parts_are_checked():
 
 @pytest.mark.parametrize("part", [2.5, None, "box", np.zeros((2, 2)), Simplex])
 def test_what_is_no_set_is_refused(part):
-    with pytest.raises(InputError, match=r"first must be a set of tg\.sets; got"):
+    with pytest.raises(InputError, match=r"first must be a set of tg\.sets, .*; got"):
         Intersection(part, Simplex())
-    with pytest.raises(InputError, match=r"second must be a set of tg\.sets; got"):
+    with pytest.raises(InputError, match=r"second must be a set of tg\.sets, .*; got"):
         Intersection(Simplex(), part)

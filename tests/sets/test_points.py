@@ -1,11 +1,10 @@
-from contextlib import suppress
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from support.registered import examples_of
 from tailguard.checks import InputError
+from tailguard.sets import L1Ball, Simplex
 from tailguard.sets.points import as_point, as_vector, length, unit_vector
 from tailguard.sets.registry import SETS
 
@@ -50,8 +49,43 @@ def test_what_is_no_vector_is_no_point(point):
         as_point(point)
 
 
-@pytest.mark.parametrize("made", [make for each in examples_of(SETS).values() for make in each])
-def test_no_set_contains_what_is_no_vector_of_numbers(made):
-    for point in ("ab", {}, [[1.0], [2.0, 3.0]], 10**400):
-        with suppress(InputError):  # of sets that know their size
-            assert not made.contains(point)
+every_set = pytest.mark.parametrize(
+    "made", [make for each in examples_of(SETS).values() for make in each], ids=repr
+)
+
+
+@every_set
+@pytest.mark.parametrize(
+    "point", [0.5, "ab", {}, [[0.5, 0.5]], [[1.0], [2.0, 3.0]], 10**400], ids=type
+)
+def test_every_set_refuses_to_move_and_to_judge_what_is_no_vector_of_numbers(made, point):
+    for ask in (made.project, made.contains):
+        with pytest.raises(InputError, match=r"^point must be a vector of numbers; got .*\.$"):
+            ask(point)
+
+
+@every_set
+@pytest.mark.parametrize("tolerance", ["x", None, np.nan, -1.0, [1.0, 2.0], 10**400, True])
+def test_a_tolerance_that_is_none_is_refused(made, tolerance):
+    inside = made.project(np.zeros(3))
+    assert made.contains(inside, 0.001)
+    with pytest.raises(InputError, match=r"^tolerance must be a number of at least 0; got"):
+        made.contains(inside, tolerance)
+
+
+@every_set
+@pytest.mark.parametrize("entry", [1e308, -1e308, np.inf, np.nan])
+def test_no_entry_is_too_large_to_ask_whether_a_set_contains_it(made, entry):
+    if made.diameter() < np.inf:
+        assert made.contains(np.full(3, entry)) is False
+
+
+@pytest.mark.parametrize(
+    "ask", [Simplex().project, Simplex().minimise_linear, L1Ball(1.0).minimise_linear]
+)
+def test_a_point_without_entries_is_refused_where_none_would_be_an_answer(ask):
+    with pytest.raises(InputError, match=r"^point must have at least one entry; got none\.$"):
+        ask([])
+    assert L1Ball(1.0).project([]).size == 0
+    assert L1Ball(1.0).contains([])
+    assert not Simplex().contains([])

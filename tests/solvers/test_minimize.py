@@ -219,7 +219,7 @@ class OneWeight(HalfASet):
         ((own_gradient,), {"intercept": True}, "intercept must be False"),
         ((own_gradient,), {"intercept": "no"}, "intercept must be True or False"),
         ((own_gradient,), {"constraint": "ball"}, "constraint must be a set"),
-        ((own_gradient,), {"constraint": HalfASet()}, "constraint must be a set of tg.sets"),
+        ((own_gradient,), {"constraint": HalfASet()}, "that has project, diameter and convex; got"),
         ((own_gradient,), {"constraint": OneWeight()}, "constraint must be a set of vectors of 3"),
         ((own_gradient,), {"constraint": tg.sets.L2Ball}, "constraint must be a set"),
         ((own_gradient,), {"constraint": tg.sets.Box(-1, 1)}, "low and high as vectors"),
@@ -238,7 +238,17 @@ class OneWeight(HalfASet):
         (
             (tg.losses.Squared(),),
             {"solver": tg.solvers.Localised(gradient_scale=1e308)},
-            r"powers and quotients; got gradient_scale = 1e\+308",
+            r"powers and quotients; got gradient_scale = 1e\+308, n_rows = \d+, n_features = 3, "
+            r"constraint\.diameter\(\) = ",
+        ),
+        (
+            (tg.losses.Squared(),),
+            {
+                "solver": "localised",
+                "constraint": tg.sets.L2Ball(1e-320),
+                "guarantee": tg.GDP(1e-15),
+            },
+            r"got n_rows = \d+, n_features = 3, constraint\.diameter\(\) = 2e-320, mu = 1e-15\.",
         ),
     ],
 )

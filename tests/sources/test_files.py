@@ -18,6 +18,7 @@ from tailguard.sources.files import (
     read_cells,
     read_columns,
 )
+from tailguard.sources.parquet_files import ParquetFiles
 
 NAN = np.nan
 CSV = """age,name,cost
@@ -300,3 +301,22 @@ def test_parquet_text_that_cannot_be_decoded_concerns_its_cell_only(tmp_path):
     for column in (broken, broken.dictionary_encode()):
         pq.write_table(pa.table({"a": column}), tmp_path / "odd.parquet")
         assert read_cells(tmp_path / "odd.parquet", ["a"]) == [[b"a", b"a\xff"[1:]]]
+
+
+def test_a_file_that_may_not_be_read_is_refused_with_the_reason(csv_file, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    for ask in (file_column_names, lambda path: read_columns(path, ["age"])):
+        with pytest.raises(InputError, match=r"must be a file that can be read; it is not: Permis"):
+            ask(csv_file)
+
+
+def test_a_folder_that_cannot_be_listed_is_refused_with_the_reason(tmp_path, monkeypatch):
+    def vanish(*_):
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("pathlib.Path.rglob", vanish)
+    with pytest.raises(InputError, match="must be a folder that can be listed; it is not: No such"):
+        ParquetFiles(tmp_path)

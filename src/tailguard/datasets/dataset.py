@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, check_count, check_integer, shown
+
+MOST_ROWS = 2**63 - 1  # more are in no array
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,3 +62,38 @@ class Dataset:
         if self.exposure is not None:
             table["exposure"] = self.exposure
         return table
+
+
+def check_sizes(**sizes: int) -> None:
+    """Refuse sizes that are none, and those of which no array of floats fits into memory.
+
+    Examples
+    --------
+    >>> check_sizes(n_rows=10**15, n_features=2)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: n_rows, n_features must be such that an array of these sizes fits \
+into memory; got 1000000000000000, 2.
+    """
+    for name, size in sizes.items():
+        check_count(name, size)
+    try:
+        np.empty(tuple(sizes.values()))
+    except (MemoryError, OverflowError, ValueError):
+        told = ", ".join(map(shown, sizes.values()))
+        raise InputError(
+            f"{', '.join(sizes)} must be such that an array of these sizes fits into memory; got "
+            f"{told}."
+        ) from None
+
+
+def check_rows(n_rows: int) -> None:
+    """Refuse a number of records that is none, or that no array has; none is drawn here.
+
+    Examples
+    --------
+    >>> check_rows(0)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: n_rows must be a whole number from 1 to 9223372036854775807; got \
+0.
+    """
+    check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
-from tailguard.datasets.dataset import Dataset
+from tailguard.checks import InputError, check_finite, check_positive, shown
+from tailguard.datasets.dataset import Dataset, check_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,7 @@ def draw_raw_design(
     >>> design.units, design.offsets
     (array([1.e-06, 1.e+00, 1.e+06]), array([ 50., -50.,  50.]))
     """
-    check_integer("n_rows", n_rows, minimum=1)
-    check_integer("n_features", n_features, minimum=1)
+    check_sizes(n_rows=n_rows, n_features=n_features)
     check_positive("tail", tail)
     check_finite("offset", offset)
     if not isinstance(units, tuple | list | np.ndarray) or len(units) != 2:

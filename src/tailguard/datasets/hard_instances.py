@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
+from tailguard.datasets.dataset import check_rows
 from tailguard.datasets.hard_laws import GaussianLaw, SpikeLaw, check_moment_order, spike
 from tailguard.datasets.packings import constant_weight_words, sparse_words
 
@@ -33,7 +34,7 @@ def zcdp_chance(n_rows: int, size: float, *, rho: float, factor: float = CHANCE_
     >>> zcdp_chance(10_000, 16, rho=1.0)
     0.0001
     """
-    check_integer("n_rows", n_rows, minimum=1)
+    check_rows(n_rows)
     root = math.sqrt(check_positive("size", size) / check_positive("rho", rho))
     return min(1.0, check_positive("factor", factor) * root / n_rows)
 
@@ -51,7 +52,7 @@ def pure_chance(
     >>> pure_chance(10_000, 16, epsilon=1.0)
     0.0004
     """
-    check_integer("n_rows", n_rows, minimum=1)
+    check_rows(n_rows)
     share = check_positive("size", size) / check_positive("epsilon", epsilon)
     return min(1.0, check_positive("factor", factor) * share / n_rows)
 
@@ -103,7 +104,7 @@ def hard_means_sampling(
     >>> len(laws), laws[0].mean.max().round(5)
     (4, np.float64(0.00791))
     """
-    check_integer("n_rows", n_rows, minimum=1)
+    check_rows(n_rows)
     words = constant_weight_words(n_features, n_laws, seed=seed)
     shift = min(1.0, check_positive("factor", factor) * math.sqrt(n_features / n_rows))
     return tuple(GaussianLaw(shift / math.sqrt(n_features) * word) for word in words)
@@ -124,7 +125,7 @@ def hard_scalar_mean(
     >>> law.chance, law.raw_moment(2.0)
     (5e-05, 1.0)
     """
-    check_integer("n_rows", n_rows, minimum=1)
+    check_rows(n_rows)
     share = 1.0 - 1.0 / check_moment_order(moment_order)
     chance = min(1.0, share / (10.0 * check_positive("epsilon", epsilon) * n_rows))
     _check_chance(chance)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
+from tailguard.datasets.dataset import check_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,5 +148,5 @@ def check_moment_order(order: float) -> float:
 
 def _generator_of_rows(n_rows: int, seed: int) -> np.random.Generator:
     """Check the size of a sample, and start the generator of its seed."""
-    check_integer("n_rows", n_rows, minimum=1)
+    check_sizes(n_rows=n_rows)
     return np.random.default_rng(check_integer("seed", seed, minimum=0))

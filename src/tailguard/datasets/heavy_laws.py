@@ -12,6 +12,7 @@ from scipy import integrate, special
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
+from tailguard.datasets.dataset import check_sizes
 from tailguard.datasets.hard_laws import check_moment_order
 
 # How far the index of the tail lies above the order of the moment.
@@ -128,6 +129,5 @@ class TwoPointLaw:
 
 def _generator(n_rows: int, n_features: int, seed: int) -> np.random.Generator:
     """Check the size of a sample, and start the generator of its seed."""
-    check_integer("n_rows", n_rows, minimum=1)
-    check_integer("n_features", n_features, minimum=1)
+    check_sizes(n_rows=n_rows, n_features=n_features)
     return np.random.default_rng(check_integer("seed", seed, minimum=0))

@@ -7,7 +7,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
-from tailguard.datasets.dataset import Dataset
+from tailguard.datasets.dataset import Dataset, check_sizes
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def insurance_claims(n_rows: int = 10_000, seed: int = 0) -> Dataset:
     >>> claims.features[:, 4].max() < 1e-3 and claims.features[:, 2].max() > 1e6
     np.True_
     """
-    check_integer("n_rows", n_rows, minimum=1)
+    check_sizes(n_rows=n_rows)
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
     wealth = rng.standard_normal(n_rows)
     standardised = np.column_stack(

@@ -10,12 +10,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.checks import InputError, check_integer
+from tailguard.checks import InputError, check_integer, shown
+from tailguard.datasets.dataset import check_sizes
 
 CodeWords = NDArray[np.int8]
 
 # Draws in a row that may all lie too near before the search is given up.
 PATIENCE = 2000
+# Each word is compared with all before it: so many of 64 places take 4 seconds (measured).
+MOST_WORDS = 10_000
 
 
 def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> CodeWords:
@@ -31,6 +34,7 @@ def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> Co
     (array([8, 8, 8, 8]), True)
     """
     check_integer("n_features", n_features, minimum=2)
+    check_sizes(n_features=n_features)
     word = np.zeros(n_features, dtype=np.int8)
     word[: n_features // 2] = 1
     distance = max(2, math.ceil(n_features / 8))
@@ -49,6 +53,7 @@ def sparse_words(n_features: int, n_nonzero: int, n_words: int, *, seed: int = 0
     (array([4, 4, 4, 4, 4]), True)
     """
     check_integer("n_features", n_features, minimum=2)
+    check_sizes(n_features=n_features)
     check_integer("n_nonzero", n_nonzero, minimum=1, maximum=n_features)
     kept = np.arange(n_features) < n_nonzero
 
@@ -71,7 +76,7 @@ def sign_words(n_features: int, n_words: int, *, seed: int = 0) -> CodeWords:
     >>> words.shape, smallest_distance(words) >= 8
     ((8, 64), True)
     """
-    check_integer("n_features", n_features, minimum=1)
+    check_sizes(n_features=n_features)
 
     def draw(rng: np.random.Generator) -> CodeWords:
         return rng.choice(np.array([-1, 1], dtype=np.int8), size=n_features)
@@ -88,8 +93,8 @@ def smallest_distance(words: CodeWords) -> int:
     >>> smallest_distance(np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]], dtype=np.int8))
     1
     """
-    if len(words) < 2:
-        raise InputError(f"words must be two or more; got {len(words)}.")
+    if not isinstance(words, np.ndarray) or words.ndim != 2 or len(words) < 2:
+        raise InputError(f"words must be an array of two or more, a row each; got {shown(words)}.")
     pairs = (np.count_nonzero(words[i + 1 :] != words[i], axis=1) for i in range(len(words) - 1))
     return min(int(differing.min()) for differing in pairs)
 
@@ -98,7 +103,7 @@ def _greedy(
     draw: Callable[[np.random.Generator], CodeWords], distance: int, n_words: int, seed: int
 ) -> CodeWords:
     """Draw words, and keep those at least ``distance`` from all that were kept."""
-    check_integer("n_words", n_words, minimum=1)
+    check_integer("n_words", n_words, minimum=1, maximum=MOST_WORDS)
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
     words = draw(rng)[None, :]
     misses = 0

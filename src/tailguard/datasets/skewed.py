@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
-from tailguard.datasets.dataset import Dataset
+from tailguard.datasets.dataset import Dataset, check_sizes
 from tailguard.datasets.features import alternating_weights
 
 # Of the lognormal and of the log-logistic law, as the paper states them.
@@ -71,8 +71,8 @@ def _design(
 ) -> tuple[np.random.Generator, FloatArray, FloatArray]:
     """Draw normal columns; return the generator behind them, and a unit vector of weights."""
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
-    rows, columns = (check_integer("n_rows", n_rows, minimum=1), n_features)
-    X = rng.standard_normal((rows, check_integer("n_features", columns, minimum=1)))
+    check_sizes(n_rows=n_rows, n_features=n_features)
+    X = rng.standard_normal((n_rows, n_features))
     weights = alternating_weights(n_features)
     unit: FloatArray = weights / np.linalg.norm(weights)
     return rng, X, unit

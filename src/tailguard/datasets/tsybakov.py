@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
+from tailguard.checks import InputError, check_finite, check_positive, shown
+from tailguard.datasets.dataset import check_rows, check_sizes
 from tailguard.datasets.hard_instances import zcdp_chance
 from tailguard.datasets.hard_laws import SignLaw, SpikeLaw, check_moment_order, spike
 from tailguard.datasets.packings import sign_words
@@ -126,6 +127,7 @@ def hard_tsybakov(
     _check_loss_growth(growth)
     check_moment_order(moment_order)
     scale = check_positive("moment_bound", moment_bound) ** (1.0 / moment_order)
+    check_sizes(n_features=n_features)
     chance = zcdp_chance(n_rows, n_features, rho=rho, factor=FACTOR)
     size = scale / (2.0 * math.sqrt(n_features))
     radius = (chance ** (1.0 - 1.0 / moment_order) * scale / 2.0) ** (1.0 / (growth - 1.0))
@@ -162,7 +164,8 @@ def hard_tsybakov_sampling(
     True
     """
     _check_loss_growth(growth)
-    check_integer("n_rows", n_rows, minimum=1)
+    check_rows(n_rows)
+    check_sizes(n_features=n_features)
     size = check_positive("moment_scale", moment_scale) / (2.0 * math.sqrt(n_features))
     radius = (moment_scale / 2.0) ** (1.0 / (growth - 1.0))
     bias = FACTOR / math.sqrt(n_rows)

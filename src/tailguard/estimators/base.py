@@ -14,6 +14,7 @@ from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
 from tailguard.design.matrix import design_matrix
 from tailguard.engine import GivenProblem, Solved, Solver, run
+from tailguard.estimators.scored import scored_rows
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
@@ -372,8 +373,12 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the explained share of the variance; not private: it reads ``y`` without noise."""
+        from sklearn.metrics import r2_score  # noqa: PLC0415 (it takes a while to load)
+
         warn_of_score(self)
-        return float(super().score(X, y, sample_weight))
+        targets, predicted, weights = scored_rows(self.predict(X), y, sample_weight)
+        with np.errstate(all="ignore"):
+            return float(r2_score(targets, predicted, sample_weight=weights))
 
     def __sklearn_tags__(self) -> Tags:
         """Add that a fit with a small budget on few rows need not score well."""

@@ -12,10 +12,17 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 from tailguard.engine import Solved
 from tailguard.estimators.base import PrivateLinearModel
+from tailguard.estimators.scored import row_weights
 from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic
-from tailguard.tables import check_plain_labels, classes_assumed
+from tailguard.tables import (
+    check_plain_labels,
+    classes_assumed,
+    encode_labels,
+    label_list,
+    to_vector,
+)
 
 ASSUMED = (0, 1)  # what classes_assumed(2) says
 
@@ -45,7 +52,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     *Edge cases.* A record whose label is not declared is void, and nothing is said about it. Where
     classes are numbers, text counts as the number that it spells. A row with a missing value and no
     constant in ``missing`` has the score and probabilities NaN; ``predict`` must name a class and
-    names the first, and ``score`` counts that as the prediction.
+    names the first, and ``score`` counts that as the prediction. Of a label that is not declared it
+    counts the prediction as wrong.
 
     Examples
     --------
@@ -75,10 +83,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         classes = self._classes()
         if classes is None:
             return ASSUMED
-        try:
-            declared = tuple(classes)
-        except TypeError:
-            declared = ()
+        declared = label_list(classes)
         labels = all(np.ndim(label) == 0 for label in declared)
         if len(declared) != 2 or not labels or declared[0] == declared[1]:
             more = (
@@ -116,7 +121,11 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of right predictions; not private: it reads ``y`` without noise."""
         warn_of_score(self)
-        return float(super().score(X, y, sample_weight))
+        chosen = self._score_of(X) > 0
+        if self._classes() is None:
+            check_plain_labels(y)
+        places = to_vector(encode_labels(y, self.classes_.tolist()), n_rows=len(chosen))
+        return float(np.average(places == chosen, weights=row_weights(sample_weight, len(chosen))))
 
     def __sklearn_tags__(self) -> Tags:
         """Say that there are two classes and that a small budget need not score well."""

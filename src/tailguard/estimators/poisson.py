@@ -6,8 +6,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import require
 from tailguard.engine import GivenProblem
 from tailguard.estimators.base import PrivateRegression
+from tailguard.estimators.scored import scored_rows
 from tailguard.estimators.unpaid import warn_of_score
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
@@ -99,5 +101,12 @@ class PoissonRegression(PrivateRegression):
         from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (it takes a while to load)
 
         warn_of_score(self)
-        mean = np.clip(self.predict(X), SMALLEST_MEAN, None)
-        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))
+        targets, mean, weights = scored_rows(self.predict(X), y, sample_weight)
+        require(
+            bool((targets >= 0.0).all()),
+            "y must be at least 0 in every row that is scored; leave out those where it is not.",
+        )
+        if targets.min() == targets.max():
+            return 0.0  # of no deviance nothing is explained
+        mean = np.clip(mean, SMALLEST_MEAN, None)
+        return float(d2_tweedie_score(targets, mean, sample_weight=weights, power=1))

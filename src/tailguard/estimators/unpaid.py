@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from tailguard.checks import warn_before_spending
 from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.events import Composed, Event
@@ -47,6 +49,7 @@ def warn_of_score(model: Any) -> None:
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(x[:, None], x)
     >>> warn_of_score(model)  # a simulation: nothing is private anyway
     """
+    check_is_fitted(model)
     if model.certificate_.mode == "private":
         warn_before_spending(
             "a score reads records and has no noise, so neither it nor a choice that is made by it "

@@ -25,7 +25,7 @@ from tailguard.ledger.lines import (
     canonical,
     check_chain,
 )
-from tailguard.ledger.names import checked_key, checked_name, checked_path
+from tailguard.ledger.names import checked_key, checked_name, checked_path, checked_run
 from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -37,6 +37,8 @@ from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
 
 MOST_COORDINATES = 10**11
 """Numbers of one charge: the distance of sampled from ideal noise says nothing of many more."""
+MOST_STARTS = 10**9
+"""Starts of one run: more than any has, and few enough for a line to hold."""
 
 
 class Ledger:
@@ -195,7 +197,7 @@ class Ledger:
 
     def opened(self, run: str) -> "LedgerRun":
         """Return the books of one run, for a gate to write."""
-        return self._run(run, again=False)
+        return self._run(checked_run(run), again=False)
 
     def resumed(self, run: str, *, start: int | None) -> "LedgerRun":
         """Return the books of a run that goes on from a checkpoint, whose charge stands.
@@ -205,6 +207,9 @@ class Ledger:
         released twice.
         """
         key = self._key or run
+        checked_run(run)
+        if start is not None:
+            check_integer("start", start, minimum=0, maximum=MOST_STARTS)
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)

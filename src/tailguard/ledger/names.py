@@ -52,6 +52,17 @@ def checked_key(key: object) -> str:
     return _text("key", key)
 
 
+def checked_run(run: object) -> str:
+    """Return the name that a run goes by, which is its key where no other is given.
+
+    Examples
+    --------
+    >>> checked_run("3f")
+    '3f'
+    """
+    return _text("run", run)
+
+
 def _text(name: str, value: object) -> str:
     """Return a text that is neither empty nor too long, and that a file can hold."""
     held = isinstance(value, str) and value == value.encode(errors="ignore").decode()

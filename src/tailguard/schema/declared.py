@@ -58,6 +58,23 @@ def name(declaration: str, given: Any) -> str | None:
     return given
 
 
+def columns_of_a_table(given: Any) -> tuple[str, ...]:
+    """Return the names of a table's columns, in their order.
+
+    Examples
+    --------
+    >>> columns_of_a_table(["age", "power"])
+    ('age', 'power')
+    """
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    listed: tuple[Any, ...] = tuple(given) if several else (None,)
+    if not all(isinstance(each, str) for each in listed):
+        raise InputError(
+            f"columns must be a list of the names of a table's columns; got {shown(given)}."
+        )
+    return listed
+
+
 def names(declaration: str, given: Any, *, optional: bool = False) -> tuple[str, ...] | None:
     """Return different names of columns; at least one where all may be meant by None.
 
@@ -173,4 +190,7 @@ def _check_features(
 
 
 def _is_label(given: Any) -> bool:
-    return isinstance(given, str) or (isinstance(given, int | float) and math.isfinite(given))
+    try:
+        return isinstance(given, str) or (isinstance(given, int | float) and math.isfinite(given))
+    except OverflowError:  # a whole number beyond the floats
+        return False

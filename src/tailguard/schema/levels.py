@@ -21,12 +21,13 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     (('north', 'south'), ('4', '5', '6'))
     """
     listed = list(levels) if isinstance(levels, list | tuple) else [True]
+    wanted = f"The levels of {column!r} must be a list of text or whole numbers"
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
-        raise InputError(
-            f"The levels of {column!r} must be a list of text or whole numbers; got "
-            f"{shown(levels)}."
-        )
-    declared = tuple(map(str, listed))
+        raise InputError(f"{wanted}; got {shown(levels)}.")
+    try:
+        declared = tuple(map(str, listed))
+    except ValueError:  # Python prints no huge integer
+        raise InputError(f"{wanted} that Python prints; got {shown(levels)}.") from None
     numbers = [level_number(level) for level in declared]
     readings = {n if n is not None else text for n, text in zip(numbers, declared, strict=True)}
     if not declared or len({*readings, "", OTHER}) < len(declared) + 2:

@@ -117,6 +117,7 @@ class Schema:
 
     def undeclared(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Return which of a table's columns are features only because nothing was said of them."""
+        columns = declared.columns_of_a_table(columns)
         if self.features is not None:
             return ()
         beside = (self.target, self.exposure, self.row_id)
@@ -125,7 +126,7 @@ class Schema:
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""
-        columns = tuple(columns)
+        columns = declared.columns_of_a_table(columns)
         apart = {*self.drop, self.target, self.exposure, self.row_id}
         features = self.features
         if features is None:
@@ -182,7 +183,7 @@ class Schema:
         known = [each.name for each in fields(cls)]
         for key in content:
             if key not in (KEY, *known):
-                raise InputError(f"schema must declare {', '.join(known)} only; got {key!r}.")
+                raise InputError(f"schema must declare {', '.join(known)} only; got {shown(key)}.")
         return cls(**{key: content[key] for key in content if key != KEY})
 
     def to_json(self) -> str:
@@ -204,12 +205,13 @@ class Schema:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a JSON file."""
+        text, wanted = self.to_json(), "path must be that of a file that can be written"
         try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
-        except (OSError, TypeError, ValueError):
-            raise InputError(
-                f"path must be that of a file that can be written; got {shown(path)}."
-            ) from None
+            Path(path).write_text(text, encoding="utf-8")
+        except (TypeError, ValueError):
+            raise InputError(f"{wanted}; got {shown(path)}.") from None
+        except OSError as error:
+            raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Schema":

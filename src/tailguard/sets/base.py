@@ -66,8 +66,11 @@ def check_set(name: str, value: Any) -> Any:
     --------
     >>> check_set("constraint", 2.0)
     Traceback (most recent call last):
-    tailguard.checks.InputError: constraint must be a set of tg.sets; got 2.0.
+    tailguard.checks.InputError: constraint must be a set of tg.sets, or one of your own that has \
+project, diameter and convex; got 2.0.
     """
-    check_methods(name, value, ("project", "diameter", "convex"), "a set of tg.sets")
+    needed = ("project", "diameter", "convex")
+    wanted = "a set of tg.sets, or one of your own that has project, diameter and convex"
+    check_methods(name, value, needed, wanted)
     check_cost(f"{name}.diameter()", value.diameter())
     return value

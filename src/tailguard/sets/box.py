@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, shown
+from tailguard.checks import InputError, check_cost, shown
 
-from .points import as_numbers, as_point, length
+from .points import as_entries, as_numbers, as_point, length
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,9 @@ class Box:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether no bound is passed by more than ``tolerance``."""
-        low, high = self._sides
-        entries = as_numbers(point)
-        if self._size is not None:
-            as_point(entries, self._size)  # refuses points of another shape
-        inside = (entries >= low - tolerance) & (entries <= high + tolerance)
+        (low, high), slack = self._sides, check_cost("tolerance", tolerance)
+        entries = as_entries(point, self._size)
+        inside = (entries >= low - slack) & (entries <= high + slack)
         return bool((inside & np.isfinite(entries)).all())
 
     def minimise_linear(self, direction: ArrayLike) -> FloatArray:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_positive, shown
+from tailguard.checks import InputError, check_cost, check_positive, shown
 
 from .base import ConstraintSet, check_set
 from .l1_ball import L1Ball
-from .points import as_numbers, as_point, as_vector, length
+from .points import as_entries, as_vector, length
 from .simplex import Simplex
 from .whole_space import WholeSpace
 
@@ -85,9 +85,9 @@ class IntersectionWithBall:
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:
         """Follow the path from the center towards the point while it stays in the ball."""
-        if not np.isfinite(as_numbers(point)).all():
+        target = np.array(as_entries(point, self._middle.size))
+        if not np.isfinite(target).all():
             return self._middle.copy()
-        target = as_point(point, self._middle.size)
         nearest = self.base.project(target)
         if self._distance(nearest) <= self.radius:
             return nearest
@@ -100,9 +100,10 @@ class IntersectionWithBall:
     @np.errstate(over="ignore", invalid="ignore")
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether both base and ball contain the point."""
-        if not self.base.contains(point, tolerance):
-            return False
-        return self._distance(as_point(point, self._middle.size)) <= self.radius * (1 + tolerance)
+        slack = check_cost("tolerance", tolerance)
+        entries = as_entries(point, self._middle.size)
+        near = self._distance(entries) <= self.radius * (1 + slack)
+        return near and self.base.contains(entries, slack)
 
     @cached_property
     def _middle(self) -> FloatArray:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_positive
+from tailguard.checks import check_cost, check_positive
 
-from .points import as_numbers, as_point
+from .points import as_entries, as_point, some_point
 from .simplex import nearest_shares
 
 
@@ -59,11 +59,12 @@ class L1Ball:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the sum is at most ``radius * (1 + tolerance)``."""
-        return _sum_of_sizes(np.abs(as_numbers(point))) <= self.radius * (1 + tolerance)
+        slack = check_cost("tolerance", tolerance)
+        return _sum_of_sizes(np.abs(as_entries(point))) <= self.radius * (1 + slack)
 
     def minimise_linear(self, direction: ArrayLike) -> FloatArray:
         """Return the corner against the largest entry of ``direction``."""
-        costs = as_point(direction)
+        costs = some_point(direction)
         corner = np.zeros_like(costs)
         largest = np.argmax(np.abs(costs))
         corner[largest] = -np.copysign(self.radius, costs[largest])

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_positive
+from tailguard.checks import check_cost, check_positive
 
-from .points import as_numbers, as_point, as_vector, length, unit_vector
+from .points import as_entries, as_point, as_vector, length, unit_vector
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,11 @@ class L2Ball:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the distance from the center is at most ``radius * (1 + tolerance)``."""
-        if not np.isfinite(as_numbers(point)).all():
+        slack = check_cost("tolerance", tolerance)
+        entries = as_entries(point, self._size)
+        if not np.isfinite(entries).all():
             return False
-        half_offset = self._half_offset(as_point(point, self._size))
-        return length(half_offset) <= self.radius * (1 + tolerance) / 2
+        return length(self._half_offset(entries)) <= self.radius * (1 + slack) / 2
 
     def minimise_linear(self, direction: ArrayLike) -> FloatArray:
         """Return the point of the sphere opposite to ``direction``."""

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, shown
+from tailguard.checks import InputError, require, shown
 
 
 def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
@@ -15,12 +15,38 @@ def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
     >>> as_point([1, 2]), as_point([1.0, float("nan")])
     (array([1., 2.]), array([0., 0.]))
     """
-    copy = np.array(as_numbers(point))
-    if copy.ndim != 1:
-        raise InputError(f"point must be a vector of numbers; got {shown(point)}.")
-    if size is not None and copy.shape != (size,):
-        raise InputError(f"point must have shape ({size},), as the set does; got {copy.shape}.")
+    copy = np.array(as_entries(point, size))
     return copy if np.isfinite(copy).all() else np.zeros_like(copy)
+
+
+def some_point(point: ArrayLike) -> FloatArray:
+    """Copy a point of a set that has none without entries.
+
+    Examples
+    --------
+    >>> some_point([])
+    Traceback (most recent call last):
+    tailguard.checks.InputError: point must have at least one entry; got none.
+    """
+    copy = as_point(point)
+    require(copy.size > 0, "point must have at least one entry; got none.")
+    return copy
+
+
+def as_entries(point: ArrayLike, size: int | None = None) -> FloatArray:
+    """Return the entries of a point as they are, finite or not; refuse what is no vector.
+
+    Examples
+    --------
+    >>> as_entries([1, float("nan")])
+    array([ 1., nan])
+    """
+    entries = as_numbers(point)
+    if entries.ndim != 1:
+        raise InputError(f"point must be a vector of numbers; got {shown(point)}.")
+    if size is not None and entries.shape != (size,):
+        raise InputError(f"point must have shape ({size},), as the set does; got {entries.shape}.")
+    return entries
 
 
 def as_numbers(values: ArrayLike) -> FloatArray:

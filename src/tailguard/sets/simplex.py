@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_positive
+from tailguard.checks import check_cost, check_positive
 
-from .points import as_numbers, as_point
+from .points import as_entries, some_point
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,24 @@ class Simplex:
 
     def project(self, point: ArrayLike) -> FloatArray:
         """Lower all entries alike, and stop each at zero, so that the sum is right."""
-        return nearest_shares(as_point(point), self.total)
+        return nearest_shares(some_point(point), self.total)
 
     def diameter(self) -> float:
         """Distance of two corners."""
         return math.sqrt(2) * self.total
 
+    @np.errstate(over="ignore")
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether entries and sum are right, up to ``tolerance * total``."""
-        entries = as_numbers(point) / self.total
-        if entries.ndim != 1 or not np.isfinite(entries).all():
+        slack = check_cost("tolerance", tolerance)
+        entries = as_entries(point) / self.total
+        if not np.isfinite(np.abs(entries).sum()):
             return False
-        return bool((entries >= -tolerance).all() and abs(math.fsum(entries) - 1) <= tolerance)
+        return bool((entries >= -slack).all() and abs(math.fsum(entries) - 1) <= slack)
 
     def minimise_linear(self, direction: ArrayLike) -> FloatArray:
         """Return the corner at the smallest entry of ``direction``."""
-        costs = as_point(direction)
+        costs = some_point(direction)
         corner = np.zeros_like(costs)
         corner[np.argmin(costs)] = self.total
         return corner

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_integer, check_positive
+from tailguard.checks import check_cost, check_integer, check_positive
 
-from .points import as_numbers, as_point, length, unit_vector
+from .points import as_entries, as_point, length, unit_vector
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class SparseBall:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether entries and length are right; ``tolerance`` is for the length alone."""
-        entries = as_numbers(point)
+        slack = check_cost("tolerance", tolerance)
+        entries = as_entries(point)
         if not np.isfinite(entries).all() or np.count_nonzero(entries) > self.n_nonzero:
             return False
-        return self.radius is None or length(entries) <= self.radius * (1 + tolerance)
+        return self.radius is None or length(entries) <= self.radius * (1 + slack)

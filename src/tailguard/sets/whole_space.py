@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import check_cost
 
-from .points import as_numbers, as_point
+from .points import as_entries, as_point
 
 
 @dataclass(frozen=True)
@@ -35,4 +36,5 @@ class WholeSpace:
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the point is finite."""
-        return bool(np.isfinite(as_numbers(point)).all())
+        check_cost("tolerance", tolerance)
+        return bool(np.isfinite(as_entries(point)).all())

@@ -97,13 +97,23 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
         with np.errstate(all="ignore"):
             return solver, solver.plan(problem, guarantee)
     except ArithmeticError:  # what a plan is made from is public
-        raise beyond_floats(_stated(solver)) from None
+        raise beyond_floats(
+            {**_stated(solver), **_numbers(problem), **_stated(guarantee)}
+        ) from None
 
 
-def _stated(solver: Any) -> dict[str, Any]:
-    """Return those options of a solver that are not its defaults."""
-    if not is_dataclass(solver):
+def _numbers(problem: Problem) -> dict[str, float]:
+    """Return the public numbers of a problem."""
+    sizes: dict[str, float] = {"n_rows": problem.n_rows, "n_features": problem.n_features}
+    if problem.constraint is None:
+        return sizes
+    return {**sizes, "constraint.diameter()": problem.constraint.diameter()}
+
+
+def _stated(holder: Any) -> dict[str, Any]:
+    """Return those options of a solver, or numbers of a guarantee, that are not defaults."""
+    if not is_dataclass(holder):
         return {}
-    options = {each.name: each.default for each in fields(solver)}
-    told = {name: getattr(solver, name) for name in options}
+    options = {each.name: each.default for each in fields(holder)}
+    told = {name: getattr(holder, name) for name in options}
     return {name: value for name, value in told.items() if value is not options[name]}

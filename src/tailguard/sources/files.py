@@ -211,10 +211,15 @@ def checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
 def _csv_records(path: Path) -> Iterator[Iterator[list[str]]]:
     """Open a CSV file as records, the header first; all lines end as the first one does."""
     options: Any = {"encoding": "utf-8-sig", "errors": "replace"}
-    with path.open(newline="", **options) as stream:
-        end = "\r" if stream.readline().endswith("\r") else "\n"
-    with NO_FIELD_LIMIT, path.open(newline=end, **options) as stream:
-        yield csv_records(stream, end)
+    try:
+        with path.open(newline="", **options) as stream:
+            end = "\r" if stream.readline().endswith("\r") else "\n"
+        with NO_FIELD_LIMIT, path.open(newline=end, **options) as stream:
+            yield csv_records(stream, end)
+    except OSError as error:
+        raise InputError(
+            f"{path} must be a file that can be read; it is not: {error.strerror}."
+        ) from None
 
 
 def _csv_rows(path: Path, names: Sequence[str]) -> Generator[list[str]]:

@@ -197,7 +197,7 @@ def _paths(where: str) -> list[Path]:
     if os.path.isfile(place):
         return [place]
     if os.path.isdir(place):
-        found = [file for file in place.rglob("*") if is_parquet(file) and file.is_file()]
+        found = _parquet_files_in(place)
         found = [file for file in found if not _is_hidden(file.relative_to(place))]
     else:
         found = [Path(file) for file in glob(where, recursive=True) if Path(file).is_file()]
@@ -212,6 +212,16 @@ def _paths(where: str) -> list[Path]:
                 f"{where} must fit Parquet files alone, named *.parquet or *.pq; it fits {file}."
             )
     return sorted(found)
+
+
+def _parquet_files_in(folder: Path) -> list[Path]:
+    """List the Parquet files of a folder and of all below it, which must not change meanwhile."""
+    try:
+        return [file for file in folder.rglob("*") if is_parquet(file) and file.is_file()]
+    except OSError as error:
+        raise InputError(
+            f"{folder} must be a folder that can be listed; it is not: {error.strerror}."
+        ) from None
 
 
 def _is_hidden(file: Path) -> bool:

@@ -7,6 +7,7 @@ from tailguard.tables.labels import (
     check_plain_labels,
     classes_assumed,
     encode_labels,
+    label_list,
     n_labels,
 )
 from tailguard.tables.matrices import to_matrix, to_matrix_or_vector, to_vector
@@ -22,6 +23,7 @@ __all__ = [
     "dense_pieces",
     "encode_labels",
     "is_sparse",
+    "label_list",
     "n_labels",
     "to_features",
     "to_matrix",

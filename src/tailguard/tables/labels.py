@@ -5,7 +5,7 @@ turns a column of numbers into these. Refused is a type that contradicts the dec
 nothing is declared, every type but numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ def n_labels(classes: Sequence[Any]) -> int:
 
 def _declared_labels(classes: Sequence[Any]) -> list[Any]:
     """Return declared labels: different, and all text or all finite numbers."""
-    given = _label_list(classes)
+    given = label_list(classes)
     texts, numbers = cell_texts(given), cell_numbers(given)
     labels: list[Any] = texts if None not in texts else numbers.tolist()
     if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
@@ -104,14 +104,22 @@ def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
     return np.where(declared[order[above]] == numbers, order[above], np.nan)
 
 
-def _label_list(labels: Any) -> list[Any]:
-    """Return declared labels as a list of Python objects."""
+def label_list(labels: Any) -> list[Any]:
+    """Return declared labels as a list of Python objects; what has no order tells no second label.
+
+    What can be read only once is refused, too: whoever asks next would find it empty.
+
+    Examples
+    --------
+    >>> label_list(np.array([0, 1])), label_list(("no", "yes"))
+    ([0, 1], ['no', 'yes'])
+    """
     for method in ("to_pylist", "to_list"):
         if hasattr(labels, method):
             return list(getattr(labels, method)())
     if hasattr(labels, "__array__"):
         labels = np.asarray(labels).tolist()
-    if not isinstance(labels, Iterable):
+    if not isinstance(labels, Iterable) or isinstance(labels, str | Set | Iterator):
         raise InputError(f"classes must be a sequence of labels or None; got {shown(labels)}.")
     return list(labels)
 

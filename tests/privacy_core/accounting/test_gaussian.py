@@ -185,3 +185,11 @@ def test_an_epsilon_that_falls_short_is_stepped_up_until_it_does_not(monkeypatch
     found = epsilon_of(1.0, 1e-6)
     assert delta_of(1.0, found) <= 1e-6 * (1.0 + 1e-11)
     assert exact * (1.0 - 1e-10) <= found <= exact * (1.0 + 1e-8)
+
+
+@pytest.mark.parametrize("mu", [0.005, 0.5, 8.0])
+@pytest.mark.parametrize("epsilon", [1e17, 1e19, 1e100, 1e300])
+def test_an_epsilon_at_which_floats_cannot_tell_both_terms_apart_has_a_bound(mu, epsilon):
+    bound, square = log_delta(mu, epsilon), (epsilon / mu) ** 2 / 2.0 if epsilon < 1e150 else np.inf
+    assert -square <= bound <= -square * (1.0 - 1e-12) or bound == -square
+    assert delta_of(mu, epsilon) == 0.0

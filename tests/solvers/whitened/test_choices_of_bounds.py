@@ -1,9 +1,13 @@
 """Bounds of features follow the records where the budget shows which are better."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.solvers.whitened.choices import choose_bound
+from tailguard.solvers.whitened.example import example_fit
 
 CHOICE = "choice of bounds"
 RNG = np.random.default_rng(0)
@@ -77,3 +81,20 @@ def test_log_odds_of_heavy_columns_that_gain_clearly_by_far_rows_are_read_still_
     model.fit(columns, y)
     assert (bound_of(model) == 64.0) == farther
     assert np.isfinite(model.conf_int()).any() != farther
+
+
+@pytest.mark.parametrize(("nats", "bound"), [(-0.001, 8.0), (0.005, 16.0), (0.02, 64.0)])
+def test_log_odds_are_read_still_farther_from_a_hundredth_of_a_nat_beyond_noise_on(nats, bound):
+    """The gain of a bound of 16 is told, by so many nats more than two deviations of its noise."""
+    session, fit = example_fit(tg.losses.Logistic(), phase=0)
+    assert fit.geometry.bound == 8.0
+
+    def told(query, weights, stage):
+        noise = query.noise_std(session.problem.n_rows, session.problem.n_features, stage.mu)
+        near, far = 0.0, -nats - 2.0 * noise * (nats > 0.0)
+        return np.array([near, far])
+
+    answering = SimpleNamespace(
+        loss=session.loss, problem=session.problem, stage=session.stage, ask=told
+    )
+    assert choose_bound(answering, fit).geometry.bound == bound

@@ -133,7 +133,9 @@ def _log_difference(mu: float, a: float, b: float) -> float:
         integral = mu * sum(weight * _mills_drop(mu * node - a) for weight, node in NODES)
         return -a * a / 2.0 - LOG_SQRT_2_PI + math.log(integral)
     if a <= 0:
-        return -a * a / 2.0 + math.log((erfcx(-a / SQRT_2) - erfcx(-b / SQRT_2)) / 2.0)
+        first, second = erfcx(-a / SQRT_2), erfcx(-b / SQRT_2)
+        # Far out floats cannot tell the two apart: the first alone is above their difference.
+        return -a * a / 2.0 + math.log((first - second if second < first else first) / 2.0)
     log_first = float(log_ndtr(a))
     log_second = -a * a / 2.0 + math.log(erfcx(-b / SQRT_2) / 2.0)
     return log_first + math.log1p(-math.exp(log_second - log_first))

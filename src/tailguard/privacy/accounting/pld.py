@@ -93,7 +93,10 @@ class PldAccountant(Accountant):
 
     @cached_property
     def _rho(self) -> float:
-        return float(self.flat_events.add_up(_rho_of))
+        try:
+            return float(self.flat_events.add_up(_rho_of))
+        except OverflowError:
+            return math.inf
 
     @cached_property
     def _end(self) -> float:
@@ -112,7 +115,7 @@ class PldAccountant(Accountant):
 
     @property
     def _slack(self) -> float:
-        return SLACK + self._n_steps * SLACK_PER_STEP
+        return SLACK + min(self._n_steps, 1.0 / SLACK_PER_STEP) * SLACK_PER_STEP
 
     @cached_property
     def _losses(self) -> "PrivacyLossDistribution":

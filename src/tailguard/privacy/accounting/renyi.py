@@ -52,7 +52,9 @@ class RenyiAccountant(AdditiveAccountant):
 
     def _epsilon(self, delta: float) -> float:
         # Where no selection is, zCDP says the same, and is named for it.
-        return up(epsilon_of_renyi(self.divergence, delta)) if delta else math.inf
+        hopeless = delta == 0.0 or math.isinf(ceiling(self.total))
+        return math.inf if hopeless else up(epsilon_of_renyi(self.divergence, delta))
 
     def _delta(self, epsilon: float) -> float:
-        return delta_of_renyi(self.divergence, epsilon)
+        hopeless = math.isinf(ceiling(self.total))
+        return 1.0 if hopeless else delta_of_renyi(self.divergence, epsilon)

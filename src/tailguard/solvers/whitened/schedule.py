@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from tailguard.checks import (
-    check_cost,
+    check_between,
     check_count,
     check_open_unit,
     check_positive,
@@ -105,8 +105,11 @@ class Shares:
         needed |= {"row_norms", "second_moments", "whitened_row_norms"}
         for one in fields(self):
             if one.type is float and one.name != "bound":
-                check = check_open_unit if one.name in needed else check_cost
-                check(f"shares.{one.name}", getattr(self, one.name))
+                name, share = f"shares.{one.name}", getattr(self, one.name)
+                if one.name in needed:
+                    check_open_unit(name, share)
+                else:
+                    check_between(name, share, 0.0, 1.0)
         check_positive("shares.bound", self.bound)
         for name in ("sample", "early"):
             if getattr(self, name) != 0:  # without a sample

@@ -1,0 +1,59 @@
+"""Which rows a score is made of: targets, predictions and weights that have one.
+
+Metrics of scikit-learn show targets in their errors. So whatever they would refuse is refused here,
+by a sentence that shows none.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import require
+from tailguard.tables import to_vector
+
+
+def scored_rows(
+    predicted: FloatArray, y: Any, sample_weight: Any
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return targets, predictions and weights of the rows that count.
+
+    Examples
+    --------
+    >>> scored_rows(np.array([1.0, 2.0]), [0, "SECRET"], sample_weight=[1, 0])
+    (array([0.]), array([1.]), array([1.]))
+    >>> scored_rows(np.array([1.0, 2.0]), [0, "SECRET"], None)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tailguard.checks.InputError: y must be a finite number in every row that is scored; ...
+    """
+    weights = row_weights(sample_weight, len(predicted))
+    counts = weights > 0.0
+    targets = to_vector(y, n_rows=len(predicted))[counts]
+    require(
+        bool(np.isfinite(targets).all()),
+        "y must be a finite number in every row that is scored; leave out those where it is not.",
+    )
+    require(
+        bool(np.isfinite(predicted[counts]).all()),
+        "X must give a finite prediction in every row that is scored; leave out those with a "
+        "missing or infinite cell, or fit with a constant for it in missing.",
+    )
+    return targets, predicted[counts], weights[counts]
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Return the weight of each row in a score; 1 where none are given.
+
+    Examples
+    --------
+    >>> row_weights(None, 2), row_weights([0, 0.5], 2)
+    (array([1., 1.]), array([0. , 0.5]))
+    """
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = to_vector(sample_weight, "sample_weight", n_rows=n_rows)
+    require(
+        bool((np.isfinite(weights) & (weights >= 0.0)).all() and (weights > 0.0).any()),
+        "sample_weight must be finite numbers of at least 0, not all of them 0.",
+    )
+    return weights
