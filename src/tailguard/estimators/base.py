@@ -88,7 +88,8 @@ class PrivateLinearModel(BaseEstimator):
         The largest score of a prediction: a log link without exposures has one by the default
         solver, all others are infinite.
     coef_noise_std_, intercept_noise_std_
-        Predicted standard deviation of the privacy noise of each; NaN where none was estimated.
+        Predicted standard deviation of the privacy noise of each, given what was chosen on noisy
+        histograms; NaN where none was estimated.
     coef_std_, intercept_std_
         The same through sampling and privacy noise together, as ``conf_int`` uses it.
     notes_

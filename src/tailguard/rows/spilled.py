@@ -42,8 +42,8 @@ class Ranks:
     Examples
     --------
     >>> ranks = Ranks(np.bincount([0, 2, 2, 5], minlength=2**DIGITS), count=2)
-    >>> ranks.n_chosen, ranks.most < 3 * 2 ** (64 - DIGITS)
-    (3, True)
+    >>> ranks.last, ranks.most < 3 * 2 ** (64 - DIGITS)
+    (2, True)
     """
 
     counts: IntArray
@@ -58,11 +58,6 @@ class Ranks:
     def most(self) -> int:
         """The largest value with these digits."""
         return min(((self.last + 1) << (64 - DIGITS)) - 1, LARGEST_WORD)
-
-    @property
-    def n_chosen(self) -> int:
-        """How many records have no larger value."""
-        return int(self.counts[: self.last + 1].sum())
 
     def parts_of(self, values: Words) -> IntArray:
         """Return the part of the chosen records to which each value belongs.

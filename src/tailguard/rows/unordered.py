@@ -84,11 +84,6 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
 
         return cls(rows, first if rows.has_ids else None, source)
 
-    @property
-    def has_places(self) -> bool:
-        """Whether identifiers give records places."""
-        return self._first is not None
-
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records, in whatever order they lie.
 

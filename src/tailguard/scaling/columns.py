@@ -79,15 +79,14 @@ class ColumnScales:
     Attributes
     ----------
     center, scale
-        One number a column; the scale of a column that was not seen is NaN.
+        One number a column; the scale of a column that was not detected is NaN. Until a location or
+        pairs tell better it is a multiple of the typical size.
     width
         How wide the bin of the centre is where it is too coarse to tell the scale, else 0.
     zeros
         Columns that are zero so often that zero is their centre.
     binary
         Columns that may be indicators: noise hides few records, and all that are not zero or one.
-    mean_size
-        The mean absolute value of all records, of which those that hide count as zero.
     far_size
         The absolute value that one in 200 records exceeds, as far as is seen; else 0.
 
@@ -102,7 +101,6 @@ class ColumnScales:
     width: FloatArray
     zeros: BoolArray
     binary: BoolArray
-    mean_size: FloatArray
     far_size: FloatArray
 
     @classmethod
@@ -111,7 +109,7 @@ class ColumnScales:
         zeros = np.zeros(count)
         nothing = np.zeros(count, dtype=bool)
         scale = np.full(count, np.nan)
-        return cls(zeros, scale, zeros.copy(), nothing, nothing.copy(), zeros.copy(), zeros.copy())
+        return cls(zeros, scale, zeros.copy(), nothing, nothing.copy(), zeros.copy())
 
     @property
     def detected(self) -> BoolArray:
@@ -120,7 +118,7 @@ class ColumnScales:
 
     def put(self, chosen: BoolArray, other: "ColumnScales") -> None:
         """Take over what is known of the chosen columns."""
-        for name in ("center", "scale", "width", "zeros", "binary", "mean_size", "far_size"):
+        for name in ("center", "scale", "width", "zeros", "binary", "far_size"):
             getattr(self, name)[chosen] = getattr(other, name)
 
     def units(self, columns: Columns) -> Units:

@@ -86,9 +86,9 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     """Take shared sizes for the features that are mostly zero and were not detected.
 
     Too few records show any one of such indicators and rare amounts, but together they are seen.
-    Where ones are, columns that may be indicators are. Others have the middle length of records in
-    all of them, and so large a size that no length that stands out of the noise lies beyond the
-    nearest bound of features.
+    Where ones are, all have the size of indicators. But where other lengths stand out of the noise,
+    columns that cannot be indicators have the middle length of records in all of them, and so large
+    a size that no such length lies beyond the nearest bound of features.
 
     Examples
     --------
@@ -138,9 +138,6 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
-        found.mean_size[column] = (
-            distribution.mean(distribution.points) * distribution.total / total
-        )
         mostly_zero_factor = _mostly_zero_factor(row, noise_std, total, len(counts))
         if distribution.significance > (
             least if abs(math.log2(size)) < COMMON_OCTAVES else least_far

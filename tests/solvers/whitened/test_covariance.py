@@ -19,12 +19,14 @@ from tailguard.solvers.whitened.covariance import (
     UNTOLD,
     ScoreVariance,
     hiding,
+    noise_covariance,
     sampling_covariance,
     score_variance,
 )
 from tailguard.solvers.whitened.debiasing import squared_bias
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.state import Correction
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
@@ -142,6 +144,28 @@ def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_
     assert np.isnan(model.conf_int()).all() != given
     assert any("so heavy that far rows" in note for note in model.notes_) != given
     assert np.isfinite(model.coef_noise_std_).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_stated_noise_is_that_of_a_correction_as_far_as_it_was_believed(share):
+    """What it leaves of the noise of rounds, 0.1, and its own, 0.5, along one of two directions."""
+    along, believed = np.eye(2)[:, 1:], np.array([[share]])
+    made = Correction(along, believed, 0.5 * believed, np.ones(1))
+    fit = replace(plain_fit(tg.losses.Squared(), 1), noise_std=0.1, correction=made)
+    variance = np.diag(noise_covariance(fit))
+    np.testing.assert_allclose(variance, [0.1**2, (0.1 * (1 - share)) ** 2 + (0.5 * share) ** 2])
+
+
+def test_stated_noise_of_a_debiased_constant_is_near_what_it_varies_by():
+    """What chooses clip levels adds to it; the noise of rounds alone is below half of it."""
+    rng, found, told = np.random.default_rng(3), [], []
+    X = rng.standard_normal((N_ROWS, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.lognormal(sigma=1.2, size=N_ROWS)
+    for seed in range(20):
+        model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=seed).fit(X, y)
+        found.append(model.intercept_)
+        told.append(model.intercept_noise_std_)
+    assert 0.5 < np.mean(told) / np.std(found) < 1.2
 
 
 ALIKE = ScoreVariance(np.eye(2), np.zeros((2, 2)), 0.1)

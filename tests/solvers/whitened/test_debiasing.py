@@ -28,7 +28,7 @@ START = RARE - np.array([0.3, 0.0, 0.1])
 def kept(total, expected, *, skewed=True):
     """The share of each that is kept, where noise is alike in all directions."""
     total, covariance = np.array(total), VARIANCE * np.eye(len(total))
-    return _kept(total, covariance, np.array(expected), skewed=skewed)[0] / total
+    return _kept(total, covariance, np.array(expected), skewed=skewed)[0] @ total / total
 
 
 @pytest.mark.parametrize("way", [30.0, 100.0])
@@ -57,8 +57,8 @@ def test_what_is_not_corrected_is_known_to_be_missing(size):
     expected, covered = np.full(2, 10.0 * STD), 0
     for _ in range(1_000):
         wrong = truth + STD * rng.standard_normal(2)
-        found, dropped = _kept(wrong, VARIANCE * np.eye(2), expected, skewed=True)
-        covered += abs(found - truth)[0] < 1.96 * np.sqrt(VARIANCE + dropped[0] ** 2)
+        share, dropped = _kept(wrong, VARIANCE * np.eye(2), expected, skewed=True)
+        covered += abs(share @ wrong - truth)[0] < 1.96 * np.sqrt(VARIANCE + dropped[0] ** 2)
     assert covered > 910
 
 
@@ -88,8 +88,9 @@ def test_noise_that_directions_share_tells_what_is_not_believed_from_what_is():
     inverse = np.linalg.inv(curvature)
     rng, truth, found = np.random.default_rng(1), np.array([20.0 * STD, 0.0]), []
     for _ in range(400):
-        score = curvature @ truth + STD * rng.standard_normal(2)
-        found.append(_kept(inverse @ score, VARIANCE * inverse @ inverse, truth, skewed=True)[0])
+        wrong = truth + inverse @ (STD * rng.standard_normal(2))
+        share, _ = _kept(wrong, VARIANCE * inverse @ inverse, truth, skewed=True)
+        found.append(share @ wrong)
     errors = np.mean((np.array(found) - truth) ** 2, axis=0)
     alone = VARIANCE * np.diag(inverse @ inverse)[0]  # of the first way without that
     assert errors[0] < 0.2 * alone
@@ -170,15 +171,15 @@ def test_where_the_constant_alone_is_off_the_coefficients_stay(mu):
 
 
 def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
-    def doubting(*words, **more):
-        kept, dropped = _kept(*words, **more)
-        return np.zeros(kept.size), kept + dropped + 9.0
+    def doubting(wrong, *words, **more):
+        share, dropped = _kept(wrong, *words, **more)
+        return 0.0 * share, share @ wrong + dropped + 9.0
 
     honest = debiased(1.0, 5.0).fit
     monkeypatch.setattr(debiasing, "_kept", doubting)
     doubtful = debiased(1.0, 5.0).fit
-    assert (np.linalg.norm(honest.debiased, axis=0) < 1.0).all()
-    assert (np.linalg.norm(doubtful.debiased, axis=0) > 8.0).all()
+    assert (honest.correction.std < 1.0).all()
+    assert (doubtful.correction.std > 8.0).all()
 
 
 @pytest.mark.parametrize(("n_rows", "told"), [(4_000, "the mean was"), (40_000, "mean and fitted")])

@@ -88,6 +88,7 @@ def test_shares_that_leave_nothing_to_the_rounds_are_refused_in_a_sentence(varia
     ({"rounds": ()}, "shares.rounds must have at least one phase; got none"),
     ({"rounds": (1, 0)}, "shares.rounds must be a whole number of at least 1; got 0"),
     ({"curvature_phases": (2,)}, "shares.curvature must be above 0 where"),
+    ({"rounds": (4, 4), "bound_choice": 0.03}, "shares.bound_choice must be 0 where"),
 ])  # fmt: skip
 def test_shares_by_which_a_run_could_not_go_on_are_refused_before_anything_is_spent(
     given, sentence

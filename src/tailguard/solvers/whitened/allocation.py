@@ -121,7 +121,7 @@ REGIMES = {
     # whitening asks for them, and nothing is debiased. A likelihood's curvature is noisier, being
     # weighted (training family: T41, T19, T23, T47).
     "whitening only": Regime("residual", {
-        "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
+        "debiasing": 0.0, "variance": 0.0,
     }, below={"height**1.5": 4.2}),
     "whitening only of a likelihood": Regime("likelihood", {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),

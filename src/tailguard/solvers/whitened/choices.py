@@ -129,7 +129,7 @@ def far_rows_count(geometry: Geometry) -> bool:
     >>> [far_rows_count(some) for some in (geometry, heavy, replace(geometry, bound=64.0))]
     [False, True, True]
     """
-    if geometry.loss.link is not Link.LOGIT:
+    if geometry.loss.link.scaled:  # those of others settle
         return False
     farthest, (_, farther) = BOUNDS[Link.LOGIT][-1], FARTHER_STILL[Link.LOGIT]
     cuts = geometry.bound == farthest and float(geometry.often_beyond.mean()) > 0.1

@@ -225,7 +225,9 @@ def hiding(fit: Fit, variance: "ScoreVariance", std: FloatArray) -> list[tuple[B
 
 
 def noise_covariance(fit: Fit) -> FloatArray:
-    """Covariance of the privacy noise in standardised weights.
+    """Covariance of the privacy noise in standardised weights: of the rounds, and of debiasing.
+
+    What chose clip levels and bounds is no part of it.
 
     Examples
     --------
@@ -235,7 +237,11 @@ def noise_covariance(fit: Fit) -> FloatArray:
     (3, 3)
     """
     matrix, inflation = fit.geometry.matrix, fit.geometry.whitening.variance_inflation
-    return np.asarray(fit.noise_std**2 * (matrix * inflation) @ matrix.T)
+    covariance = fit.noise_std**2 * np.diag(inflation)
+    if (made := fit.correction) is not None:
+        own = made.directions @ made.noise
+        covariance = made.left() @ covariance @ made.left().T + own @ own.T
+    return np.asarray(matrix @ covariance @ matrix.T)
 
 
 def sampling_covariance(session: FitSession, fit: Fit, variance: "ScoreVariance") -> FloatArray:
@@ -254,11 +260,11 @@ def sampling_covariance(session: FitSession, fit: Fit, variance: "ScoreVariance"
     covariance = variance.matrix / (session.problem.n_rows * clipping.curvature**2)
     stretch = np.sqrt(geometry.whitening.variance_inflation)
     covariance = covariance * np.outer(stretch, stretch)
-    if fit.debiased is not None:
-        # In the debiased directions the last correction is all that counts.
-        basis = fit.debiased / np.linalg.norm(fit.debiased, axis=0)
+    if (made := fit.correction) is not None:
+        # Whatever part of it was believed, along its directions the correction is what counts.
+        basis, own = made.directions, made.directions * made.std
         outside = np.eye(geometry.width) - basis @ basis.T
-        covariance = outside @ covariance @ outside + fit.debiased @ fit.debiased.T
+        covariance = outside @ covariance @ outside + own @ own.T
     if slopes.is_bounded:
         # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
         constant = geometry.constant * slopes.missed(clipping.slope_limit) / clipping.curvature

@@ -29,7 +29,7 @@ from tailguard.solvers.whitened.clipping import SURE, SlopeDistribution, top_lev
 from tailguard.solvers.whitened.histograms import curvature_weighting
 from tailguard.solvers.whitened.schedule import DEBIASING_LEVELS
 from tailguard.solvers.whitened.session import FitSession
-from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.state import Correction, Fit
 from tailguard.solvers.whitened.whitening import noise_level, shrunk
 
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
@@ -60,7 +60,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     >>> from tailguard.solvers.whitened.newton import step
     >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
     >>> fit = debias(session, start_phase(session, step(session, fit), phase=3))
-    >>> fit.debiased.shape, len(fit.notes)
+    >>> fit.correction.directions.shape, len(fit.notes)
     ((3, 2), 1)
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
@@ -94,16 +94,18 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     inverse, along = np.linalg.inv(curvature), np.diag(curvature)
     expected = shares * (slopes.lost(first) - slopes.lost(levels[best])) / along
     factors = inverse @ inverse  # the score's noise is alike in all directions, that of ways not
-    kept, dropped = _kept(inverse @ total, factors * variance, expected, skewed=slopes.skewed)
-    displacement = -kept
+    wrong = inverse @ total
+    share, dropped = _kept(wrong, factors * variance, expected, skewed=slopes.skewed)
+    displacement = -share @ wrong
     if session.problem.link.curved:
         displacement *= min(1.0, LONGEST / max(float(np.linalg.norm(displacement)), 1e-300))
     weights = usable(fit.weights + geometry.matrix @ (basis @ displacement))
-    variance = float(noise[: best + 1] @ noise[: best + 1])
-    variance += slopes.upper_variance(levels[best]) / n_rows
-    error = np.diag(factors) * variance + left[best] / along**2 + dropped**2
+    sampling = slopes.upper_variance(levels[best]) / n_rows
+    error = np.diag(factors) * sampling + left[best] / along**2 + dropped**2
+    released = math.sqrt(float(noise[: best + 1] @ noise[: best + 1]))
+    correction = Correction(basis, share, released * share @ inverse, np.sqrt(error))
     told = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
-    return replace(fit, weights=weights, debiased=basis * np.sqrt(error)).noted(
+    return replace(fit, weights=weights, correction=correction).noted(
         f"{told} debiased, with residuals clipped at {levels[best]:.3g} target scales"
     )
 
@@ -132,9 +134,9 @@ def directions(fit: Fit) -> FloatArray:
 def _kept(
     wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what is believed of a correction, along each direction if ``skewed``.
+    """Return the matrix that tells what is believed of what is wrong, by directions if ``skewed``.
 
-    And what would be, were residuals surely skewed, but is not: it may be wrong by that.
+    And what more would be, were residuals surely skewed: the correction may be off by that.
 
     It is the way that counts, not the score: a constant that is off shows in the score along the
     fit, too, where that has another mean. By the rule of Bayes for normal distributions, what is
@@ -143,12 +145,13 @@ def _kept(
     """
     variance = np.diag(covariance)
     if not skewed:
-        return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong, np.zeros(wrong.size)
+        alike = shrunk(wrong, UNEXPECTED * float(variance.sum())) * np.eye(wrong.size)
+        return alike, np.zeros(wrong.size)
     believed = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance))
     whole = believed + covariance
-    surely = believed @ np.linalg.solve(whole, wrong)
-    kept = float(expit(_log_density(wrong, whole) - _log_density(wrong, covariance))) * surely
-    return kept, surely - kept
+    surely = np.linalg.solve(whole, believed).T
+    odds = float(expit(_log_density(wrong, whole) - _log_density(wrong, covariance)))
+    return odds * surely, (1.0 - odds) * surely @ wrong
 
 
 def _log_density(point: FloatArray, covariance: FloatArray) -> float:

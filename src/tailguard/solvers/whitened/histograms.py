@@ -29,7 +29,7 @@ from tailguard.solvers.whitened.clipping import (
     choose_clip,
 )
 from tailguard.solvers.whitened.newton import averaged
-from tailguard.solvers.whitened.schedule import ROW_NORM_BINS, SLOPE_BINS
+from tailguard.solvers.whitened.schedule import HALFWAY, ROW_NORM_BINS, SLOPE_BINS
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import noise_level, whiten
@@ -43,7 +43,6 @@ CURVATURE_NOISE = 0.3  # a curvature noisier than this share of the present one 
 # scales off, or spreads so far, has to stand out more.
 COARSE, MOST = 0.025, 0.5
 LIKELY = 16.0
-HALFWAY = 2  # the phase before which bounds of features are chosen
 SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
 
 

@@ -58,7 +58,8 @@ def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
 def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
     """Whether columns, or the target, with such a bulk are predicted to hide in the noise.
 
-    No column has a larger bulk than 1, which is one of a single value.
+    No column has a larger bulk than 1, which is one of a single value. Shares are those of mean
+    targets; robust ones leave a little more to sizes.
 
     Examples
     --------

@@ -36,6 +36,8 @@ The target's size and a likelihood's first constant tell rare events, the shared
 indicators: these read all records, as does whatever the last rounds and the standard errors rest
 on.
 """
+HALFWAY = 2
+"""The phase before which bounds of features are chosen, the first one being 0."""
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
 AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
@@ -121,6 +123,10 @@ class Shares:
         require(len(self.rounds) > 0, "shares.rounds must have at least one phase; got none.")
         for count in self.rounds:
             check_count("shares.rounds", count)
+        require(
+            self.bound_choice == 0.0 or len(self.rounds) > HALFWAY,
+            "shares.bound_choice must be 0 where shares.rounds has fewer than three phases.",
+        )
         require(
             self.curvature > 0.0 or not self.curvature_phases,
             "shares.curvature must be above 0 where shares.curvature_phases has phases; got 0.",

@@ -145,7 +145,7 @@ class WhitenedNewton:
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
         columns = columns_of(plan.problem)
         units = Units.raw(columns.n_features, intercept=columns.intercept)
-        beyond = "released numbers overflowed: the fit is the last one before that"
+        beyond = "released numbers overflowed: the fit is "
         fit: Fit | None = None
         try:
             units, found = find_units(session, columns)
@@ -159,9 +159,9 @@ class WhitenedNewton:
             for fit in fits(session, units, found):  # noqa: B007 (the last one counts)
                 pass
         except BEYOND_FLOATS:
-            fit = fit and fit.noted(beyond)
+            fit = fit and fit.noted(f"{beyond}the last one before that")
         if fit is None:
-            return constant_solution(plan, units.target_center, beyond)
+            return constant_solution(plan, units.target_center, f"{beyond}a constant")
         return solution(session, fit)
 
 

@@ -149,6 +149,40 @@ class NewtonIterate:
 
 
 @dataclass(frozen=True, eq=False)
+class Correction:
+    """A correction of whitened weights along a few directions, and what it is off by.
+
+    Attributes
+    ----------
+    directions
+        An orthonormal basis, as columns.
+    share
+        The matrix that tells what was corrected of what was found wrong along them.
+    noise
+        A matrix whose rows are what independent noise of one moves each direction by.
+    std
+        How far off the correction is along each of them but for noise: by sampling and clipping.
+
+    Examples
+    --------
+    >>> correction = Correction(np.eye(2)[:, :1], np.eye(1), 0.1 * np.eye(1), np.array([0.3]))
+    >>> correction.left()  # of errors before it
+    array([[0., 0.],
+           [0., 1.]])
+    """
+
+    directions: FloatArray
+    share: FloatArray
+    noise: FloatArray
+    std: FloatArray
+
+    def left(self) -> FloatArray:
+        """Return the matrix that tells what it left of whitened errors before it."""
+        inside = self.directions @ self.share @ self.directions.T
+        return np.asarray(np.eye(len(self.directions)) - inside)
+
+
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A fit under way.
 
@@ -164,8 +198,8 @@ class Fit:
         Where the rounds arrived so far.
     constant_moved
         Whether the constant was read off residuals before the rounds.
-    debiased
-        The debiased directions as columns, each as long as its standard error, if there are any.
+    correction
+        The one that debiasing made, if it made any.
 
     Examples
     --------
@@ -184,7 +218,7 @@ class Fit:
     phase: int = 0
     iterates: tuple[NewtonIterate, ...] = ()
     constant_moved: bool = False
-    debiased: FloatArray | None = None
+    correction: Correction | None = None
     notes: tuple[str, ...] = ()
 
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":
