@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 
 LEVELS = {
     **{"version": 0, "checks": 1, "privacy": 2, "sets": 2, "losses": 2, "noise": 3, "kernels": 3},
-    **{"ledger": 3, "report": 3, "rows": 4, "queries": 5, "gate": 6, "scaling": 7, "solvers": 8},
+    **{"ledger": 3, "rows": 4, "queries": 5, "gate": 6, "scaling": 7, "solvers": 8},
     **{"tables": 2, "planning": 12, "estimators": 11, "datasets": 11, "cli": 13, "audit": 12},
     **{"array_types": 0, "quiet": 1, "machine_code": 1, "missing": 2, "moments": 2, "means": 10},
     **{"baselines": 11, "reproduce": 12},

@@ -18,7 +18,7 @@ class LinearRegression(PrivateRegression):
     ----------
     target
         ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
-        ``"robust"``, which keeps the bias of clipping skewed residuals and gains variance.
+        ``"robust"``, which keeps the bias of clipping skewed residuals and has less variance.
     {shared_parameters}
 
     Attributes
