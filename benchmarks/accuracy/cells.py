@@ -3,6 +3,9 @@
 An oracle's setting is chosen here: of a grid, the one with the least mean excess over all seeds of
 the cell. An excess that is null counts as infinite: it was not finite, or the setting was not a
 finalist and was left out on a later seed. Either way it is not chosen.
+
+The least of hundreds of means over a few seeds is partly luck. So each seed is also given the
+setting that was best on the others, as one who tunes on other noise would have.
 """
 
 from collections import defaultdict
@@ -29,6 +32,7 @@ class Cell:
     excess: dict = field(default_factory=dict)
     paired: dict = field(default_factory=dict)
     tuning: dict = field(default_factory=dict)
+    elsewhere: np.ndarray | None = None  # the rival's, each seed by the setting best on the others
     oracle: float | None = None
 
     def mean(self, method):
@@ -45,6 +49,12 @@ class Cell:
         """Ours over a method's mean excess; NaN where either is missing or not above zero."""
         ours, theirs = self.mean(OURS), self.mean(method)
         return ours / theirs if ours > 0 and theirs > 0 else float("nan")
+
+    def ratio_elsewhere(self):
+        """Ours over the rival's mean excess, tuned on other seeds; NaN where that is not known."""
+        ours = self.mean(OURS)
+        known = self.elsewhere is not None and ours > 0
+        return ours / float(np.mean(self.elsewhere)) if known else float("nan")
 
     def level(self):
         """Whether ours is at most 1.25 max(best oracle-tuned peer, 0) + 1 % of the gap."""
@@ -91,6 +101,8 @@ def gather(lines):
         cell.excess[method] = choose(group)
         if all("paired" in line for line in group):
             cell.paired[method] = choose(group, "paired")
+        if method == RIVAL:
+            cell.elsewhere = choose_elsewhere(group)
         reference = groups.get((suite, task, None, NON_PRIVATE))
         if reference:
             cell.excess[NON_PRIVATE] = choose(reference)
@@ -113,6 +125,23 @@ def choose(group, key="excess"):
     """Excess over seeds of the setting whose mean over seeds is least."""
     table = table_of(group, key)
     return table[:, int(np.argmin(table.mean(axis=0)))]
+
+
+def choose_elsewhere(group):
+    """Excess of each seed by the setting whose mean over the other seeds is least, or None.
+
+    There is none for a single seed, nor where one setting alone was kept and not this.
+    """
+    by_seed = {line["seed"]: line["elsewhere"] for line in group if "elsewhere" in line}
+    table = table_of(group)
+    if len(by_seed) == len(table):
+        return np.array(
+            [np.inf if value is None else value for value in map(by_seed.get, sorted(by_seed))]
+        )
+    if min(table.shape) < 2:
+        return None
+    others = [np.delete(table, seed, axis=0).mean(axis=0) for seed in range(len(table))]
+    return np.array([row[np.argmin(means)] for row, means in zip(table, others, strict=True)])
 
 
 def table_of(group, key="excess"):
@@ -146,6 +175,8 @@ class Summary:
     cells: int
     ratio_median: float
     ratio_p90: float
+    elsewhere_median: float
+    elsewhere_p90: float
     ratio_non_private: float
     level: float
     far: int
@@ -165,11 +196,14 @@ def summarise(suite, cells):
         if tuning in {"untuned", "given scales"}
     ]
     ratios = [cell.ratio() for cell in kept]
+    elsewhere = [cell.ratio_elsewhere() for cell in kept]
     return Summary(
         suite=suite,
         cells=len(kept),
         ratio_median=quantile(ratios, 0.5),
         ratio_p90=quantile(ratios, 0.9),
+        elsewhere_median=quantile(elsewhere, 0.5),
+        elsewhere_p90=quantile(elsewhere, 0.9),
         ratio_non_private=quantile([cell.ratio(NON_PRIVATE) for cell in kept], 0.5),
         level=float(np.mean([cell.level() for cell in kept])) if kept else float("nan"),
         far=sum(cell.far() for cell in kept),

@@ -10,7 +10,7 @@ import gzip
 import json
 from collections import defaultdict
 
-from accuracy.cells import OURS, choose
+from accuracy.cells import OURS, RIVAL, choose, choose_elsewhere
 
 FILE = "chosen.jsonl.gz"
 LEFT_OUT = ("grid", "setting", "paired", "seconds")  # of a line of many settings
@@ -25,11 +25,13 @@ def reduce(lines):
     kept = []
     for group in groups.values():
         last = {line["seed"]: line for line in group if line.get("grid") == group[-1].get("grid")}
-        excess = choose(group)
+        excess, elsewhere = choose(group), choose_elsewhere(group)
         paired = choose(group, "paired") if all("paired" in line for line in group) else None
         for place, seed in enumerate(sorted(last)):
             line = {key: value for key, value in last[seed].items() if key not in LEFT_OUT}
             line["excess"] = [_finite(excess[place])]
+            if elsewhere is not None and line["method"] == RIVAL:
+                line["elsewhere"] = _finite(elsewhere[place])
             if paired is not None:
                 line["paired"] = [_finite(paired[place])]
             kept.append(line)

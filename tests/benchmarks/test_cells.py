@@ -40,6 +40,17 @@ def test_an_oracle_takes_the_setting_with_the_best_mean():
     assert make_cell().excess[RIVAL] == pytest.approx([0.4, 0.4])
 
 
+def test_each_seed_may_be_given_the_setting_that_was_best_on_the_others():
+    cell = make_cell()
+    assert list(cell.elsewhere) == [math.inf, 0.9]  # the third of seed 1, the first of seed 0
+    table = [[1.0, 2.0, 9.0], [1.0, 2.0, 9.0], [8.0, 2.0, 0.0]]
+    group = [line(RIVAL, seed, row) for seed, row in enumerate(table)]
+    assert list(cells.choose(group)) == [2.0, 2.0, 2.0]
+    assert list(cells.choose_elsewhere(group)) == [2.0, 2.0, 8.0]
+    assert cells.choose_elsewhere(group[:1]) is None
+    assert cells.choose_elsewhere([line(RIVAL, seed, [1.0]) for seed in range(3)]) is None
+
+
 def test_lines_of_an_older_grid_are_left_out():
     old = line(RIVAL, 2, [0.0, 0.0], tuning="oracle-tuned", grid=2)
     group = [old, *(one for one in LINES if one["method"] == RIVAL)]

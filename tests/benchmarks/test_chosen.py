@@ -38,6 +38,7 @@ def test_a_table_of_our_lines_and_what_was_kept_is_that_of_all_lines(tmp_path):
     (whole,) = cells.gather(LINES)
     (again,) = cells.gather(filled(tmp_path, OWN))
     assert again.tuning == whole.tuning
+    assert list(again.elsewhere) == list(whole.elsewhere) == [float("inf"), 0.9]
     assert {name: list(map(float, x)) for name, x in again.excess.items()} == {
         name: list(map(float, x)) for name, x in whole.excess.items()
     }
