@@ -164,4 +164,4 @@ def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: f
     moment = facts.known_moment("directional")
     clip_norm = facts.into(formula, moment, **told)
     bias = facts.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
-    return Level(clip_norm, bias, moment.scale * math.sqrt(facts.n_features / facts.n_rows))
+    return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))
