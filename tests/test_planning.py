@@ -58,7 +58,16 @@ def test_every_task_has_a_recommended_method_and_a_table(task):
     assert json.loads(found.to_json())["recommended"] == found.recommended.method
 
 
-@pytest.mark.parametrize("task", sorted(LOSSES))
+def by_default(name):
+    """Whether the default method fits a loss."""
+    loss = make_loss(name)
+    return loss.link.residual or loss.canonical
+
+
+FITTED = sorted(filter(by_default, LOSSES))
+
+
+@pytest.mark.parametrize("task", FITTED)
 def test_few_records_have_a_plan_or_one_sentence(task):
     """A fit of a constant alone, and one that is refused, are no candidates."""
     sizes = itertools.product((1, 100, 1000), (1, 3, 50), (0.1, 1, 8))
@@ -125,7 +134,7 @@ def test_what_is_missing_is_said_of_each_method():
 
 def test_losses_are_fitted_by_default_without_any_public_bound():
     named = set()
-    for name in LOSSES:
+    for name in FITTED:
         found = advice(name)
         assert len(found.candidates) == 1
         method = found.recommended.method
@@ -135,6 +144,12 @@ def test_losses_are_fitted_by_default_without_any_public_bound():
         assert model()._loss() == make_loss(name)
         named.add(model)
     assert named == {model for model in ESTIMATORS.values() if "Sparse" not in model.__name__}
+
+
+def test_a_loss_that_the_default_refuses_has_no_plan_but_its_sentence():
+    assert set(LOSSES) - set(FITTED) == {"balanced_logistic"}
+    with pytest.raises(tg.InputError, match="BalancedLogistic is neither: use solver='noisy-grad"):
+        advice("balanced_logistic")
 
 
 @pytest.mark.parametrize("name", ["squared", "logistic"])

@@ -84,6 +84,17 @@ def test_link_says_what_may_be_done_to_targets(loss):
 
 
 @each_loss
+def test_a_canonical_slope_is_the_expected_target_less_the_target_and_no_other_is(loss):
+    """The default method takes mean targets and curvatures of likelihoods from that."""
+    differences = [loss.mean(GRID) - target for target in targets_of(loss)]
+    slopes = [loss.slope(GRID, target) for target in targets_of(loss)]
+    alike = np.allclose(slopes, differences, rtol=1e-12, atol=1e-12)
+    assert alike or not loss.canonical
+    if not loss.link.residual:  # of others nobody asks
+        assert loss.canonical == alike
+
+
+@each_loss
 def test_what_is_narrowed_is_a_loss_of_its_kind(loss):
     assert loss.narrowed(1.0) == loss
     narrowed = loss.narrowed(0.25)

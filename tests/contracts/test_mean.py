@@ -165,6 +165,13 @@ def test_an_option_of_another_method_is_refused(name):
         make_method(name, n_stars=3)
 
 
+@pytest.mark.parametrize("name", [name for name in MEANS if EXAMPLES[name].moment is None])
+def test_a_method_that_takes_no_moment_refuses_one_in_one_sentence(name):
+    task = task_of(N_ROWS, 2, tg.ApproxDP(1.0, 1e-6), tg.Moment(2.0, 1.0))
+    with pytest.raises(tg.InputError, match=f"moment must not be given with method '{name}'"):
+        planned(make_method(name), task)
+
+
 @pytest.mark.parametrize("name", [name for name in MEANS if EXAMPLES[name].moment])
 def test_a_moment_that_proves_nothing_is_refused_with_both_kinds(name):
     wrong = tg.Moment(

@@ -6,7 +6,10 @@ import pytest
 import tailguard as tg
 from support.means import planned, task_of
 from tailguard.means.choice import choose
-from tailguard.means.registry import make_method
+from tailguard.means.clipped import Clipped
+from tailguard.means.levels import LevelMethod
+from tailguard.means.registry import MEANS, make_method
+from tailguard.papers.common.statement import CENTRE_LOSS
 from tailguard.plans.problem import Problem
 
 RAW = tg.Moment(2.0, 6.0, kind="raw")
@@ -55,3 +58,53 @@ def test_a_histogram_beats_the_threshold_of_the_worst_law_in_any_unit(distributi
     errors = [np.linalg.norm(found.value / scale - truth) for found in (auto, soft)]
     assert auto.choice.plan.problem.unit is not None
     assert errors[0] < 0.5 * errors[1]
+
+
+@pytest.mark.parametrize("kind", [None, "norm", "directional", "raw", "central"])
+@pytest.mark.parametrize("n_features", [1, 2, 10, 50])
+def test_all_methods_count_the_sampling_error_in_the_same_units(n_features, kind):
+    """That of the plain mean of columns of one scale; centres of groups know what they lose."""
+    scale, moment = 1.0, None
+    if kind is not None:
+        scale, bound = 3.0, 9.0 * (n_features if kind == "norm" else 1.0)
+        moment = tg.Moment(2.0, bound, kind=kind)
+    for n_rows in (10**5, 10**7):
+        choice = choose("auto", Problem(None, n_rows, n_features, moment=moment), tg.ZCDP(100.0))
+        plans = [choice.plan, *choice.others]
+        assert {plan.solver for plan in plans} == set(MEANS)
+        for plan in plans:
+            counted = plan.expected.sampling * np.sqrt(n_rows / n_features) / scale
+            assert min(abs(counted - 1.0), abs(counted - CENTRE_LOSS)) < 1e-12
+
+
+def test_infinite_variances_count_as_far_as_the_threshold():
+    moment = tg.Moment(1.5, 8.0, kind="raw")
+    plan = planned(make_method("truncated"), task_of(10_000, 1, tg.ZCDP(0.5), moment))
+    within = 8.0 * plan.settings["threshold"] ** 0.5
+    assert plan.expected.sampling == pytest.approx(np.sqrt(within / 10_000))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "epsilon"), [(10**6, 2, 1.0), (10**5, 10, 4.0), (10**5, 2, 4.0)]
+)
+def test_small_noise_does_not_change_the_method(n_rows, n_features, epsilon):
+    """``soft`` was taken there, whose noise and bias are two to three times as large."""
+    choice = choose("auto", Problem(None, n_rows, n_features), tg.ApproxDP(epsilon, 1e-6))
+    assert choice.plan.solver == "clipped"
+
+
+class Momentless(Clipped):
+    """A mean in private units that says nothing of moments."""
+
+    moment_level = LevelMethod.moment_level
+
+
+def test_a_method_that_takes_no_moment_refuses_one_and_leaves_the_choice_to_others(monkeypatch):
+    monkeypatch.setitem(MEANS, "clipped", f"{Momentless.__module__}:Momentless")
+    words = "moment must not be given with method 'clipped', which takes clip_norm= or neither"
+    few, many = (Problem(None, n_rows, 10, moment=RAW) for n_rows in (200, 10**5))
+    with pytest.raises(tg.InputError, match=words):
+        choose("clipped", few, tg.ZCDP(0.5))
+    choice = choose("auto", few, tg.ZCDP(0.5))
+    assert words in dict(choice.refusals)["clipped"]
+    assert isinstance(choose("auto", many, tg.ZCDP(0.5)).method, Momentless)

@@ -305,6 +305,13 @@ def test_a_budget_that_buys_nothing_names_the_candidate():
         search([{"target": "robust"}], tg.LinearRegression()).fit(X[:12], Y[:12])
 
 
+def test_a_loss_whose_slope_is_not_canonical_does_not_score():
+    """The constant that models are compared with would be that of half the mean target."""
+    choice = search([{}], tg.LogisticRegression(), scoring=tg.losses.BalancedLogistic())
+    with pytest.raises(tg.InputError, match="scoring must be a loss whose slope is the expected"):
+        choice.fit(X, (X[:, 0] > 0.0) * 1.0)
+
+
 def test_another_loss_may_score():
     found = search(scoring=tg.losses.PseudoHuber(), random_state=0).fit(X, Y)
     assert isinstance(found.plan_.units.problem.loss, tg.losses.PseudoHuber)

@@ -51,6 +51,9 @@ def _expected_slope(score: float, target: float, shape: FloatArray) -> float:
 class BalancedLogistic(Logistic):
     """The loss with these slopes: linear where the outcome was unexpected, exponential elsewhere.
 
+    It is not canonical, so that the default method refuses it. That method takes these slopes for
+    ``Logistic`` itself, where noise is large.
+
     Examples
     --------
     >>> BalancedLogistic().slope([0.0, 1000.0, -1.0], [1.0, 0.0, 0.0]).round(3)
@@ -58,6 +61,7 @@ class BalancedLogistic(Logistic):
     """
 
     name: ClassVar[str] = "balanced_logistic"
+    canonical: ClassVar[bool] = False
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
     @np.errstate(all="ignore")

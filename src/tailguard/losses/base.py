@@ -33,6 +33,14 @@ class Loss(Protocol):
     target give a NaN. The slope of an invalid target means nothing. Nor may the time of a slope
     tell of a record: one with an exponential bounds its exponent as ``canonical`` does.
 
+    A link does not tell the slope. A loss is ``canonical`` where its slope is the expected target
+    less the target, so that its curvature depends on the score alone; a method that relies on that
+    asks for it, where the link is none of a residual.
+
+    Reference
+    ---------
+    McCullagh and Nelder 1989, Section 2.2.4 (canonical links).
+
     Examples
     --------
     >>> from tailguard.losses import Squared
@@ -42,6 +50,7 @@ class Loss(Protocol):
 
     name: ClassVar[str]
     link: ClassVar[Link]
+    canonical: ClassVar[bool]
     needs_target: ClassVar[bool]
 
     @property

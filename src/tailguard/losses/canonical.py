@@ -1,5 +1,7 @@
 """What likelihoods with their canonical link have in common."""
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -25,6 +27,8 @@ class CanonicalLoss(CompiledLoss):
     >>> Poisson().slope([0.0, 0.0], [1.0, 3.0])
     array([ 0., -2.])
     """
+
+    canonical: ClassVar[bool] = True
 
     @property
     def shape(self) -> FloatArray:

@@ -34,6 +34,7 @@ class CompiledLoss:
     """
 
     one_slope: ClassVar[SlopeScalar]
+    canonical: ClassVar[bool] = False
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[int | None] = None
 

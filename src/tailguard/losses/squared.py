@@ -32,6 +32,7 @@ class Squared(ResidualLoss):
     """
 
     name: ClassVar[str] = "squared"
+    canonical: ClassVar[bool] = True
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
     @property

@@ -92,6 +92,15 @@ class MeanFacts:
             known |= {"moment_order": moment.order, "moment_bound": moment.bound}
         return put_into(formula, known.get, **others)
 
+    @property
+    def sampling(self) -> float:
+        """The sampling error of a column: of its scale, which is 1 in private units.
+
+        All methods count it alike, a norm's over all columns, so that their predictions compare.
+        """
+        scale = 1.0 if self.moment is None else column_scale(self.moment, self.n_features)
+        return scale / math.sqrt(self.n_rows)
+
     def known_moment(self, kind: MomentKind) -> Moment:
         """Return the stated moment in another kind, where it implies one."""
         assert self.moment is not None
@@ -232,6 +241,17 @@ class MeanMethod:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers; every method says how."""
         raise TypeError(f"{type(self).__name__} must say how it runs.")
+
+
+def column_scale(moment: Moment, n_features: int) -> float:
+    """Return the scale of a column that a moment suggests: a norm is shared out over the columns.
+
+    Examples
+    --------
+    >>> [column_scale(Moment(2.0, 36.0, kind=kind), 4) for kind in ("raw", "norm")]
+    [6.0, 3.0]
+    """
+    return moment.scale / (math.sqrt(n_features) if moment.kind == "norm" else 1.0)
 
 
 def most_coordinates(problem: Problem) -> int:

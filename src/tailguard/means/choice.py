@@ -11,13 +11,19 @@ Reference
 The predictions are those of each method's plan; the choice costs nothing, since no record is read.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, check_choice
-from tailguard.means.base import IN_USER_UNITS, CalibrationMode, Expected, MeanMethod, MeanPlan
+from tailguard.means.base import (
+    IN_USER_UNITS,
+    CalibrationMode,
+    Expected,
+    MeanMethod,
+    MeanPlan,
+    column_scale,
+)
 from tailguard.means.levels import check_level
 from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import MEANS, make_method
@@ -140,7 +146,7 @@ def _released(
     released = list(planned(unit=None))
     affordable = [pair for pair in released if affords_units(pair[1])]
     if not affordable and moment.kind != "central":  # it is silent on where means are
-        in_unit = planned(unit=_scale_of(moment, problem.n_features))
+        in_unit = planned(unit=column_scale(moment, problem.n_features))
         affordable = [pair for pair in in_unit if affords_tail(pair[1])]
     return affordable or (released if last_resort else [])
 
@@ -148,20 +154,14 @@ def _released(
 def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
     """Return a plan whose prediction takes a private scale for the root of the moment.
 
-    The law that plans assume has a root mean square of 1 in private scales. A norm is shared out
-    over the columns: the squares of their scales add up to that of the norm.
+    The law that plans assume has a root mean square of 1 in private scales.
     """
-    scale = _scale_of(moment, plan.problem.n_features)
+    scale = column_scale(moment, plan.problem.n_features)
     error = plan.expected
     expected = Expected(error.noise * scale, error.bias * scale, error.sampling * scale)
     assumed = () if plan.problem.unit is None else (moment.describe(),)
     assumptions = (*plan.assumptions, *assumed)
     return replace(plan, expected=expected, unit=IN_USER_UNITS, assumptions=assumptions)
-
-
-def _scale_of(moment: Moment, n_features: int) -> float:
-    """Return the scale of a column that a moment suggests."""
-    return moment.scale / (math.sqrt(n_features) if moment.kind == "norm" else 1.0)
 
 
 def _expected_total(plan: MeanPlan) -> float:

@@ -5,7 +5,6 @@ Reference
 Kamath, Liu and Zhang 2022, Algorithm 3, Theorem 4.1 and Corollary 4.2.
 """
 
-import math
 from dataclasses import dataclass
 
 from tailguard.checks import InputError
@@ -86,7 +85,7 @@ class Clamped(CoordinateWise):
         threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
         told = {"threshold": threshold, "mean_bound": threshold}
         bias = facts.into(kamath2022.clamping_bias, moment, **told)
-        return Level(threshold, bias, moment.scale / math.sqrt(facts.n_rows))
+        return Level(threshold, bias, facts.sampling)
 
     def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the noise of Theorem 4.1 really spends: less than it promises."""

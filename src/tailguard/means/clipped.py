@@ -123,14 +123,14 @@ class Clipped(LevelMethod):
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the cards' clip norm."""
-        n, mu, moment = facts.n_rows, amount_of(budget), facts.moment
+        mu, moment = amount_of(budget), facts.moment
         assert moment is not None
         if moment.kind == "norm":
             clip_norm = facts.into(xu2025.gradient_clip_norm, moment, mu=mu)
             # A bound on the norm counts all directions at once.
             told = {"clip_norm": clip_norm, "n_features": 1}
             bias = facts.into(zhao2024.clipping_bias, moment, **told)
-            return Level(clip_norm, bias, moment.scale / math.sqrt(n))
+            return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))
         return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
 
 

@@ -99,7 +99,7 @@ class CoordinateWise(LevelMethod):
         threshold = self._balance(distribution, facts.problem, left, groups)
         query = self.raw_query(d, threshold, groups)
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
-        level = Level(threshold, bias, 1.0 / math.sqrt(facts.n_rows))
+        level = Level(threshold, bias, facts.sampling)
         stages, expected = self._asked(facts, left, level, groups)
         stages = (*units_plan.stages, *stages)
         return self.planned(facts, stages, expected, settings={"groups": groups})

@@ -106,8 +106,14 @@ class LevelMethod(MeanMethod):
         raise TypeError(f"{type(self).__name__} must say how it plans with a public level.")
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the level that the moment gives, where groups may spend the budget each."""
-        raise TypeError(f"{type(self).__name__} must say what a moment gives.")
+        """Return the level that the moment gives, where groups may spend the budget each.
+
+        A method that does not say takes no moment, and refuses one.
+        """
+        raise InputError(
+            f"moment must not be given with method {self.name!r}, which takes {self.option}= or "
+            "neither."
+        )
 
     def chosen_level(self, facts: MeanFacts, budget: Share, groups: int = 1) -> Level:
         """Return the stated level, or that of the moment."""
@@ -158,4 +164,4 @@ def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: f
     moment = facts.known_moment("directional")
     clip_norm = facts.into(formula, moment, **told)
     bias = facts.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
-    return Level(clip_norm, bias, moment.scale * math.sqrt(facts.n_features / facts.n_rows))
+    return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))

@@ -81,17 +81,16 @@ class Soft(CoordinateWise):
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the scale for second raw moments, or for Kamath's noise for central ones."""
-        n, d = facts.n_rows, facts.n_features
         moment = facts.known_moment("raw").at_order(2.0)
         chance = {"failure_probability": self.failure_probability}
         if facts.calibration == "paper":
             scale = facts.into(wang2020.printed_scale, moment, **chance)
         else:
             # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
-            mu = amount_of(budget) / (math.sqrt(2.0 * d) if facts.pure else 1.0)
+            mu = amount_of(budget) / (math.sqrt(2.0 * facts.n_features) if facts.pure else 1.0)
             scale = facts.into(wang2020.noise_aware_scale, moment, n_steps=1, mu=mu, **chance)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
-        return Level(scale, bias, moment.scale / math.sqrt(n))
+        return Level(scale, bias, facts.sampling)
 
     def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
         """Return what the printed noise really spends.

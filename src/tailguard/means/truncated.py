@@ -79,13 +79,15 @@ class Truncated(CoordinateWise):
         """
         moment = facts.known_moment("raw")
         moment = moment.at_order(min(moment.order, 2.0))
-        order, bound, n = moment.order, moment.bound, facts.n_rows
+        order, bound = moment.order, moment.bound
         unit_noise = self.noise_per_unit(facts.problem, budget, groups)
         threshold = (bound * (order - 1.0) / unit_noise) ** (1.0 / order)
         if facts.calibration == "paper":
             threshold = self._printed_threshold(facts, moment, groups)
-        variance = bound * threshold ** (2.0 - order)
-        return Level(threshold, bound / threshold ** (order - 1.0), math.sqrt(variance / n))
+        sampling = facts.sampling
+        if order < 2.0:  # there may be no variance but that of entries within the threshold
+            sampling = math.sqrt(bound * threshold ** (2.0 - order) / facts.n_rows)
+        return Level(threshold, bound / threshold ** (order - 1.0), sampling)
 
     def _printed_threshold(self, facts: MeanFacts, moment: Moment, groups: int) -> float:
         """Return the threshold of Algorithm 1, or of Corollary 1 for a median of means."""

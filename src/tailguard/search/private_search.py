@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, shown, warn_before_spending
+from tailguard.checks import InputError, require, shown, warn_before_spending
 from tailguard.engine import GivenProblem, Solved
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.unpaid import fits_with
@@ -223,6 +223,11 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
                 f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "
                 f"do (link {own.value!r}); got {shown(self.scoring)}."
             )
+        require(
+            own.residual or self.scoring.canonical,
+            "scoring must be a loss whose slope is the expected target less the target, which the "
+            f"constant of a {type(model).__name__} is found by; got {shown(self.scoring)}.",
+        )
         return self.scoring
 
     def predict(self, X: Any, **more: Any) -> NDArray[Any]:

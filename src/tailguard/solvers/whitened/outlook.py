@@ -16,7 +16,7 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Avella-Medina,
 import math
 from dataclasses import replace
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, require
 from tailguard.losses.link import Link
 from tailguard.plans.budget import usable_mu
 from tailguard.plans.problem import Problem
@@ -75,6 +75,38 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     target = spent["target typical size"] if residual else math.inf
     columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
     return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
+
+
+def check_fitted(problem: Problem) -> None:
+    """Refuse what the method does not fit, or would fit wrongly, and name what does.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> check_fitted(Problem(tg.losses.BalancedLogistic(), 1000, 3))
+    Traceback (most recent call last):
+    ...
+    tailguard.checks.InputError: solver 'whitened-newton' needs a loss of the residual, or one \
+whose slope is the expected target less the target; BalancedLogistic is neither: use \
+solver='noisy-gradient-descent' and a constraint.
+    """
+    loss, name = problem.scored, type(problem.loss).__name__
+    instead = "use solver='noisy-gradient-descent'"
+    if loss is None:
+        raise InputError(
+            f"solver 'whitened-newton' needs a loss of one score; {name} is not: {instead} and a "
+            "constraint."
+        )
+    require(
+        loss.link.residual or loss.canonical,
+        "solver 'whitened-newton' needs a loss of the residual, or one whose slope is the expected "
+        f"target less the target; {name} is neither: {instead} and a constraint.",
+    )
+    require(
+        problem.constraint is None,
+        "solver 'whitened-newton' must be given no constraint, since it works in units of its own; "
+        f"{instead}.",
+    )
 
 
 def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:

@@ -42,7 +42,14 @@ from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
 from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
 from tailguard.solvers.whitened.newton import averaged, step
-from tailguard.solvers.whitened.outlook import assumptions, meaning, predicted, scales_hide, warning
+from tailguard.solvers.whitened.outlook import (
+    assumptions,
+    check_fitted,
+    meaning,
+    predicted,
+    scales_hide,
+    warning,
+)
 from tailguard.solvers.whitened.schedule import Shares, stages_for
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.start import start
@@ -89,17 +96,7 @@ class WhitenedNewton:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Lay the stages out from public numbers."""
-        require(
-            problem.scored is not None,
-            "solver 'whitened-newton' needs a loss of one score; "
-            f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent' and a "
-            "constraint.",
-        )
-        require(
-            problem.constraint is None,
-            "solver 'whitened-newton' must be given no constraint, since it works in units of its "
-            "own; use solver='noisy-gradient-descent'.",
-        )
+        check_fitted(problem)
         chosen = self.shares is None
         if chosen and scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
