@@ -1,4 +1,4 @@
-"""The theorems on optimisation of five papers side by side, on the tasks of Wang and others (2020).
+"""The theorems on optimisation side by side, on the tasks of Wang and others (2020).
 
 They are those that ``tg.plan`` ranks, and curves have their names in ``tg.papers``. What a theorem
 is told is public: it follows from the law of the records. Printed noise is run where it keeps its
@@ -289,7 +289,7 @@ def experiments() -> tuple[Experiment, ...]:
     return (
         Experiment(
             "ranking",
-            "Five papers",
+            "The papers",
             f"their theorems on the tasks of Wang and others 2020, n = {N_ROWS:,}, d = 10",
             Axes("epsilon", "excess risk", log_x=True),
             _cells,
