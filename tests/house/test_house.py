@@ -82,7 +82,7 @@ def test_packages_of_many_files_do_not_grow():
     for words in checkers.packages(HOUSE):
         name, _, count, _ = words.split()
         most = EXCEPTIONS["packages"].get(name, checkers.MOST_FILES)
-        assert int(count) <= most, f"{words}: at most {most}, kernels and what a registry lists apart"
+        assert int(count) <= most, f"{words}: at most {most}, not counting what is an idea"
 
 
 def test_a_word_of_two_senses_is_seen():
