@@ -53,6 +53,13 @@ def test_a_page_has_all_parts_and_names_tests_that_exist(page):
     assert f"]({page.name})" in (FOLDER / "index.md").read_text()
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_index_says_what_a_page_covers(page):
+    index = (FOLDER / "index.md").read_text()
+    (row,) = re.findall(rf"^\| .*\]\({re.escape(page.name)}\) \| (.*) \|$", index, re.MULTILINE)
+    assert re.findall(r"`([\w-]+)`", row) == covered(page.read_text())
+
+
 def test_a_test_that_is_gone_is_seen():
     gone = "* `tests/contracts/test_query.py::test_nothing`\n* `tests/nowhere.py::test_any`"
     assert len(missing_tests(gone)) == 2

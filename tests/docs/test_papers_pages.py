@@ -11,7 +11,8 @@ from tailguard.papers.ranking import PAPERS
 from tailguard.papers.ranking import THEOREMS as RANKED
 
 DOCS = Path(__file__).parents[2] / "docs"
-THEOREMS, BOUNDS = ((DOCS / name).read_text() for name in ("papers.md", "papers-bounds.md"))
+PAGES = ("papers.md", "papers-bounds.md", "api.md")
+THEOREMS, BOUNDS, NAMES = ((DOCS / name).read_text() for name in PAGES)
 MODULES = (
     *PAPERS,
     "fano",
@@ -59,6 +60,10 @@ def test_every_public_function_is_on_a_page_and_nothing_else(name):
     listed = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
     constants = {each for each in functions if f"\n`{each}` has" in section}
     assert listed | constants == {*functions} - theorems
+
+
+def test_papers_are_in_the_table_of_public_names():
+    assert {*re.findall(r"^\| `papers\.(\w+\d{4})` \|", NAMES, re.MULTILINE)} == {*PAPERS}
 
 
 @pytest.mark.parametrize("name", MODULES)
