@@ -63,7 +63,8 @@ def test_every_public_function_is_on_a_page_and_nothing_else(name):
 
 
 def test_papers_are_in_the_table_of_public_names():
-    assert {*re.findall(r"^\| `papers\.(\w+\d{4})` \|", NAMES, re.MULTILINE)} == {*PAPERS}
+    listed = {*re.findall(r"^\| `papers\.(\w+\d{4})` \|", NAMES, re.MULTILINE)}
+    assert listed == {*PAPERS}, "docs/api.md has a row for each"
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -78,6 +79,7 @@ def test_every_theorem_and_every_paper_says_what_privacy_and_what_accuracy_need(
         for title, text in sections(THEOREMS, "###")
         if title.startswith(("Theorem", "Section"))
     ]
-    assert len(theorems) == sum(map(len, RANKED.values()))
+    n_ranked = sum(map(len, RANKED.values()))
+    assert len(theorems) == n_ranked, "each has a section of docs/papers.md, by its number"
     for text in (*theorems, *(text for _, text in sections(BOUNDS, "##"))):
         assert all(word in " ".join(text.split()) for word in BOTH)
