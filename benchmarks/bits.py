@@ -29,6 +29,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import tailguard as tg
+from bits_tried import MEANS, MODELS, set_for, sets, solver_over, what_is_known
+from tailguard.solvers.registry import SOLVERS
 
 CALLS: dict[str, Callable[[], Any]] = {}
 BUDGETS = {
@@ -39,20 +41,11 @@ BUDGETS = {
     "zcdp 0.05": tg.ZCDP(0.05),
 }
 ONE = BUDGETS["epsilon 1"]
-MODELS = {
-    "linear": tg.LinearRegression,
-    "huber": tg.HuberRegression,
-    "quantile": tg.QuantileRegression,
-    "lp": tg.LpRegression,
-    "logistic": tg.LogisticRegression,
-    "poisson": tg.PoissonRegression,
-}
 SHOWN = (
     *("coef_", "intercept_", "coef_noise_std_", "intercept_noise_std_", "coef_std_"),
     *("intercept_std_", "certificate_"),
 )
 SIMULATED = ("linear", "logistic", "poisson")
-MEANS = ("auto", "clipped", "clamped", "truncated", "soft", "trimmed", "iterative")
 
 
 def records(kind: str = "linear", n_rows: int = 3000, n_features: int = 4, seed: int = 1):
@@ -69,6 +62,14 @@ def records(kind: str = "linear", n_rows: int = 3000, n_features: int = 4, seed:
     if kind == "poisson":
         return X, rng.poisson(np.exp(0.5 + 0.4 * np.clip(score, -4.0, 4.0)))
     return X, 100.0 + 20.0 * (score + rng.lognormal(0.0, 0.8, n_rows))
+
+
+def records_for(model: Any, n_rows: int = 3000, n_features: int = 4):
+    """Records whose targets the loss of an estimator takes."""
+    loss = model()._loss()
+    kind = "logistic" if loss.n_classes else "poisson" if loss.link.log else "linear"
+    X, y = records(kind, n_rows, n_features)
+    return X, np.where(loss.valid_target(y), y, 1)
 
 
 def call(name: str, run: Callable[[], Any]) -> None:
@@ -94,12 +95,12 @@ def default_fits() -> None:
     sizes = {"200 of 2": (200, 2), "3000 of 4": (3000, 4), "30000 of 3": (30_000, 3)}
     for kind, model in MODELS.items():
         for size, shape in sizes.items():
-            X, y = records(kind, *shape)
+            X, y = records_for(model, *shape)
             call_fit(f"{kind}, {size}", model, X, y)
         for budget in ("epsilon 0.2", "epsilon 8"):
-            X, y = records(kind)
+            X, y = records_for(model)
             call_fit(f"{kind}, {budget}", model, X, y, BUDGETS[budget])
-        X, y = records(kind, 2000, 3)
+        X, y = records_for(model, 2000, 3)
         call_fit(f"{kind}, no intercept", model, X, y, fit_intercept=False)
     for kind in ("linear", "logistic", "poisson"):
         X, y = records(kind, 5000, 40)
@@ -174,14 +175,14 @@ def means() -> None:
     """Every method with what it takes, under guarantees of every kind."""
     X = records(n_rows=4000, n_features=3)[0]
     told = {
+        "auto": {"moment": tg.Moment(2.0, 4e6, kind="raw")},
         "clipped": {"moment": tg.Moment(2.0, 4e6, kind="norm")},
         "trimmed": {"low": -50.0, "high": 900.0},
-        "iterative": {"moment": tg.Moment(2.0, 4e6, kind="directional")},
     }
     kinds = ("epsilon 1", "gdp 0.5", "zcdp 0.05")
     guarantees = {kind: BUDGETS[kind] for kind in kinds} | {"pure 1": tg.PureDP(1.0)}
     for method in MEANS:
-        known = told.get(method, {"moment": tg.Moment(2.0, 4e6, kind="raw")})
+        known = told.get(method) or what_is_known(method)
         for name, guarantee in guarantees.items():
             for options in ({}, known):
                 words = f"mean {method}, {name}{', known' * bool(options)}"
@@ -198,41 +199,22 @@ def answer_of(X: Any, method: str, guarantee: Any, **options: Any) -> Any:
     return [result.value, result.noise_std, result.certificate, found]
 
 
-def minimisers() -> None:
+def minimisers(n_rows: int = 3000) -> None:
     """Every solver over a set that it takes, and the default over every set."""
     rng = np.random.default_rng(6)
-    X = np.clip(rng.standard_t(3.0, (3000, 3)), -6.0, 6.0)
-    y = X @ np.array([0.4, 0.1, -0.2]) + rng.standard_t(2.5, 3000)
+    X = np.clip(rng.standard_t(3.0, (n_rows, 3)), -6.0, 6.0)
+    y = X @ np.array([0.4, 0.1, -0.2]) + rng.standard_t(2.5, n_rows)
     ball = tg.sets.L2Ball(1.0)
-    solvers = {
-        "doubling-accelerated": tg.sets.L1Ball(1.0),
-        "doubling-localised": tg.sets.Box([-1.0] * 3, [1.0] * 3),
-        "dp-sgd": ball,
-        "hard-thresholding": tg.sets.SparseBall(2),
-        "localised": ball,
-        "noisy-gradient-descent": ball,
-        "permuted-accelerated": ball,
-        "sample-and-aggregate": ball,
-        "shrinking-localised": tg.sets.L1Ball(1.0),
-        "whitened-newton": None,
-    }
-    for solver, constraint in solvers.items():
+    for solver in SOLVERS:
+        constraint = set_for(solver)
         call(
             f"minimize {solver}",
             lambda s=solver, c=constraint: minimum(tg.losses.Squared(), X, y, ONE, c, s),
         )
-    sets = (
-        tg.sets.Box([-1.0] * 3, [1.0] * 3),
-        tg.sets.L1Ball(0.3),
-        tg.sets.L2Ball(0.3),
-        tg.sets.Simplex(),
-        tg.sets.IntersectionWithBall(tg.sets.Box([0.0] * 3, [1.0] * 3), [0.0] * 3, 1.0),
-        tg.sets.Intersection(tg.sets.L2Ball(0.3), tg.sets.L1Ball(0.4)),
-        tg.sets.SparseBall(2),
-    )
-    for constraint in sets:
+    for constraint in sets():
         name = f"minimize over {type(constraint).__name__}"
-        call(name, lambda c=constraint: minimum(tg.losses.Huber(1.0), X, y, ONE, c))
+        how = solver_over(constraint)
+        call(name, lambda c=constraint, s=how: minimum(tg.losses.Huber(1.0), X, y, ONE, c, s))
     losses = (tg.losses.PseudoHuber(1.0), tg.losses.LpLoss(3.0), tg.losses.Quantile(0.3))
     for loss in losses:
         call(f"minimize {type(loss).__name__}", lambda f=loss: minimum(f, X, y, ONE, ball))

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.problems import problem_for
-from support.registered import ESTIMATORS
+from support.targets import FREE, takes_labels, target_for
 from tailguard.checks import BudgetError, InputError
 from tailguard.engine import run
 from tailguard.gate import Gate
@@ -120,12 +120,12 @@ def test_a_mean_goes_on_or_refuses_before_it_spends(name, tmp_path, monkeypatch)
     np.testing.assert_array_equal(again.value, whole.value)
 
 
-@pytest.mark.parametrize("name", [n for n in ESTIMATORS if not n.startswith("Sparse")])
+@pytest.mark.parametrize("name", FREE)
 def test_an_estimator_takes_a_checkpoint(name, tmp_path):
-    options = {"classes": (0, 1)} if "Logistic" in name else {}
-    y = (Y > 0.0) * 1.0 if "Logistic" in name else np.abs(np.rint(Y))
+    options = {"classes": (0, 1)} if takes_labels(FREE[name]) else {}
+    y = target_for(FREE[name], Y, np.random.default_rng(0))
     fits = [
-        ESTIMATORS[name](**FIT, **options, random_state=0, checkpoint=checkpoint).fit(X, y)
+        FREE[name](**FIT, **options, random_state=0, checkpoint=checkpoint).fit(X, y)
         for checkpoint in (None, *2 * [tmp_path / "fit.checkpoint"])
     ]
     for fit in fits[1:]:

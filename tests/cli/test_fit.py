@@ -6,18 +6,28 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.targets import column_for, takes_labels
+from tailguard.cli.models import MODELS
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 SEEDED = ["--random-state", "3"]
+# Options of models that have some; all are told targets of their kind, and classes of labels.
+OWN = {
+    "huber": ["--threshold", "2"],
+    "poisson": ["--exposure", "years"],
+    "quantile": ["--level", "0.9"],
+    "sparse-linear": ["--keep", "1"],
+    "lp": ["--power", "3", "--no-intercept"],
+}
+TWO_FEATURES = ("linear", "sparse-linear")
 FITS = {
-    "linear": ["--target", "cost", "--features", "age,power"],
-    "logistic": ["--target", "ill", "--features", "age", "--classes", "no,yes"],
-    "huber": ["--target", "cost", "--features", "age", "--threshold", "2"],
-    "poisson": ["--target", "claims", "--features", "age", "--exposure", "years"],
-    "quantile": ["--target", "cost", "--features", "age", "--level", "0.9"],
-    "sparse-linear": ["--target", "cost", "--features", "age,power", "--keep", "1"],
-    "sparse-logistic": ["--target", "ill", "--features", "age", "--classes", "no,yes"],
-    "lp": ["--target", "cost", "--features", "age", "--power", "3", "--no-intercept"],
+    name: [
+        *("--target", column_for(model)),
+        *("--features", "age,power" if name in TWO_FEATURES else "age"),
+        *(("--classes", "no,yes") if takes_labels(model) else ()),
+        *OWN.get(name, ()),
+    ]
+    for name, model in MODELS.items()
 }
 
 

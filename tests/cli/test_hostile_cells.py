@@ -14,6 +14,7 @@ HEADER = ("age", "region", "years", "claims", "cost", "ill")
 N_ROWS = 200
 SEEDED = ["--epsilon", "20", "--delta", "1e-6", "--random-state", "3"]
 LEVELS = ["--categorical", "region=north,south"]
+# One model for each kind of column that a command reads.
 FITS = {
     "linear": ["--target", "cost", "--features", "age,region", *LEVELS],
     "poisson": ["--target", "claims", "--features", "age", "--exposure", "years"],

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import tailguard as tg
 from support.registered import ESTIMATORS
+from support.targets import FREE, takes_labels
 from tailguard.solvers.whitened.schedule import Shares
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
@@ -50,7 +51,7 @@ FEW_ROUNDS = WhitenedNewton(shares=Shares(constant=0.01, rounds=(1, 1, 2, 4)))
 
 
 def options_of(name, missing):
-    if "Sparse" in name or (name, missing) == ("LinearRegression", None):
+    if name not in FREE or (name, missing) == ("LinearRegression", None):
         return {"missing": missing}
     return {"missing": missing, "solver": FEW_ROUNDS}
 
@@ -62,7 +63,7 @@ def cases():
     ]:
         options = {"guarantee": tg.GDP(100.0), "random_state": 0, **options_of(name, missing)}
         model = ESTIMATORS[name](**options)
-        exempt = EXEMPTIONS | (CLASSIFIER_EXEMPTIONS if name.endswith("LogisticRegression") else {})
+        exempt = EXEMPTIONS | (CLASSIFIER_EXEMPTIONS if takes_labels(ESTIMATORS[name]) else {})
         for estimator, check in estimator_checks_generator(model, legacy=True):
             checked = check.func.__name__
             if checked not in exempt:
@@ -88,7 +89,7 @@ def test_lists_are_refused_as_features_and_taken_as_targets():
     X, y = np.eye(20)[:, :2], np.arange(20.0) % 2
     for name in ESTIMATORS:
         model = ESTIMATORS[name](guarantee=tg.GDP(100.0), random_state=0)
-        if name.endswith("LogisticRegression"):
+        if takes_labels(ESTIMATORS[name]):
             model.set_params(classes=(0, 1))
         with pytest.raises(tg.InputError, match=r"np.asarray\(X\)"):
             model.fit(X.tolist(), y)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.adversary import datasets, neighbours, replaced
 from support.attack import MU, N_ROWS, allowed, attack, calibrated, lattice, move, norm_of
-from support.examples import query_examples
+from support.examples import FILES, query_examples
 from support.query_example import N_FEATURES
 from support.registered import class_of
 from tailguard.checks import InputError
@@ -39,6 +39,10 @@ def test_every_registered_query_has_examples_of_its_name():
     assert {kind(name) for name in EXAMPLES} == set(QUERIES)
     for name, example in EXAMPLES.items():
         assert isinstance(example.query, class_of(QUERIES[kind(name)]))
+
+
+def test_a_file_of_examples_is_called_as_its_query():
+    assert FILES - {*QUERIES} == set()
 
 
 @every_example

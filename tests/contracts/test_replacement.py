@@ -11,13 +11,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.base import is_classifier
 
 import tailguard as tg
 from support import hostile
 from support.hostile import object_array
 from support.problems import example_of
 from support.registered import ESTIMATORS
+from support.targets import takes_labels, target_for
 from tailguard.means.registry import MEANS
 from tailguard.rows.arrays import make_rows
 from tailguard.solvers.registry import SOLVERS
@@ -121,20 +121,21 @@ SQUARE = np.tile(np.eye(9), (10, 1))
 
 
 def model_of(name, **options):
-    if is_classifier(ESTIMATORS[name]()):
+    if takes_labels(ESTIMATORS[name]):
         options = {"classes": (0, 1)} | options
     return ESTIMATORS[name](**BUDGET, **options)
+
+
+def takes_exposure(name):
+    """Whether a run is the fit of an estimator that takes exposures."""
+    return name in ESTIMATORS and ESTIMATORS[name].takes_exposure
 
 
 def records(name):
     """Features, a target that the estimator takes, and exposures."""
     rng = np.random.default_rng(0)
     X = rng.standard_t(3, (N_ROWS, 2))
-    y = X[:, 0] + rng.standard_normal(N_ROWS)
-    if "Logistic" in name:
-        y = (y > 0).astype(float)
-    elif "Poisson" in name:
-        y = rng.poisson(np.exp(0.3 * X[:, 0])).astype(float)
+    y = target_for(ESTIMATORS.get(name, tg.LinearRegression), X[:, 0], rng).astype(float)
     return X, y, rng.uniform(0.5, 2.0, N_ROWS)
 
 
@@ -149,7 +150,7 @@ def spoiled(name, places):
 
 def fit_with(name, places):
     X, y, exposure = spoiled(name, places)
-    observed = {"exposure": exposure.tolist()} if name == "PoissonRegression" else {}
+    observed = {"exposure": exposure.tolist()} if takes_exposure(name) else {}
     table = pd.DataFrame(X, columns=["a", "b"], dtype=object)
     return outputs_of(model_of(name).fit(table, y.tolist(), **observed))
 
@@ -209,7 +210,7 @@ every_run = pytest.mark.parametrize(
 def parts_of(run, name):
     """What a run reads, and a cell can be in."""
     parts = ["features"] if run is mean_with else ["features", "target"]
-    return [*parts, "exposure"] if name == "PoissonRegression" else parts
+    return [*parts, "exposure"] if takes_exposure(name) else parts
 
 
 def compare(run, name, found):
@@ -255,9 +256,9 @@ def test_rows_far_out_are_predicted_without_a_warning(name, far):
     model = model_of(name).fit(X, y)
     rows = np.full((2, 2), far)
     assert len(model.predict(rows)) == 2
-    if is_classifier(model):
+    if takes_labels(type(model)):
         assert model.predict_proba(rows).shape == (2, 2)
-    if name == "PoissonRegression":
+    if takes_exposure(name):
         assert len(model.predict(rows, exposure=[np.inf, 0.0])) == 2
 
 

@@ -41,6 +41,7 @@ def missing_tests(text):
 
 def test_everything_that_is_registered_has_exactly_one_page():
     names = [name for page in PAGES for name in covered(page.read_text())]
+    assert REGISTERED - {*names} == set(), "a page says after 'Covers' that it covers each"
     assert sorted(names) == sorted(REGISTERED)
 
 
@@ -51,6 +52,13 @@ def test_a_page_has_all_parts_and_names_tests_that_exist(page):
     assert len(NAMED.findall(text)) >= 3
     assert missing_tests(text) == []
     assert f"]({page.name})" in (FOLDER / "index.md").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_index_says_what_a_page_covers(page):
+    index = (FOLDER / "index.md").read_text()
+    (row,) = re.findall(rf"^\| .*\]\({re.escape(page.name)}\) \| (.*) \|$", index, re.MULTILINE)
+    assert re.findall(r"`([\w-]+)`", row) == covered(page.read_text())
 
 
 def test_a_test_that_is_gone_is_seen():

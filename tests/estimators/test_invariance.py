@@ -10,21 +10,13 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-import tailguard as tg
+from support.targets import FREE, target_for
 from tailguard.solvers.whitened import solver
 
 N_ROWS, N_FEATURES, N_SEEDS = 3_000, 4, 6
 # Six fits of five directions: chi-square with 30 degrees passes three once in ten million times;
 # the rest is room for draws that fits share.
 MOST = 5.0
-MODELS = {
-    "squared": tg.LinearRegression,
-    "huber": tg.HuberRegression,
-    "quantile": tg.QuantileRegression,
-    "lp": tg.LpRegression,
-    "logistic": tg.LogisticRegression,
-    "poisson": tg.PoissonRegression,
-}
 POWERS = np.array([-9, 9, -4, 3])
 
 
@@ -34,11 +26,7 @@ def data(name):
     X = rng.standard_t(4, (N_ROWS, N_FEATURES))
     X[:, 3] = rng.random(N_ROWS) < 0.3
     score = 0.3 + X @ [0.5, -0.4, 0.0, 0.6]
-    if name == "logistic":
-        return X, (rng.random(N_ROWS) < 1.0 / (1.0 + np.exp(-score))).astype(float)
-    if name == "poisson":
-        return X, rng.poisson(np.exp(np.clip(score, -3.0, 3.0))).astype(float)
-    return X, score + 0.7 * rng.standard_t(4, N_ROWS)
+    return X, target_for(FREE[name], score, rng)
 
 
 def rescaled(X):
@@ -61,7 +49,7 @@ def scores(name, X, y, seeds):
     """Linear scores of fits with different noise."""
     found = []
     for seed in seeds:
-        model = MODELS[name](epsilon=2.0, delta=1e-6, random_state=seed).fit(X, y)
+        model = FREE[name](epsilon=2.0, delta=1e-6, random_state=seed).fit(X, y)
         found.append(X @ model.coef_ + model.intercept_)
     return np.array(found)
 
@@ -86,12 +74,12 @@ ONE_BY_ONE = [pytest.param(move, marks=pytest.mark.audit) for move in (rescaled,
 
 
 @pytest.mark.parametrize("move", [both, permuted, *ONE_BY_ONE])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FREE)
 def test_moved_columns_predict_the_same_within_the_noise(name, move):
     assert excess(name, move) < MOST
 
 
-@pytest.mark.parametrize("name", ["squared", "logistic"])
+@pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression"])
 @pytest.mark.parametrize("move", [both, *ONE_BY_ONE])
 def test_a_default_that_looks_at_units_is_caught(name, move, monkeypatch):
     honest = solver.find_units

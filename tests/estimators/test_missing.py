@@ -5,11 +5,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 
 import tailguard as tg
 from support.attack import MU, move
 from support.registered import ESTIMATORS
+from support.targets import target_for
 from tailguard.privacy.books import MemoryBooks
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
@@ -30,25 +31,18 @@ TABLES = {
 }
 
 
-def data(n_rows=600):
+def data(n_rows=600, model=tg.LinearRegression):
     rng = np.random.default_rng(0)
     X = rng.normal([40.0, 0.0, 5.0], 1.0, (n_rows, 3))
-    y = X[:, 0] - 40.0 + rng.standard_normal(n_rows)
+    y = target_for(model, X[:, 0] - 40.0, rng)
     X[rng.random(n_rows) < 0.3, 0] = np.nan
     X[rng.random(n_rows) < 0.3, 1] = np.nan
     return X, y, np.where(np.isnan(X), [40.0, 0.0, np.nan], X)
 
 
-def target(model, y):
-    if is_classifier(model()):
-        return (y > 0).astype(int)
-    return np.abs(np.round(y)) if model is tg.PoissonRegression else y
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_fits_and_predicts_as_if_filled_beforehand(model):
-    X, y, whole = data()
-    y = target(model, y)
+    X, y, whole = data(model=model)
     fitted = model(missing={0: 40.0, 1: 0.0}, **BUDGET).fit(X, y)
     expected = model(**BUDGET).fit(whole, y)
     np.testing.assert_array_equal(fitted.coef_, expected.coef_)

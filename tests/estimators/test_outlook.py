@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.targets import FREE, takes_labels, target_for
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import MemoryBooks
 from tailguard.solvers.whitened.constant import CONSTANT_ONLY
@@ -15,25 +16,17 @@ from tailguard.solvers.whitened.outlook import constant_hides, planned_mu, scale
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
 LOW = {"epsilon": 0.1, "delta": 1e-7}
-MODELS = {
-    "linear": tg.LinearRegression,
-    "huber": tg.HuberRegression,
-    "l4": tg.LpRegression,
-    "logistic": tg.LogisticRegression,
-    "poisson": tg.PoissonRegression,
-}
-every_model = pytest.mark.parametrize("name", MODELS)
+every_model = pytest.mark.parametrize("kind", FREE.values())
 
 
-def records(name, n_rows, seed=0):
+def records(kind, n_rows, seed=0):
     """Three columns of no use, and targets whose best constant is known."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, 3))
-    if name == "logistic":
-        return X, (rng.random(n_rows) < 0.8).astype(int), np.log(4.0)
-    if name == "poisson":
-        return X, rng.poisson(5.0, n_rows).astype(float), np.log(5.0)
-    return X, rng.normal(500.0, 20.0, n_rows), 500.0
+    link = kind()._loss().link
+    constant = np.log(4.0 if takes_labels(kind) else 5.0) if link.curved else 500.0
+    spread = 0.0 if link.curved else 20.0 * rng.standard_normal(n_rows)
+    return X, spread + target_for(kind, np.full(n_rows, constant), rng), constant
 
 
 def warned(fit):
@@ -47,21 +40,21 @@ def warned(fit):
 
 
 @every_model
-def test_where_nothing_can_be_seen_a_fit_is_refused_and_nothing_is_spent(name):
-    X, y, _ = records(name, 40)
+def test_where_nothing_can_be_seen_a_fit_is_refused_and_nothing_is_spent(kind):
+    X, y, _ = records(kind, 40)
     ledger = MemoryBooks()
     with pytest.raises(tg.InputError, match=r"nothing was spent; about [\d,]+ records") as refused:
-        MODELS[name](**LOW, ledger=ledger).fit(X, y)
+        kind(**LOW, ledger=ledger).fit(X, y)
     assert ledger.releases == ()
     assert "epsilon = 0.1" in str(refused.value)
 
 
 @every_model
-def test_where_no_scale_can_be_seen_the_budget_buys_the_best_constant(name):
+def test_where_no_scale_can_be_seen_the_budget_buys_the_best_constant(kind):
     found = []
     for seed in range(9):
-        X, y, constant = records(name, 900, seed)
-        model, (warning,) = warned(partial(MODELS[name](**LOW, random_state=seed).fit, X, y))
+        X, y, constant = records(kind, 900, seed)
+        model, (warning,) = warned(partial(kind(**LOW, random_state=seed).fit, X, y))
         assert warning.startswith("only a constant is fitted: at (epsilon, delta)")
         assert not model.coef_.any()
         assert np.isnan(model.conf_int()).all()
@@ -71,14 +64,14 @@ def test_where_no_scale_can_be_seen_the_budget_buys_the_best_constant(name):
         assert model.certificate_.unused.get("mu", 0.0) < 0.01 * model.certificate_.total.mu
         found.append(model.intercept_)
     assert CONSTANT_ONLY in model.plan_.settings
-    near = 0.4 if name == "poisson" else 0.2  # counts are cut at four of their scales
+    near = 0.4 if kind()._loss().link.log else 0.2  # counts are cut at four of their scales
     assert np.median(np.abs(np.array(found) - constant)) < near * constant
 
 
 @every_model
-def test_what_is_said_to_be_enough_is_enough(name):
-    X, y, _ = records(name, 700)
-    plan = warned(lambda: MODELS[name](**LOW, random_state=0).fit(X, y))[0].plan_
+def test_what_is_said_to_be_enough_is_enough(kind):
+    X, y, _ = records(kind, 700)
+    plan = warned(lambda: kind(**LOW, random_state=0).fit(X, y))[0].plan_
     (text,) = plan.warnings
     n_rows = int(re.search(r"about ([\d,]+) records", text)[1].replace(",", ""))
     epsilon = float(re.search(r"or epsilon = ([\d.]+),", text)[1])
@@ -92,11 +85,11 @@ def test_what_is_said_to_be_enough_is_enough(name):
 
 
 @every_model
-def test_warnings_follow_public_numbers_alone(name):
-    X, y, _ = records(name, 700)
+def test_warnings_follow_public_numbers_alone(kind):
+    X, y, _ = records(kind, 700)
     hostile = np.where(np.arange(700)[:, None] % 2 == 0, np.nan, 1e300 * X)
     told = [
-        warned(lambda data=data: MODELS[name](**LOW, random_state=0).fit(data, y))[1]
+        warned(lambda data=data: kind(**LOW, random_state=0).fit(data, y))[1]
         for data in (X, hostile, np.zeros_like(X))
     ]
     assert told[0] == told[1] == told[2]
@@ -116,7 +109,7 @@ def test_between_both_a_fit_goes_on_and_warns():
         (False, True, False),
         (False, False, False),
     ]
-    X, y, _ = records("linear", 2000)
+    X, y, _ = records(tg.LinearRegression, 2000)
     model, (warning,) = warned(lambda: tg.LinearRegression(**LOW, random_state=0).fit(X, y))
     assert warning.startswith("little more than a constant is expected")
     assert len(model.plan_.stages) > 5
@@ -124,13 +117,13 @@ def test_between_both_a_fit_goes_on_and_warns():
 
 
 def test_without_an_intercept_there_is_no_constant_to_fit():
-    X, y, _ = records("linear", 600)
+    X, y, _ = records(tg.LinearRegression, 600)
     with pytest.raises(tg.InputError, match="nothing was spent"):
         tg.LinearRegression(**LOW, fit_intercept=False).fit(X, y)
 
 
 def test_the_best_constant_of_a_quantile_is_no_centre():
-    X, y, _ = records("linear", 600)
+    X, y, _ = records(tg.LinearRegression, 600)
     with pytest.raises(tg.InputError, match="nothing was spent"):
         tg.QuantileRegression(level=0.9, **LOW).fit(X, y)
 
@@ -144,11 +137,11 @@ def test_the_best_constant_of_a_quantile_is_no_centre():
     ids=["mean", "sparse"],
 )
 def test_other_methods_that_buy_scales_warn_too(fit):
-    X, y, _ = records("linear", 300)
+    X, y, _ = records(tg.LinearRegression, 300)
     _, told = warned(lambda: fit(X, y))
     (fewest,) = {int(number) for text in told for number in re.findall(r"below the (\d+)", text)}
     assert 300 < fewest < 30_000
-    X, y, _ = records("linear", fewest)
+    X, y, _ = records(tg.LinearRegression, fewest)
     assert warned(lambda: fit(X, y))[1] == []
 
 
@@ -164,7 +157,7 @@ def test_other_methods_that_buy_scales_warn_too(fit):
     ids=["mean", "estimator", "minimize"],
 )
 def test_a_delta_of_one_over_n_is_warned_of(fit):
-    X, y, _ = records("linear", 2000)
+    X, y, _ = records(tg.LinearRegression, 2000)
     assert warned(lambda: fit(X, y, epsilon=5.0, delta=4.9e-4))[1] == []
     assert warned(lambda: fit(X, y, epsilon=5.0, delta=5e-4))[1] == [
         "delta should be far below 1 / n = 0.0005; got 0.0005, at which publishing a whole record "
@@ -174,7 +167,7 @@ def test_a_delta_of_one_over_n_is_warned_of(fit):
 
 @pytest.mark.parametrize("mu", [1e-13, 1e-15])
 def test_where_no_number_of_records_would_do_that_is_said(mu):
-    X, y, _ = records("linear", 300)
+    X, y, _ = records(tg.LinearRegression, 300)
     ledger = MemoryBooks()
     with pytest.raises(tg.InputError, match=r"no number of records would do\.$"):
         tg.LinearRegression(guarantee=tg.GDP(mu), ledger=ledger).fit(X, y)
@@ -194,7 +187,7 @@ every_other = pytest.mark.parametrize("name", OTHERS)
 @every_other
 @pytest.mark.parametrize("n_rows", [1, 5])
 def test_other_methods_refuse_where_not_even_a_mean_could_be_seen(name, n_rows):
-    X, y, _ = records("linear", n_rows)
+    X, y, _ = records(tg.LinearRegression, n_rows)
     ledger = MemoryBooks()
     with pytest.raises(tg.InputError, match=r"nothing was spent; about [\d,]+ records") as told:
         OTHERS[name](X, y, epsilon=0.5, delta=1e-6, ledger=ledger)
@@ -207,7 +200,7 @@ def test_other_methods_refuse_where_not_even_a_mean_could_be_seen(name, n_rows):
 
 @every_other
 def test_what_other_methods_say_is_enough_is_enough(name):
-    X, y, _ = records("linear", 300)
+    X, y, _ = records(tg.LinearRegression, 300)
     _, (told,) = warned(lambda: OTHERS[name](X, y, random_state=0, **LOW))
     fewest = int(re.search(r"below the (\d+) records", told)[1])
     epsilon = float(re.search(r"; epsilon = ([\d.]+) would do too$", told)[1])

@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import tailguard as tg
 from support.registered import ESTIMATORS
+from support.targets import target_for
 
 MODELS = [*ESTIMATORS.values()]
 every_model = pytest.mark.parametrize("model", MODELS)
@@ -23,12 +24,7 @@ BUDGET = {"epsilon": 5.0, "delta": 1e-5}
 def data(model, n_rows=500):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 3))
-    y = X[:, 0] + rng.standard_normal(n_rows)
-    if is_classifier(model()):
-        y = (y > 0).astype(int)
-    elif model is tg.PoissonRegression:
-        y = rng.poisson(np.exp(0.3 * X[:, 0]))
-    return X, y
+    return X, target_for(model, X[:, 0], rng)
 
 
 @every_model

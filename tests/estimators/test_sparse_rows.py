@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 import tailguard as tg
 from support.problems import example_of
 from support.registered import ESTIMATORS
+from support.targets import target_for
 from tailguard.means.registry import MEANS
 from tailguard.rows import arrays
 from tailguard.solvers.registry import SOLVERS
@@ -31,9 +32,7 @@ def records(n_rows=N_ROWS, dtype=np.float64):
 
 
 def target(model, y):
-    if is_classifier(model()):
-        return (y > 1).astype(int)
-    return np.abs(np.round(y)) if model is tg.PoissonRegression else y
+    return target_for(model, y - y.mean(), np.random.default_rng(1))
 
 
 @pytest.fixture(scope="module", params=MODELS)

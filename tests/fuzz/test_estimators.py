@@ -6,15 +6,9 @@ from hypothesis import strategies as st
 
 import tailguard as tg
 from support.fuzzing import SCALARS, attempt, how_often, often
+from support.registered import ESTIMATORS
 
-KINDS = (
-    tg.LinearRegression,
-    tg.LogisticRegression,
-    tg.PoissonRegression,
-    tg.HuberRegression,
-    tg.QuantileRegression,
-    tg.SparseLinearRegression,
-)
+KINDS = [*ESTIMATORS.values()]
 PROMISES = st.one_of(
     st.sampled_from([tg.GDP(1.0), tg.ApproxDP(1.0, 1e-6), tg.PureDP(1.0), tg.ZCDP(0.1), None]),
     SCALARS,

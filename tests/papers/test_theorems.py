@@ -11,6 +11,7 @@ from support.spy import gate_over
 from support.theorems import CASES, DIAMETER, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
 from tailguard.gate import Gate
 from tailguard.papers.common.theorem import Theorem
+from tailguard.papers.ranking import PAPERS
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Approximate
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
@@ -30,10 +31,8 @@ def run(case, theorem, *, seed=None, records=None):
 
 
 def test_every_theorem_of_the_papers_is_tested():
-    papers = ("kamath2022", "tao2022", "wang2020", "zhao2024", "xu2025")
     found = set()
-    for paper in papers:
-        module = getattr(tg.papers, paper)
+    for paper, module in PAPERS.items():
         for name in module.__all__:
             function = getattr(module, name)
             if function.__annotations__.get("return") in (Theorem, "Theorem"):

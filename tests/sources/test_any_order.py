@@ -12,13 +12,15 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.batched import small_memory
+from support.problems import example_of
 from tailguard.checks import InputError
 from tailguard.cli.app import run
 from tailguard.gate import Gate
 from tailguard.kernels.gather import GatheredRecords
-from tailguard.means.registry import MEANS
+from tailguard.means.registry import MEANS, make_method
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import make_source
+from tailguard.plans.problem import Problem
 from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.clipped_gradient import MeanClippedGradient
@@ -26,7 +28,7 @@ from tailguard.queries.units import Units
 from tailguard.rows import keyed, streams
 from tailguard.rows.reader import RecordReader
 from tailguard.schema.schema import Schema
-from tailguard.solvers.registry import SOLVERS
+from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.whitened import allocation
 from tailguard.sources import dask_table
 from tailguard.sources.opening import opened
@@ -179,17 +181,17 @@ def test_a_solver_without_identifiers_runs_or_is_refused_before_anything_is_spen
     cuts, solver, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
+    loss, constraint = tg.losses.Huber(1.0), example_of(solver).constraint
 
     def work(options):
-        tg.minimize(
-            tg.losses.Huber(1.0), cuts["row groups of 1024"], target="cost", columns=COLUMNS,
-            order="any", solver=solver,
-            constraint=tg.sets.SparseBall(2, 2.0) if solver == "hard-thresholding"
-            else None if solver == "whitened-newton" else tg.sets.L2Ball(2.0), **options,
-        )  # fmt: skip
+        source = cuts["row groups of 1024"]
+        told = {"target": "cost", "columns": COLUMNS, "constraint": constraint, "solver": solver}
+        tg.minimize(loss, source, order="any", **told, **options)
 
     # Without an intercept no columns are shifted, and so no differences of pairs are counted.
-    assert refused(work) == (solver not in {"noisy-gradient-descent", "whitened-newton"})
+    problem = Problem(loss, N_ROWS, len(COLUMNS), constraint=constraint)
+    plan = make_solver(solver).plan(problem, tg.ApproxDP(8.0, 1e-6))
+    assert refused(work) == bool(plan.stages_by_place)
 
 
 @pytest.mark.parametrize("method", MEANS)
@@ -197,13 +199,13 @@ def test_a_mean_without_identifiers_runs_or_is_refused_before_anything_is_spent(
     cuts, method, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    options = {"low": -9.0, "high": 9.0} if method == "trimmed" else {}
 
     def work(named):
         source = cuts["row groups of 1024"]
-        tg.mean(source, columns=COLUMNS, order="any", method=method, **options, **named)
+        tg.mean(source, columns=COLUMNS, order="any", method=method, **named)
 
-    assert refused(work)
+    plan = make_method(method).plan(Problem(None, N_ROWS, len(COLUMNS)), tg.ApproxDP(8.0, 1e-6))
+    assert refused(work) == bool(plan.stages_by_place)
 
 
 def test_a_mean_of_given_scale_needs_no_identifiers(cuts):

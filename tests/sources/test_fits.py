@@ -11,6 +11,7 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import arrow_table, parquet_sources, small_memory
 from support.registered import ESTIMATORS
+from support.targets import FREE, column_for, takes_labels
 from tailguard.means.registry import MEANS
 from tailguard.solvers.registry import SOLVERS
 from tailguard.solvers.whitened.schedule import Shares
@@ -47,13 +48,9 @@ COLUMNS = [f"x{j}" for j in range(N_FEATURES)]
 
 
 def model_of(name):
-    options = {"n_nonzero": 2} if "Sparse" in name else {}
-    options |= {"classes": ("no", "yes")} if "Logistic" in name else {}
+    options = {} if name in FREE else {"n_nonzero": 2}
+    options |= {"classes": ("no", "yes")} if takes_labels(ESTIMATORS[name]) else {}
     return ESTIMATORS[name](**BUDGET, **options)
-
-
-def target_of(name):
-    return "ill" if "Logistic" in name else "claims" if "Poisson" in name else "cost"
 
 
 def bits(model):
@@ -75,9 +72,9 @@ BY_TURNS = [(name, KINDS[place % 3 :][:1]) for place, name in enumerate(ESTIMATO
 )
 def test_every_estimator_has_the_same_bits_for_arrays_and_files(name, kinds, data, sources):
     X, others = data
-    target = target_of(name)
-    observed = {"exposure": others["years"]} if "Poisson" in name else {}
-    named = {"exposure": "years"} if "Poisson" in name else {}
+    target, exposed = column_for(ESTIMATORS[name]), ESTIMATORS[name].takes_exposure
+    observed = {"exposure": others["years"]} if exposed else {}
+    named = {"exposure": "years"} if exposed else {}
     expected = bits(model_of(name).fit(X, others[target], **observed))
     for kind in kinds:
         fitted = model_of(name).fit(sources[kind], target=target, columns=COLUMNS, **named)

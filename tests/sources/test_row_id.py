@@ -12,6 +12,7 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import small_memory
 from support.registered import ESTIMATORS
+from support.targets import FREE, takes_labels
 from tailguard.checks import InputError
 from tailguard.rows import keyed, spilled
 from tailguard.solvers.registry import SOLVERS
@@ -68,8 +69,8 @@ def digest(model):
 
 
 def fitted(source, name="LinearRegression", **options):
-    options |= {"classes": (0.0, 1.0)} if "Logistic" in name else {}
-    target = "ill" if "Logistic" in name else "cost"
+    options |= {"classes": (0.0, 1.0)} if takes_labels(ESTIMATORS[name]) else {}
+    target = "ill" if takes_labels(ESTIMATORS[name]) else "cost"
     model = ESTIMATORS[name](**BUDGET, **options)
     return model.fit(source, target=target, columns=COLUMNS, row_id="policy")
 
@@ -80,7 +81,7 @@ def test_a_fit_has_one_digest_under_every_order_and_cut(cuts, place):
     assert len(set(digests.values())) == 1, digests
 
 
-OTHERS = [name for name in ESTIMATORS if not name.startswith(("Linear", "Sparse"))]
+OTHERS = [name for name in FREE if name != "LinearRegression"]
 
 
 @pytest.mark.parametrize("name", OTHERS)

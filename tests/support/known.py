@@ -29,19 +29,28 @@ class Known:
 
     def __init__(self, path, name, *, keep):
         self.path, self.name, self.keep = path, name, keep
+        tests = self.path.relative_to(FOLDER).with_suffix(".py")
+        # What a test fails with, where a value is new or another.
+        self.advice = (
+            "if that is meant, keep it with "
+            f"`python -m pytest 'tests/{tests}::{name}' --keep-known` and review the difference"
+        )
 
     def __call__(self, value, *, rel=CLOSE, absolute=0.0):
         found = plain(value)
         if self.keep:
             self._keep(found)
-        kept = json.loads(self.path.read_text())[self.name]
-        differences = [*compared(found, kept, (rel, absolute), "")]
-        assert differences == []
+        all_kept = self._all_kept()
+        assert self.name in all_kept, f"nothing is kept of {self.name}: {self.advice}"
+        differences = "\n".join(compared(found, all_kept[self.name], (rel, absolute), ""))
+        assert not differences, f"{differences}\n{self.advice}"
+
+    def _all_kept(self):
+        return json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def _keep(self, found):
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        all_kept = json.loads(self.path.read_text()) if self.path.exists() else {}
-        all_kept[self.name] = found
+        all_kept = self._all_kept() | {self.name: found}
         lines = (f"{json.dumps(name)}: {json.dumps(all_kept[name])}" for name in sorted(all_kept))
         self.path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -8,15 +8,15 @@ from tailguard.estimators.registry import ESTIMATORS, estimator_called
 MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
 """Name -> estimator."""
 
-# Option -> the models it belongs to, and the estimator's parameter that it sets, if any.
-OWN_OPTIONS: dict[str, tuple[tuple[str, ...], str | None]] = {
-    "--classes": (("logistic", "sparse-logistic"), None),
-    "--exposure": (("poisson",), None),
-    "--keep": (("sparse-linear", "sparse-logistic"), "n_nonzero"),
-    "--level": (("quantile",), "level"),
-    "--power": (("lp",), "p"),
-    "--threshold": (("huber",), "threshold"),
-}
+PARAMETERS = {"--keep": "n_nonzero", "--level": "level", "--power": "p", "--threshold": "threshold"}
+"""Option -> the parameter of an estimator that it sets."""
+
+
+def _belongs(option: str, estimator: Any) -> bool:
+    """Whether an estimator has what an option tells."""
+    if option == "--exposure":
+        return bool(estimator.takes_exposure)
+    return hasattr(estimator, PARAMETERS.get(option, "classes"))
 
 
 def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[str, Any]) -> Any:
@@ -30,10 +30,11 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
     estimator = MODELS[check_choice("--model", model, MODELS)]
     chosen = dict(parameters)
     for option, value in own_options.items():
-        owners, parameter = OWN_OPTIONS[option]
-        if value is not None and model not in owners:
-            wanted = " or ".join(owners)
+        if value is None:
+            continue
+        if not _belongs(option, estimator):
+            wanted = " or ".join(name for name in MODELS if _belongs(option, MODELS[name]))
             raise InputError(f"{option} belongs to --model {wanted}; got --model {model}.")
-        if value is not None and parameter is not None:
-            chosen[parameter] = value
+        if option in PARAMETERS:
+            chosen[PARAMETERS[option]] = value
     return estimator(**chosen)

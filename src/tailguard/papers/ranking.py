@@ -14,22 +14,20 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from types import ModuleType
 from typing import Any
 
+from tailguard import papers
 from tailguard.checks import InputError
 from tailguard.moments import Moment
-from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
 from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
-PAPERS = {
-    "kamath2022": kamath2022,
-    "tao2022": tao2022,
-    "wang2020": wang2020,
-    "xu2025": xu2025,
-    "zhao2024": zhao2024,
+# Name -> package, of those that have theorems.
+PAPERS: Mapping[str, ModuleType] = {
+    name: vars(papers)[name] for name in papers.__all__ if hasattr(vars(papers)[name], "theorems")
 }
 # Kind of risk -> the theorems for it.
 THEOREMS: Mapping[str, tuple[str, ...]] = {
@@ -87,6 +85,19 @@ class Ranking:
     curvature: float
     centre: float
     idle: bool
+
+
+def theorem_called(name: str) -> Callable[..., Theorem]:
+    """Return the call of a theorem of this name: of its paper, and of the call.
+
+    Examples
+    --------
+    >>> theorem_called("tao2022.convex").__name__
+    'convex'
+    """
+    paper, _, function = name.partition(".")
+    call: Callable[..., Theorem] = getattr(PAPERS[paper], function)
+    return call
 
 
 def rank(
@@ -157,8 +168,7 @@ def _curvature(facts: Mapping[str, float], fallback: float) -> float:
 
 def _theorem(name: str, moment: Moment, facts: Mapping[str, float], *sizes: Any) -> Theorem:
     """Call a theorem with the facts that it asks for: those without a default, and the growth."""
-    paper, _, function = name.partition(".")
-    call: Callable[..., Theorem] = getattr(PAPERS[paper], function)
+    call = theorem_called(name)
     takes = signature(call).parameters
     needed = [
         each

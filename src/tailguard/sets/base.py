@@ -39,7 +39,10 @@ class ConstraintSet(Protocol):
         ...
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Whether the point keeps every constraint, up to ``tolerance``."""
+        """Whether the point keeps every constraint, up to ``tolerance``.
+
+        What is no vector, and no tolerance, is refused: see ``as_entries`` and ``check_cost``.
+        """
         ...
 
 

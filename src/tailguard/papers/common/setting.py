@@ -8,7 +8,7 @@ Bun and Steinke 2016, Proposition 1.3 (epsilon and delta of a promise that has n
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tailguard.checks import InputError, check_boolean, check_choice, check_integer, shown
 from tailguard.moments import Moment
@@ -40,6 +40,8 @@ class Facts:
         In the place of the theorem's number of steps, where it is given.
     calibration, unsafe_reproduction
         ``"tight"``, or ``"paper"`` for the printed noise, which may keep less than the promise.
+    doubled
+        Whether the moment is of twice the order of the rate.
 
     Examples
     --------
@@ -60,6 +62,8 @@ class Facts:
     n_steps: int | None = None
     calibration: str = "tight"
     unsafe_reproduction: bool = False
+
+    doubled: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_facts(**self.sizes, diameter=self.diameter, gradient_bound=self.gradient_bound)

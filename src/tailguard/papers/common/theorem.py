@@ -252,7 +252,8 @@ def theorem_on(
     The call is ``(n_rows, n_features, guarantee, *, moment, diameter, ...)`` with the facts that
     the theorem ``needs``, the function's own arguments and the other facts as options. It returns a
     :class:`Theorem`; without sizes, which the records then tell, an :class:`UnsizedTheorem`.
-    ``constraint=``, a set, may stand in the place of ``diameter``.
+    ``constraint=``, a set, may stand in the place of ``diameter``. It says by its attributes
+    ``moment_kind`` and ``doubled`` what it asks of the moment.
 
     Parameters
     ----------
@@ -311,6 +312,7 @@ def theorem_on(
                 raise beyond_floats(told) from None
 
         call.__signature__ = signature  # type: ignore[attr-defined]
+        vars(call).update(moment_kind=kind, doubled=of.doubled)
         return call
 
     return decorate

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from tailguard.checks import (
     InputError,
@@ -196,6 +196,8 @@ class DoubledNorms(Norms):
     schedule: str | None = None
     exponent: float = 1.0
     lipschitz_bound: float | None = None
+
+    doubled: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

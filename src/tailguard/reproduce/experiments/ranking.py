@@ -1,4 +1,4 @@
-"""The theorems on optimisation of five papers side by side, on the tasks of Wang and others (2020).
+"""The theorems on optimisation side by side, on the tasks of Wang and others (2020).
 
 They are those that ``tg.plan`` ranks, and curves have their names in ``tg.papers``. What a theorem
 is told is public: it follows from the law of the records. Printed noise is run where it keeps its
@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from tailguard import papers
 from tailguard.array_types import FloatArray
 from tailguard.baselines import DpSgd, robust_gradient_descent
 from tailguard.engine import Solver
 from tailguard.moments import Moment
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.ranking import THEOREMS
+from tailguard.papers.ranking import THEOREMS, theorem_called
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.reproduce.judges import above, below, saves
@@ -91,14 +90,13 @@ class Known:
         return math.sqrt(self.shape["strong_convexity"] * self.shape["smoothness"])
 
     def moment_for(self, name: str) -> Moment:
-        """Return the moment in the kind that a theorem asks for; localised ones want the fourth."""
-        if name.startswith("zhao2024"):
-            return Moment(2.0, self.second_moment, kind="directional")
-        if name.startswith("xu2025.accelerated"):
-            return Moment(2.0, self.norm**2, kind="norm")
-        if name.startswith("xu2025"):
-            return Moment(4.0, self.norm**4, kind="norm")
-        return Moment(2.0, self.second_moment, kind="raw")
+        """Return the moment in the kind and of the order that a theorem asks for."""
+        asked = vars(theorem_called(name))
+        kind, order = asked["moment_kind"], 4.0 if asked["doubled"] else 2.0
+        if kind == "norm":
+            return Moment(order, self.norm**order, kind=kind)
+        # Raw moments bound central ones.
+        return Moment(2.0, self.second_moment, kind="raw" if kind == "central" else kind)
 
 
 # Rows are 1.6 times as long as their root mean square. On the ball a residual's mean slope is at
@@ -141,8 +139,7 @@ class Place:
 
     def theorem(self, name: str, **how: Any) -> Theorem:
         """Return a theorem with what it is told of the task, and with few enough steps."""
-        paper, _, function = name.partition(".")
-        call = getattr(getattr(papers, paper), function)
+        call = theorem_called(name)
         diameter, shape = 2.0 * RADIUS, self.known.shape
         # The paper's step on batches is for the whole space.
         step = min(1.0, diameter / shape["gradient_bound"])
@@ -289,7 +286,7 @@ def experiments() -> tuple[Experiment, ...]:
     return (
         Experiment(
             "ranking",
-            "Five papers",
+            "The papers",
             f"their theorems on the tasks of Wang and others 2020, n = {N_ROWS:,}, d = 10",
             Axes("epsilon", "excess risk", log_x=True),
             _cells,
