@@ -20,8 +20,8 @@ from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.limits import leans
 
-# Noise standard deviations by which a histogram's bulk, or a rise of scores along up to 64 steps,
-# has to stand out; and those of what would do harm if it were noise.
+# Noise standard deviations by which the bulk of a histogram, or the rise of a gradient along one of
+# up to 64 steps, has to stand out; and by which has to what would do harm if it were noise.
 SIGNIFICANT, SURE = 4.0, 6.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 # What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
@@ -260,7 +260,7 @@ class Clipping:
     Attributes
     ----------
     curvature
-        Mean rise of the clipped score, a coordinate.
+        Mean rise of the clipped gradient, a coordinate.
     error
         Estimated mean squared error of a step, a coordinate.
 

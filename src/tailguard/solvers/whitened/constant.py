@@ -21,7 +21,7 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
@@ -223,7 +223,7 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     last = np.eye(size)[:, -1:]
     units = replace(units, intercept=True)
     view = View(session.loss, units, last, bound=session.shares.bound)
-    query = ClippedScores(view, 1.0, (HEADROOM if log else 1.0,))
+    query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
     noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
     mean = -float(session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0])
     if not log:

@@ -1,8 +1,8 @@
 """Standard errors that cover sampling and privacy noise, and the solution in the user's units.
 
-The variance of the clipped score is released as second moments weighted by squared slopes. With the
-curvature ``c`` of the clipped score, the coefficients vary by ``V / (n c**2)`` through sampling and
-by the known variance of the noise on top.
+The variance ``V`` of the clipped gradient is released as second moments weighted by squared slopes.
+With its curvature ``c``, coefficients vary by ``V / (n c**2)`` through sampling, and by the known
+variance of the noise on top.
 
 Where residuals are skewed, what clipping may still take away in the directions that were debiased
 is an error too. How far histograms reach tells how much; it enters as a second moment, which widens
@@ -180,14 +180,14 @@ def covariances(
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)
             if no_intervals(session, fit.geometry) is None:
-                variance = score_variance(session, fit)
+                variance = gradient_variance(session, fit)
                 total = noise + sampling_covariance(session, fit, variance)
                 # Both or neither: what cannot be judged is not shown.
                 whole, hidden = total, hiding(fit, variance, np.sqrt(np.diag(total)))
     return noise, whole, hidden
 
 
-def hiding(fit: Fit, variance: "ScoreVariance", std: FloatArray) -> list[tuple[BoolArray, str]]:
+def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tuple[BoolArray, str]]:
     """Return which standardised weights have no known variance, each time with the reason.
 
     A bound moves the slope of a column by a share of itself, as the values beyond are not followed:
@@ -199,7 +199,7 @@ def hiding(fit: Fit, variance: "ScoreVariance", std: FloatArray) -> list[tuple[B
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> found = hiding(fit, score_variance(session, fit), np.ones(3))
+    >>> found = hiding(fit, gradient_variance(session, fit), np.ones(3))
     >>> [columns.any() for columns, _ in found]
     [np.False_, np.False_, np.False_]
     """
@@ -244,15 +244,15 @@ def noise_covariance(fit: Fit) -> FloatArray:
     return np.asarray(matrix @ covariance @ matrix.T)
 
 
-def sampling_covariance(session: FitSession, fit: Fit, variance: "ScoreVariance") -> FloatArray:
-    """Covariance through sampling in standardised weights, from the variance of the score.
+def sampling_covariance(session: FitSession, fit: Fit, variance: "GradientVariance") -> FloatArray:
+    """Covariance through sampling in standardised weights, from the variance of the gradient.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> covariance = sampling_covariance(session, fit, score_variance(session, fit))
+    >>> covariance = sampling_covariance(session, fit, gradient_variance(session, fit))
     >>> bool((np.diag(covariance) > 0.0).all())
     True
     """
@@ -273,8 +273,8 @@ def sampling_covariance(session: FitSession, fit: Fit, variance: "ScoreVariance"
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreVariance:
-    """Variance of the clipped score in whitened coordinates.
+class GradientVariance:
+    """Variance of the clipped gradient in whitened coordinates.
 
     Attributes
     ----------
@@ -285,7 +285,7 @@ class ScoreVariance:
 
     Examples
     --------
-    >>> told = ScoreVariance(np.eye(2), np.diag([1.0, 0.0]), 0.1)
+    >>> told = GradientVariance(np.eye(2), np.diag([1.0, 0.0]), 0.1)
     >>> told.excess_along(np.array([[3.0, 0.0], [1.0, 1.0]]))
     array([1. , 0.5])
     """
@@ -300,8 +300,8 @@ class ScoreVariance:
         return np.asarray((rows @ self.excess * rows).sum(axis=1) / squares)
 
 
-def score_variance(session: FitSession, fit: Fit) -> ScoreVariance:
-    """Release the variance of the clipped score, if that was planned.
+def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
+    """Release the variance of the clipped gradient, if that was planned.
 
     Histograms tell it as well, if residuals do not depend on the row: what was released moves that
     as far as it stands out of its noise.
@@ -310,7 +310,7 @@ def score_variance(session: FitSession, fit: Fit) -> ScoreVariance:
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> score_variance(*example_fit(tg.losses.Squared(), phase=0)).matrix.shape
+    >>> gradient_variance(*example_fit(tg.losses.Squared(), phase=0)).matrix.shape
     (3, 3)
     """
     problem, view = session.problem, fit.geometry.view
@@ -321,7 +321,7 @@ def score_variance(session: FitSession, fit: Fit) -> ScoreVariance:
         plain *= slopes.variance(height) / rows.weight
     alike = np.eye(width)
     if not session.plans("variance"):
-        return ScoreVariance(plain * alike, 0.0 * alike, 0.0)
+        return GradientVariance(plain * alike, 0.0 * alike, 0.0)
     weighting, stage = (
         Weighting(kind="squared-slope", slope_limit=height),
         session.stage("variance"),
@@ -333,4 +333,4 @@ def score_variance(session: FitSession, fit: Fit) -> ScoreVariance:
     total = noise_std**2 * width * (width + 1) / 2.0
     values, vectors = np.linalg.eigh(alike + shrunk(excess.ravel(), total) * excess)
     matrix = plain * (vectors * np.maximum(values, 0.1)) @ vectors.T
-    return ScoreVariance(np.asarray(matrix), excess, noise_std)
+    return GradientVariance(np.asarray(matrix), excess, noise_std)

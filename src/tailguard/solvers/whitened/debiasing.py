@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import expit
 
 from tailguard.array_types import FloatArray
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.solvers.session import usable
@@ -48,7 +48,7 @@ CLIPPED_SHARES = (0.7, 0.08)
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
-    """Move the fit in two directions to where scores clipped far higher average zero.
+    """Move the fit in two directions to where gradients clipped far higher average zero.
 
     It stays where it is if that was not planned.
 
@@ -71,8 +71,8 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     top = top_level(slopes, ROW_LIMIT, basis.shape[1], n_rows, stage.mu)
     levels = levels_up_to(first, top, DEBIASING_LEVELS)
     view = geometry.view.through(geometry.matrix @ basis)
-    query = ClippedScores(view, ROW_LIMIT, levels, increment_shares(levels))
-    scores = session.ask(query, fit.weights, stage)
+    query = LevelGradients(view, ROW_LIMIT, levels, increment_shares(levels))
+    answer = session.ask(query, fit.weights, stage)
     noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
     gaps = np.array(
         [slopes.increment_variance(*pair) for pair in itertools.pairwise((0.0, *levels))]
@@ -81,19 +81,20 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
     left = [
         squared_bias(
-            slopes, (level, levels[-1]), shares, scores[k:].sum(axis=0), float(variances[k:].sum())
+            slopes, (level, levels[-1]), shares, answer[k:].sum(axis=0), float(variances[k:].sum())
         )
         for k, level in enumerate(levels, start=1)
     ]
     biases = [float(bias.sum()) for bias in left]
     if not slopes.skewed:
-        biases = sure_squared_biases(scores[1:], variances[1:])
+        biases = sure_squared_biases(answer[1:], variances[1:])
     best = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
-    total, variance = scores[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
+    total, variance = answer[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
     curvature = _released_curvature(session, fit, view, levels[best])
     inverse, along = np.linalg.inv(curvature), np.diag(curvature)
     expected = shares * (slopes.lost(first) - slopes.lost(levels[best])) / along
-    factors = inverse @ inverse  # the score's noise is alike in all directions, that of ways not
+    # Noise is alike in all directions of gradients; through the inverse curvature it is not.
+    factors = inverse @ inverse
     wrong = inverse @ total
     share, dropped = _kept(wrong, factors * variance, expected, skewed=slopes.skewed)
     displacement = -share @ wrong
@@ -138,10 +139,12 @@ def _kept(
 
     And what more would be, were residuals surely skewed: the correction may be off by that.
 
-    It is the way that counts, not the score: a constant that is off shows in the score along the
-    fit, too, where that has another mean. By the rule of Bayes for normal distributions, what is
-    not believed along one direction counts as noise that others share. Residuals may look skewed by
-    noise alone: the whole counts by the odds that anything is wrong at all.
+    It is the way that counts, not the gradient: a constant that is off shows in the gradient along
+    the fit, too, where that has another mean. By the rule of Bayes for normal distributions, with
+    ``believed`` and ``covariance`` those of what is wrong and of its noise, the part to believe is
+    ``believed @ inv(believed + covariance)``, so that what is not believed along one direction
+    counts as noise that others share. Residuals may look skewed by noise alone: all of it counts by
+    the odds that anything is wrong at all.
     """
     variance = np.diag(covariance)
     if not skewed:

@@ -59,7 +59,7 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     """
     if session.problem.link.residual and not fit.clipping.rows.seen:
         return None
-    fit = replace(fit, phase=phase, secants=replace(fit.secants, last=None))
+    fit = replace(fit, phase=phase, shortening=replace(fit.shortening, last=None))
     if fit.iterates:
         fit = averaged(fit)
         if phase == HALFWAY and session.plans("choice of bounds"):

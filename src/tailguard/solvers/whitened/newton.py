@@ -1,4 +1,4 @@
-"""Rounds: a round releases the clipped score and goes a part of the Newton step; rounds average.
+"""Rounds: a round releases the clipped gradient and goes a part of the Newton step; rounds average.
 
 Reference
 ---------
@@ -15,7 +15,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.solvers.session import usable
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry, NewtonIterate
@@ -54,14 +54,14 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     if sharing:
         stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(sharing)))
     geometry, clipping = fit.geometry, fit.clipping
-    query = ClippedScores(geometry.view, clipping.row_limit, (clipping.slope_limit,))
-    score = session.ask(query, fit.weights, stage)[0]
+    query = LevelGradients(geometry.view, clipping.row_limit, (clipping.slope_limit,))
+    gradient = session.ask(query, fit.weights, stage)[0]
     n_rows, curvature = session.n_rows(stage), max(clipping.curvature, 1e-300)
     noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
     noise_std = float(noise[0]) / curvature
-    score = score / curvature
-    secants = fit.secants.after(fit.whitened, score, noise_std)
-    newton = -secants.matrix @ score
+    gradient = gradient / curvature
+    shortening = fit.shortening.after(fit.whitened, gradient, noise_std)
+    newton = -shortening.matrix @ gradient
     if session.problem.link.curved:  # Newton's map is only local there
         if not geometry.curvature_released:
             newton = _scaled_along_fit(session.rising(geometry.loss), fit, newton)
@@ -69,7 +69,7 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
     iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
-    fit = replace(fit, iterates=iterates, secants=secants)
+    fit = replace(fit, iterates=iterates, shortening=shortening)
     part = min(LARGEST_PART, LARGEST_PART**2 / (geometry.width * noise_std**2), _stable_part(fit))
     precision = np.array([iterate.noise_std for iterate in iterates]) ** -2.0
     if part > precision[-1] / precision.sum():

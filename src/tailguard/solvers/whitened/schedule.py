@@ -178,7 +178,7 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     weights = _weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        purpose = "clipped scores, for a Newton step each"
+        purpose = "clipped gradients, for a Newton step each"
         purpose += ", slopes bounded by one half" * shares.balanced
         name = f"rounds of phase {phase + 1}"
         stage = Stage(name, purpose, mu, times, problem.size, takes_rest=True, phase=phase)

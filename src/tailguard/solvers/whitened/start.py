@@ -24,7 +24,7 @@ from tailguard.solvers.whitened.constant import HEADROOM, at_constant, mean_targ
 from tailguard.solvers.whitened.schedule import ROW_NORM_BINS
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
-from tailguard.solvers.whitened.whitening import Secants, first_fit, noise_level, whiten
+from tailguard.solvers.whitened.whitening import StepShortening, first_fit, noise_level, whiten
 
 BULK_LEVEL, TAIL_LEVEL = 0.4, 0.995  # quantiles of row norms, where the search begins and ends
 MOMENT_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
@@ -69,7 +69,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         bound=shares.bound,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())
-    fit = Fit(geometry, clipping, Secants.none(used.size), weights)
+    fit = Fit(geometry, clipping, StepShortening.none(used.size), weights)
     if not problem.intercept:
         fit = _without_constant(session, fit, noise_std)
     return fit if residual else _at_constant(session, fit)

@@ -19,7 +19,7 @@ from tailguard.losses.base import Loss
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.solvers.whitened.clipping import Clipping
-from tailguard.solvers.whitened.whitening import Secants, Whitening
+from tailguard.solvers.whitened.whitening import StepShortening, Whitening
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +188,8 @@ class Fit:
 
     Attributes
     ----------
-    secants
-        What the rounds so far told of the rise of scores along their steps.
+    shortening
+        What the rounds so far told of the rise of gradients along their steps.
     weights, noise_std
         The weights of the standardised coordinates; privacy noise of the whitened ones.
     phase
@@ -212,7 +212,7 @@ class Fit:
 
     geometry: Geometry
     clipping: Clipping
-    secants: Secants
+    shortening: StepShortening
     weights: FloatArray
     noise_std: float = math.nan
     phase: int = 0
@@ -224,7 +224,7 @@ class Fit:
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":
         """Return the fit with another whitening; ``cap`` where curvature told it."""
         geometry = replace(self.geometry, whitening=whitening, cap=cap)
-        return replace(self, geometry=geometry, secants=Secants.none(geometry.width))
+        return replace(self, geometry=geometry, shortening=StepShortening.none(geometry.width))
 
     @property
     def whitened(self) -> FloatArray:

@@ -180,16 +180,16 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Secants:
-    """A symmetric matrix that shortens Newton steps, and the last score of the phase, if any.
+class StepShortening:
+    """A symmetric matrix that shortens Newton steps, and what the phase's last one told, if any.
 
-    Of the score that is where it was asked for, the score over the curvature, and its noise.
+    That is where its gradient was asked for, the gradient over the curvature, and its noise.
 
     Whitening makes the curvature one in all directions for rows cut at one length. Along columns
     whose few long rows were cut then, and are cut elsewhere now, it can be many times that, and
-    rounds would swing ever further. Two scores tell how much they rise on the way from one to the
-    other. Where that is clearly more than the step allows for, all later steps are as much shorter
-    along that way. Scores are released anyway, so that this costs nothing.
+    rounds would swing ever further. Two gradients tell how much they rise on the way between them.
+    Where that is clearly more than the step allows for, all later steps are as much shorter along
+    that way. Gradients are released anyway, so that this costs nothing.
 
     Reference
     ---------
@@ -198,7 +198,7 @@ class Secants:
     Examples
     --------
     >>> steep, at, then = np.diag([3.0, 1.0]), np.array([1.0, 0.0]), np.array([-0.5, 0.0])
-    >>> seen = Secants.none(2).after(at, steep @ at, 1e-3).after(then, steep @ then, 1e-3)
+    >>> seen = StepShortening.none(2).after(at, steep @ at, 1e-3).after(then, steep @ then, 1e-3)
     >>> (-seen.matrix @ steep @ then).round(3)
     array([0.5, 0. ])
     """
@@ -207,20 +207,21 @@ class Secants:
     last: tuple[FloatArray, FloatArray, float] | None = None
 
     @classmethod
-    def none(cls, width: int) -> "Secants":
+    def none(cls, width: int) -> "StepShortening":
         """Take plain Newton steps."""
         return cls(np.eye(width))
 
-    def after(self, at: FloatArray, score: FloatArray, noise_std: float) -> "Secants":
-        """Learn from one more score with the same clip levels."""
+    def after(self, at: FloatArray, gradient: FloatArray, noise_std: float) -> "StepShortening":
+        """Learn from one more gradient with the same clip levels."""
         matrix = self.matrix
         if self.last:
             before, earlier, noise = self.last
-            matrix = self._shortened(at - before, score - earlier, math.hypot(noise_std, noise))
-        return Secants(matrix, (at, score, noise_std))
+            rise, noise_std_of_rise = gradient - earlier, math.hypot(noise_std, noise)
+            matrix = self._shortened(at - before, rise, noise_std_of_rise)
+        return StepShortening(matrix, (at, gradient, noise_std))
 
     def _shortened(self, moved: FloatArray, rise: FloatArray, noise_std: float) -> FloatArray:
-        """Shorten steps along the rise of the score, which points where it is steepest.
+        """Shorten steps along the rise of gradients, which points where it is steepest.
 
         If ``rise = J @ moved`` for a symmetric ``J``, the inverse of ``J`` is known along the rise
         exactly: ``rise @ inv(J) @ rise = rise @ moved``.
@@ -237,6 +238,6 @@ class Secants:
         return np.asarray(shorter @ self.matrix @ shorter)
 
     def _steepest_along(self, moved: FloatArray) -> float:
-        """Return what scores may rise on a way, times its length, for full steps to arrive."""
+        """Return what gradients may rise on a way, times its length, for full steps to arrive."""
         reached = float(moved @ self.matrix @ moved)
         return float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf
