@@ -28,7 +28,7 @@ class HistogramSession(Protocol):
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> session: HistogramSession = example_run(tg.losses.Squared())[0]
+    >>> session: HistogramSession = example_run(tg.losses.Squared())
     >>> session.plans("typical size"), session.plans("tea")
     (True, False)
     """

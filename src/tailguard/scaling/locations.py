@@ -16,7 +16,7 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales
-from tailguard.scaling.location_scale_fit import LocationScaleFit, fit_location_scale
+from tailguard.scaling.location_scale_fit import LEAST_SHARE, LocationScaleFit, fit_location_scale
 from tailguard.scaling.noisy_distribution import detection_threshold
 
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
@@ -32,8 +32,7 @@ FINEST_BINS = (*FINE_BINS, FINE_BINS[-1])
 
 # A fitted curve is wrong as often as this, among so few windows: a centre that is wrong by some
 # sizes does little harm.
-FALSE_LOCATION, WINDOWS = 0.05, 2e2
-MOST = 0.5  # share of the records that a fitted curve holds: else it is noise, and so is its spread
+FALSE_LOCATION, LOCATION_WINDOWS = 0.05, 2e2
 # In a finer histogram, where most columns fill many bins, noise makes fitted curves that are far
 # too narrow; a scale that is too small cuts all rows. Their spread is believed from so many noise
 # standard deviations on; the centre, which moves by two widths of the bin at most, before that.
@@ -67,7 +66,7 @@ def find_locations(
     >>> bool(abs(found.center[0] - 50.0) < 1.0), bool(found.scale[0] < 3.0)
     (True, True)
     """
-    located = np.flatnonzero(found.detected & ~found.zeros)
+    located = np.flatnonzero(found.detected & ~found.often_zero)
     n_narrow = np.zeros(len(found.scale))
     for column, fitted, unit in _detected_fits(
         queries, found, located, found.scale, LOCATION_BINS, stage
@@ -102,10 +101,12 @@ def _detected_fits(
     center, unit = found.center[chosen], units[chosen]
     counts, noise_std = queries.histograms(chosen, bins, stage, center=center, unit=unit)
     fits = [fit_location_scale(row, bins, queries.n_rows(), noise_std) for row in counts]
-    least = detection_threshold(chosen.size, FALSE_LOCATION, WINDOWS)
+    least = detection_threshold(chosen.size, FALSE_LOCATION, LOCATION_WINDOWS)
     all_of_them = zip(map(int, chosen), fits, map(float, unit), strict=True)
     return [
-        found for found in all_of_them if found[1].significance > least and found[1].share > MOST
+        (column, fitted, size)
+        for column, fitted, size in all_of_them
+        if fitted.significance > least and fitted.share > LEAST_SHARE
     ]
 
 

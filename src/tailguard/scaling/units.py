@@ -160,8 +160,8 @@ def find_columns(
     >>> import tailguard as tg
     >>> from tailguard.solvers.problem_columns import columns_of
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> session, problem, _ = example_run(tg.losses.Squared())
-    >>> find_columns(session, columns_of(problem)).detected
+    >>> session = example_run(tg.losses.Squared())
+    >>> find_columns(session, columns_of(session.problem)).detected
     array([ True,  True,  True])
     """
     indices = np.array(columns.indices)
@@ -248,5 +248,5 @@ def _constant(queries: ColumnQueries) -> ColumnScales:
 
 def _locate_target(queries: ColumnQueries, found: ColumnScales, stage: Stage) -> None:
     """Find the centre of the target, a fit of its own even where most of it is zero."""
-    found.zeros[:] = False
+    found.often_zero[:] = False
     find_locations(queries, found, stage, stage)

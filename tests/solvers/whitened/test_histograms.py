@@ -138,7 +138,7 @@ def test_noise_is_no_bell_far_away(noise):
         distribution = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
         far = (
             max(abs(distribution.quantile(0.5)), SlopeDistribution(None, distribution).spread)
-            > 2.0 * histograms.LIKELY
+            > 2.0 * histograms.LIKELY_RESIDUAL
         )
         assert distribution.significance == 0.0 or not far
 

@@ -10,7 +10,7 @@ from tailguard.gate import Gate
 from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened import histograms, solver
 from tailguard.solvers.whitened.allocation import shares_for
-from tailguard.solvers.whitened.constant import fit_constant_only
+from tailguard.solvers.whitened.constant import fall_back_to_constant
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
 N_ROWS = 1_000
@@ -34,7 +34,7 @@ def alone(loss, mean, mu, seed, *, exposed=False):
 
     def spied(session, fit):
         unit, before = np.log(fit.geometry.units.target_scale), fit
-        fit = fit_constant_only(session, fit)
+        fit = fall_back_to_constant(session, fit)
         constants.extend(one.weights[-1] + unit for one in (before, fit))
         assert (fit.weights[:-1] == 0.0).all()
         return fit
@@ -45,7 +45,7 @@ def alone(loss, mean, mu, seed, *, exposed=False):
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solver, "fit_constant_only", spied)
+        patch.setattr(solver, "fall_back_to_constant", spied)
         patch.setattr(histograms, "release_row_norms", lambda session, fit: fit)
         method.run(plan, gate)
     return constants, gate, plan

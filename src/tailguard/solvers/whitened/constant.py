@@ -36,7 +36,7 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import Whitening
 
-CONSTANT_ONLY = "fit_constant_only"
+CONSTANT_ONLY = "constant_only"
 """The plan's setting that says so."""
 
 ZERO_MEAN_SCORE = -50.0  # a score at which every likelihood expects nothing
@@ -71,8 +71,8 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
     )
 
 
-def fit_constant(plan: Plan, gate: Gate) -> Solution:
-    """Release the best constant.
+def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
+    """Carry out the plan of a constant and nothing else.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     >>> plan = WhitenedNewton().plan(problem, tg.GDP(0.2))
     >>> gate = Gate.over(X, y, guarantee=tg.GDP(0.2), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> bool(abs(fit_constant(plan, gate).intercept - 50.0) < 5.0)
+    >>> bool(abs(run_constant_plan(plan, gate).intercept - 50.0) < 5.0)
     True
     """
     session, problem = FitSession(plan, gate, Shares()), plan.problem
@@ -97,7 +97,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
     mean = mean_target(session, units)
-    weights = at_constant(np.zeros(problem.size), mean, problem.link)
+    weights = weights_at_mean(np.zeros(problem.size), mean, problem.link)
     _, intercept = units.coefficients(weights, problem.link)
     return constant_solution(plan, intercept, *notes)
 
@@ -150,7 +150,7 @@ def keep_constant_only(fit: Fit) -> Fit:
     return replace(alone, clipping=clipping)
 
 
-def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
+def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
     """Take nothing but a constant where no round came about.
 
     A likelihood's is asked for once more, with all that is left; of other losses it is the target's
@@ -160,7 +160,7 @@ def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = fit_constant_only(*example_fit(tg.losses.Squared()))
+    >>> fit = fall_back_to_constant(*example_fit(tg.losses.Squared()))
     >>> fit.weights, fit.notes
     (array([0., 0., 0.]), ('no coefficient was fitted: noise hid the residuals',))
     """
@@ -171,7 +171,7 @@ def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
         return _at_quantile(session, fit) if leans(session.loss) and problem.intercept else fit
     if not problem.intercept:
         return fit
-    weights = at_constant(fit.weights, mean_target(session, units), problem.link)
+    weights = weights_at_mean(fit.weights, mean_target(session, units), problem.link)
     return replace(fit, weights=weights).noted(
         "no coefficient was fitted: noise hid how long records are; the constant was released again"
     )
@@ -188,12 +188,12 @@ def _at_quantile(session: FitSession, fit: Fit) -> Fit:
     return replace(fit, weights=np.append(fit.weights[:-1], quantile))
 
 
-def at_constant(weights: FloatArray, mean: float, link: Link) -> FloatArray:
+def weights_at_mean(weights: FloatArray, mean: float, link: Link) -> FloatArray:
     """Return weights whose constant is the score of a mean target.
 
     Examples
     --------
-    >>> at_constant(np.zeros(2), 0.5, Link.LOGIT), at_constant(np.zeros(2), 1.0, Link.LOG)
+    >>> weights_at_mean(np.zeros(2), 0.5, Link.LOGIT), weights_at_mean(np.zeros(2), 1.0, Link.LOG)
     (array([0., 0.]), array([0., 0.]))
     """
     return np.append(weights[:-1], math.log(mean if link.log else mean / (1.0 - mean)))

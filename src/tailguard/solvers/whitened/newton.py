@@ -21,7 +21,7 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry, NewtonIterate
 from tailguard.solvers.whitened.whitening import shrunk
 
-LONGEST = 4.0  # no step changes scores by more standard deviations than this
+LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than this
 # The largest part of a Newton step that is gone. Noise of that squared length allows it, more of it
 # the less, in proportion. The average of many rounds carries far less noise.
 LARGEST_PART = 0.5
@@ -80,7 +80,7 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
 def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
     """Bound a step where curvature varies."""
     released = fit.geometry.curvature_released
-    longest = LONGEST * math.sqrt(fit.clipping.rows.weight if released else 1.0)
+    longest = LONGEST_STEP * math.sqrt(fit.clipping.rows.weight if released else 1.0)
     return newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
 
 

@@ -17,10 +17,12 @@ from tailguard.checks import (
     require,
     shown,
 )
+from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
+from tailguard.scaling.sizes import NEAREST_BOUND
 from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLED
 
@@ -40,6 +42,15 @@ HALFWAY = 2
 """The phase before which bounds of features are chosen, the first one being 0."""
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
+# The first bound, in scales of a column, then others that may be better. A score's rise is
+# exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
+# nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest
+# is best (41 real tables).
+FEATURE_BOUNDS = {
+    Link.IDENTITY: (16.0, NEAREST_BOUND, 64.0),
+    Link.LOGIT: (8.0, NEAREST_BOUND, 16.0),
+    Link.LOG: (NEAREST_BOUND, 16.0, 64.0),
+}
 AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
 EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
 
@@ -155,6 +166,25 @@ class Shares:
         """
         sampled = {SAMPLED: self.sample} if self.sample else {}
         return {"feature_bound": self.bound, **sampled}
+
+
+def feature_bound(problem: Problem, *, few: bool = False) -> float:
+    """Return the number of scales for the loss; ``LARGEST_FEATURE`` where there is no bound.
+
+    ``few`` says that records are too few to choose another one. A power of the residual above two
+    follows its few largest residuals, which bounds would make.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), 1000, 3)
+    >>> feature_bound(problem), feature_bound(problem, few=True)
+    (16.0, 4.0)
+    """
+    loss = problem.scored
+    if loss is not None and loss.link.residual and math.isinf(loss.curvature_bound()):
+        return LARGEST_FEATURE
+    return NEAREST_BOUND if few else FEATURE_BOUNDS[problem.link][0]
 
 
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:

@@ -1,4 +1,4 @@
-"""The default method: private units, whitening, chosen clip levels and damped Newton steps.
+"""The default method: private units, whitening, default_shares clip levels and damped Newton steps.
 
 No bounds on the data and no tuning are asked for. The whole schedule is planned from public
 numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
@@ -34,9 +34,9 @@ from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
     constant_solution,
-    fit_constant,
-    fit_constant_only,
+    fall_back_to_constant,
     keep_constant_only,
+    run_constant_plan,
 )
 from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
@@ -51,7 +51,7 @@ from tailguard.solvers.whitened.state import Fit
 
 @dataclass(frozen=True)
 class WhitenedNewton:
-    """Noisy Newton steps on privately whitened rows with privately chosen clip levels.
+    """Noisy Newton steps on privately whitened rows with privately default_shares clip levels.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class WhitenedNewton:
             "solver 'whitened-newton' must be given no constraint, since it works in units of its "
             "own; use solver='noisy-gradient-descent'.",
         )
-        chosen = self.shares is None
-        if chosen and scales_hide(problem, guarantee, bulk=1.0):
+        default_shares = self.shares is None
+        if default_shares and scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
         require(
@@ -120,7 +120,7 @@ class WhitenedNewton:
         )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
-        hidden = chosen and scales_hide(problem, guarantee)
+        hidden = default_shares and scales_hide(problem, guarantee)
         return Plan(
             solver="whitened-newton",
             problem=problem,
@@ -141,7 +141,7 @@ class WhitenedNewton:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers."""
         if CONSTANT_ONLY in plan.settings:
-            return fit_constant(plan, gate)
+            return run_constant_plan(plan, gate)
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
         columns = columns_of(plan.problem)
         units = Units.raw(columns.n_features, intercept=columns.intercept)
@@ -172,7 +172,7 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> session, _, _ = example_run(tg.losses.Squared())
+    >>> session = example_run(tg.losses.Squared())
     >>> steps = list(fits(session, *find_units(session, columns_of(session.problem))))
     >>> [len(fit.iterates) for fit in steps[:4]], len(steps[-1].iterates)
     ([0, 0, 0, 1], 64)
@@ -188,7 +188,7 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
     for phase, count in enumerate(session.shares.rounds):
         started = start_phase(session, fit, phase)
         if started is None:
-            yield fit_constant_only(session, fit)
+            yield fall_back_to_constant(session, fit)
             return
         yield (fit := started)
         for number in range(count):  # those of the last phase share what skipped stages left

@@ -193,7 +193,7 @@ class Fit:
     weights, noise_std
         The weights of the standardised coordinates; privacy noise of the whitened ones.
     phase
-        Of the rounds: which one is under way.
+        Which phase is under way, counted from 0.
     iterates
         Where the rounds arrived so far.
     constant_moved
