@@ -102,12 +102,8 @@ def _detected_fits(
     counts, noise_std = queries.histograms(chosen, bins, stage, center=center, unit=unit)
     fits = [fit_location_scale(row, bins, queries.n_rows(), noise_std) for row in counts]
     least = detection_threshold(chosen.size, FALSE_LOCATION, LOCATION_WINDOWS)
-    all_of_them = zip(map(int, chosen), fits, map(float, unit), strict=True)
-    return [
-        (column, fitted, size)
-        for column, fitted, size in all_of_them
-        if fitted.significance > least and fitted.share > LEAST_SHARE
-    ]
+    fitted = zip(map(int, chosen), fits, map(float, unit), strict=True)
+    return [one for one in fitted if one[1].significance > least and one[1].share > LEAST_SHARE]
 
 
 def _adopt(

@@ -47,8 +47,8 @@ UNITS = tuple(PURPOSES)
 TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
 
 
-class PlannedHistograms(NamedTuple):
-    """A stage: ``times`` releases of ``size`` numbers that get a ``share`` of the budget together.
+class PlannedReleases(NamedTuple):
+    """A stage: ``times`` releases of ``size`` numbers, with a ``share`` of the budget together.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def planned_histograms(
     pair_differences: float = 0.02,
     target: float = 0.02,
     refinements: int = REFINEMENTS,
-) -> list[PlannedHistograms]:
+) -> list[PlannedReleases]:
     """Plan the histograms by their shares of what adds up; those without a share are left out.
 
     The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
@@ -108,7 +108,7 @@ def planned_histograms(
         stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
         stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))
     return [
-        PlannedHistograms(name, PURPOSES[name], share, times, count * bins)
+        PlannedReleases(name, PURPOSES[name], share, times, count * bins)
         for name, share, times, count, bins in stages
         if share > 0.0
     ]

@@ -127,17 +127,14 @@ REGIMES = {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
     }, below={"height**1.5": 16.0}),
     # What clipping takes from skewed counts biases the constant most, which is one number.
-    "constant of counts": Regime(
-        "log", {"debiasing": 0.06}, above={"fixed": FEW}, below={"height**1.5": 16.0}
-    ),
+    "constant of counts": Regime("log", {"debiasing": 0.06},
+                                 above={"fixed": FEW}, below={"height**1.5": 16.0}),
     # The fit is compared with its constant, and no intervals are given.
-    "choice of fit": Regime("", {
-        "fit_choice": 0.05, "variance": 0.0,
-    }, below={"fixed": MOSTLY_NOISE}),
+    "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0},
+                            below={"fixed": MOSTLY_NOISE}),
     # Else bounds of features are chosen anew, if there are any.
-    "choice of bounds": Regime("within-bounds", {
-        "bound_choice": 0.03,
-    }, above={"fixed": MOSTLY_NOISE}),
+    "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
+                               above={"fixed": MOSTLY_NOISE}),
 }  # fmt: skip
 # Many rounds of little budget come nearer to the fit than few of much, and their average is as
 # little noisy, as long as noise carries no round far off: n * mu at so many times size allows eight

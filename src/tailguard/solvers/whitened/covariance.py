@@ -349,10 +349,8 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     alike = np.eye(width)
     if not session.plans("variance"):
         return GradientVariance(plain * alike, 0.0 * alike, 0.0)
-    weighting, stage = (
-        Weighting(kind="squared-slope", slope_limit=slope_limit),
-        session.stage("variance"),
-    )
+    stage = session.stage("variance")
+    weighting = Weighting(kind="squared-slope", slope_limit=slope_limit)
     query = SecondMoments(view, limit, limit, weighting)
     unit = slope_limit**2 / plain
     noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * unit

@@ -40,7 +40,6 @@ UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
 # at most this share of that of all directions: few rows may be far longer than most along what
 # residuals lean to. These directions are taken to have at least that share of it, too.
 CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
-FURTHEST = 1.0  # a correction of a log link goes no further
 # What clipping takes from the constant, as a share of what the histogram leaves beyond the level
 # (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
 # on simulated tasks.
@@ -98,8 +97,8 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     wrong = inverse @ total
     share, dropped = _kept(wrong, factors * variance, expected, skewed=slopes.skewed)
     displacement = -share @ wrong
-    if session.problem.link.curved:
-        displacement *= min(1.0, FURTHEST / max(float(np.linalg.norm(displacement)), 1e-300))
+    if session.problem.link.curved:  # Newton's map is only local there
+        displacement *= min(1.0, 1.0 / max(float(np.linalg.norm(displacement)), 1e-300))
     weights = usable(fit.weights + geometry.matrix @ (basis @ displacement))
     sampling = slopes.upper_variance(levels[best]) / n_rows
     error = np.diag(factors) * sampling + left[best] / along**2 + dropped**2

@@ -23,6 +23,7 @@ from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.sizes import NEAREST_BOUND
+from tailguard.scaling.units import PlannedReleases
 from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLED
 
@@ -254,7 +255,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
         pair_differences=shares.pair_differences,
         target=shares.target,
     )
-    for name, purpose, share, times, size in _middle(problem, shares):
+    for name, purpose, share, times, size in _after_units(problem, shares):
         if share > 0.0 and times > 0:
             corrects = name in {"debiasing", "debiasing curvature"}
             mu = total_mu * math.sqrt(share / times)
@@ -262,8 +263,8 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     return stages
 
 
-def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int, int]]:
-    """List name, purpose, share, times and size of the stages between units and rounds."""
+def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
+    """List what is released beside units and rounds."""
     height = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
@@ -279,25 +280,26 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     last = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)
     return [
-        ("constant", "the best constant, as a start",
-         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
-        ("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
-        ("second moments", "second moments of the columns", shares.second_moments, 1,
-         height * (height + 1) // 2),
-        ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, lengths,
-         ROW_NORM_BINS.count),
-        ("early slopes", "sizes of residuals",
-         slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
-        ("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
-        ("curvature", "curvature of the loss", shares.curvature,
-         len(shares.curvature_phases), square),
-        ("choice of bounds", "within which bounds features are read from here on",
-         shares.bound_choice, 1, 2),
-        ("debiasing", f"bias that clipping leaves in the mean{fitted}",
-         0.8 * shares.debiasing, 1, directions * levels),
-        ("debiasing curvature", "curvature of the loss in these directions",
-         0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
-        ("choice of fit", "whether the fit, half of it or its constant is kept",
-         shares.fit_choice * problem.intercept, 1, 2),
-        ("variance", "the sampling variance of the coefficients", shares.variance, 1, square),
+        PlannedReleases("constant", "the best constant, as a start",
+                        shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
+        PlannedReleases("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
+        PlannedReleases("second moments", "second moments of the columns",
+                        shares.second_moments, 1, height * (height + 1) // 2),
+        PlannedReleases("whitened row norms", "norms of whitened rows",
+                        shares.whitened_row_norms, lengths, ROW_NORM_BINS.count),
+        PlannedReleases("early slopes", "sizes of residuals",
+                        slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
+        PlannedReleases("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
+        PlannedReleases("curvature", "curvature of the loss",
+                        shares.curvature, len(shares.curvature_phases), square),
+        PlannedReleases("choice of bounds", "within which bounds features are read from here on",
+                        shares.bound_choice, 1, 2),
+        PlannedReleases("debiasing", f"bias that clipping leaves in the mean{fitted}",
+                        0.8 * shares.debiasing, 1, directions * levels),
+        PlannedReleases("debiasing curvature", "curvature of the loss in these directions",
+                        0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
+        PlannedReleases("choice of fit", "whether the fit, half of it or its constant is kept",
+                        shares.fit_choice * problem.intercept, 1, 2),
+        PlannedReleases("variance", "the sampling variance of the coefficients",
+                        shares.variance, 1, square),
     ]  # fmt: skip

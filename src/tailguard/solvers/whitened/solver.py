@@ -11,7 +11,7 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-est
 Gaussian composition).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,6 +47,8 @@ from tailguard.solvers.whitened.schedule import Shares, stages_for
 from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.start import start
 from tailguard.solvers.whitened.state import Fit
+
+OVERFLOWED = "released numbers overflowed: the fit is "
 
 
 @dataclass(frozen=True)
@@ -144,25 +146,37 @@ class WhitenedNewton:
             return run_constant_plan(plan, gate)
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
         columns = columns_of(plan.problem)
-        units = Units.raw(columns.n_features, intercept=columns.intercept)
-        beyond = "released numbers overflowed: the fit is "
-        fit: Fit | None = None
         try:
             units, found = find_units(session, columns)
-            detected = found.detected
-            target_hides = columns.residual and not detected[columns.n_features]
-            nothing = not (columns.intercept or detected[: columns.n_features].any())
-            if target_hides or nothing:
-                whose = "the target" if target_hides else "any column"
-                note = f"no coefficient was fitted: the budget showed no scale of {whose}"
-                return constant_solution(plan, units.target_center, note)
-            for fit in fits(session, units, found):  # noqa: B007 (the last one counts)
-                pass
         except BEYOND_FLOATS:
-            fit = fit and fit.noted(f"{beyond}the last one before that")
+            return constant_solution(plan, 0.0, f"{OVERFLOWED}a constant")
+        target_hides = columns.residual and not found.detected[columns.n_features]
+        nothing = not (columns.intercept or found.detected[: columns.n_features].any())
+        if target_hides or nothing:
+            whose = "the target" if target_hides else "any column"
+            note = f"no coefficient was fitted: the budget showed no scale of {whose}"
+            return constant_solution(plan, units.target_center, note)
+        fit = last_fit(fits(session, units, found))
         if fit is None:
-            return constant_solution(plan, units.target_center, f"{beyond}a constant")
+            return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
         return solution(session, fit)
+
+
+def last_fit(reached: Iterable[Fit]) -> Fit | None:
+    """Return the last fit before released numbers overflow, if any came before that.
+
+    Examples
+    --------
+    >>> last_fit([]) is None
+    True
+    """
+    last = None
+    try:
+        for fit in reached:
+            last = fit
+    except BEYOND_FLOATS:
+        return last and last.noted(f"{OVERFLOWED}the last one before that")
+    return last
 
 
 def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit]:

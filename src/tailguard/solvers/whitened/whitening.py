@@ -216,8 +216,7 @@ class StepShortening:
         matrix = self.matrix
         if self.last:
             before, earlier, noise = self.last
-            rise, noise_std_of_rise = gradient - earlier, math.hypot(noise_std, noise)
-            matrix = self._shortened(at - before, rise, noise_std_of_rise)
+            matrix = self._shortened(at - before, gradient - earlier, math.hypot(noise_std, noise))
         return StepShortening(matrix, (at, gradient, noise_std))
 
     def _shortened(self, moved: FloatArray, rise: FloatArray, noise_std: float) -> FloatArray:
