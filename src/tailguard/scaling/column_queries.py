@@ -21,8 +21,7 @@ from tailguard.queries.column_histograms import Bins, ColumnHistograms
 class HistogramSession(Protocol):
     """The budget of a plan while it is spent, as far as histograms of columns need it.
 
-    Noise is the standard deviation of Gaussian noise, or one of
-    which other noise passes no multiple more often.
+    Noise is a Gaussian standard deviation; of other noise, one whose tail is at least as heavy.
 
     Examples
     --------

@@ -22,8 +22,8 @@ from tailguard.scaling.noisy_distribution import detection_threshold
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
 FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -1.0, 64.0, 128)
-"""Bins of finer histograms, in units of the bin that is split: fine ones show wide fitted curves
-less clearly.
+"""Bins of finer histograms, in units of the bin that is split: eighths of it, then 64ths of one of
+these. In 64ths at once a column that fills the bin would hide, a little in each.
 """
 REFINEMENTS = len(FINE_BINS)
 """How many finer histograms there are at most."""

@@ -45,13 +45,14 @@ COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
 MOSTLY_ZERO = 0.5  # share of the records from which on few others are left to be seen
 INDICATOR_STD = 0.5  # the most that the standard deviation of zeros and ones can be
 NEAREST_BOUND = 4.0  # scales of a column within which a default fit reads it at least
-MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
+MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column; by trial
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
-PAIRS_DETECTED = 0.12  # share of the records by which pairs of a typical column stand out
-LIKELY_DIFFERENCES, LIKELY_WINDOWS = (
-    (2.0**-14, 2.0**4),
-    1e2,
-)  # differences of pairs over the size of a column
+# Share of the records by which pairs of a typical column stand out: there are half as many pairs,
+# and a quarter of these in one window.
+PAIRS_DETECTED = 0.12
+# Differences of pairs over the size of their column, and about how many windows lie between. By
+# trial; nothing is looked for elsewhere.
+LIKELY_DIFFERENCES, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2
 FAR_SHARE = 0.005  # of the records, which lie farther out than what counts as far
 LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: no scale there is told to be smaller
 

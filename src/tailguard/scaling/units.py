@@ -43,7 +43,8 @@ PURPOSES = {
 }
 UNITS = tuple(PURPOSES)
 """The stages that units come from."""
-# What of the target's share goes to its typical size, its location and its scale.
+# What of the target's share goes to its typical size, without which the others are not asked for,
+# to its location and to its scale. By trial.
 TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
 
 
@@ -104,6 +105,7 @@ def planned_histograms(
     stages.append(("typical size retry", size_retry, 1, others, SIZE_BINS.count))
     stages.append(("shared size", shared_size, 1, 1, SIZE_BINS.count))
     if columns.intercept:
+        # Half for the first look, half for all finer ones, which read fewer columns.
         stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
         stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
         stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))

@@ -136,11 +136,11 @@ REGIMES = {
     "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
                                above={"fixed": MOSTLY_NOISE}),
 }  # fmt: skip
-# Many rounds of little budget come nearer to the fit than few of much, and their average is as
-# little noisy, as long as noise carries no round far off: n * mu at so many times size allows eight
-# rounds, and twice that four times as many, up to so many. Where noise hides most directions steps
-# are short along them, and the more rounds the better; those of a likelihood where noise carries
-# them. Phases have so many eighths of them.
+# The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
+# phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and its eighths at
+# least. Many rounds of little budget come nearer to the fit than few of much, most so where noise
+# hides directions and steps are short, and their average is as little noisy, as long as noise
+# carries none of them far off.
 ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
 # From twice this many records on what only steers reads a random tenth of them, or so many, if that
 # is enough: the sample's n * mu must be above the limits, and large enough for histograms.
@@ -156,16 +156,18 @@ CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
 # correction gets this share over the number of columns, but no more than the next number, and
 # leaves as much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
-# A typical column should stand out by this many times what is taken for records. The histograms of
-# columns get so many times the share that this asks for, and at most so much: without the target
-# all is lost; of many columns not all sizes are worth being seen; places are sought in fewer
-# windows, and likelihoods have the more left for them; pairs are half as many, and where they would
-# cost more they are left to the few columns whose centres stay coarse.
+# A typical column should stand out by this many times what is taken for records.
 SIZE_MARGIN = 1.3
+# Of each histogram of columns: so many times the share that this asks for, and the most it may get.
 DETECTING = {
-    "target": (5.0, 0.16), "size": (1.0, 0.12), "shared_size": (1.0, 0.05),
-    "pair_differences": (8.0, 0.12), "size_retry": (1.0, 0.2), "location": (0.6, 0.12),
-    "location of likelihoods": (1.5, 0.12),
+    "target": (5.0, 0.16),  # without it all is lost
+    # Of many columns not all are worth being seen.
+    "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
+    # Pairs are half as many as records; where they would cost more than the most they are left to
+    # the few columns whose centres stay coarse.
+    "pair_differences": (8.0, 0.12),
+    # Locations are sought in fewer windows than sizes; likelihoods have the more left for them.
+    "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
 }  # fmt: skip
 # A second release of sizes is worth this at least; what it and locations must leave to the rounds.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
@@ -219,8 +221,8 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
 def _rounds(problem: Problem, budget: float) -> tuple[int, ...]:
     """Return the rounds of each phase."""
     unit, most = ROUNDS if problem.link.residual else ROUNDS_OF_LIKELIHOOD
-    eights = (budget / (unit * problem.size)) ** 2
-    return tuple(int(min(max(eights, 1.0), most / sum(EIGHTHS))) * eighth for eighth in EIGHTHS)
+    times = int(min(max((budget / (unit * problem.size)) ** 2, 1.0), most / sum(EIGHTHS)))
+    return tuple(times * eighths for eighths in EIGHTHS)
 
 
 def _sample_for(problem: Problem, mu: float) -> int:

@@ -24,20 +24,22 @@ from tailguard.solvers.limits import leans
 # up to 64 steps, has to stand out; and by which has to what would do harm if it were noise.
 SIGNIFICANT, SURE = 4.0, 6.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
-# What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
+# A likelihood cuts as few rows as it can while the error of all coordinates together is above the
+# least by no more than this part of one coordinate's.
 MISFIT = 0.5
 SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
 SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
-# How long the mean row is beside the constant and the fitted score, where every row counts by the
-# size of its residual: along it clipping biases a fit of skewed residuals. Of 0, 0.15 and 0.3 the
+# The bias of skewed residuals along other directions than the constant and the fitted score, over
+# what clipping takes away: rows with large residuals may lie to one side. Of 0, 0.15 and 0.3 the
 # first is worse on a training task with such rows (T08), the last one on real tables.
 SKEWED_LENGTH = 0.15
-# Bins beyond the last seen one may hide records, less by a factor from one to the next.
+# Bins beyond the last seen one may hide records, less by a factor from one to the next: that is
+# five octaves of a tail that falls by a power of about two.
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
 SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
-LEAST_RISE = 0.5  # of what bounded slopes rise about a fit that leaves such residuals
+LEAST_RISE = 0.5  # of what bounded slopes rise about where they balance; by trial
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ class RowNormDistribution:
         )
 
     def curvature(self, limit: float) -> float:
-        """Mean of length times cut length, a coordinate."""
+        """Mean of length times cut length, a coordinate: what a gradient of cut rows rises by."""
         points = np.minimum(self.distribution.points, max(self.cap, limit))
         return self.weight * self.distribution.mean(points * np.minimum(points, limit)) / self.width
 

@@ -39,7 +39,9 @@ from tailguard.solvers.whitened.whitening import Whitening
 CONSTANT_ONLY = "constant_only"
 """The plan's setting that says so."""
 
-ZERO_MEAN_SCORE = -50.0  # a score at which every likelihood expects nothing
+# Every likelihood expects nothing at this score: the slope is minus the target, and minus the mean
+# clipped slope the mean target.
+ZERO_MEAN_SCORE = -50.0
 # A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
 # Up to this many times the first mean curvatures of a log link are told apart; for that mean itself
@@ -226,8 +228,9 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
     noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
     mean = -float(session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0])
-    if not log:
+    if not log:  # a share of ones, as far from both ends as noise asks, or one half
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise)
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
+    # A logarithm is taken of it. In parts of a typical exposure the mean one is a tenth at least.
     return max(mean, noise, 1e-12) / max(exposure, 0.1)

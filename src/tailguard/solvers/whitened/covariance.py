@@ -36,16 +36,18 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import shrunk
 
-# Of ten real tables of counts at epsilon 0.1 to 1, four to 64 times cure the same fits; from eight
-# times on none is worse by it.
+# No mean is predicted beyond this many times the largest residual seen, or the mean target. On ten
+# real tables of counts at epsilon 0.1 to 1 four to 64 times cure the same fits; from eight times on
+# none is worse by it.
 LARGEST_MEAN = 32.0
-# Share of a column's second moment that no release told, but raising added: of 95 % intervals on
-# T00 to T55 96 % held the truth up to .2, 92 % to .3, 88 % to .4, 40 % beyond .5, where columns are
-# rare indicators. And the least share of a direction's that was told, the largest one of a variance
-# that lies along others.
+# A coefficient has no interval where more than this share of its column's second moment was told by
+# no release, but added by raising; where more of its variance lies along directions of which less
+# was told; or where it varies by more through such columns. By the first share 96 % of 95 %
+# intervals on T00 to T55 held the truth up to .2, 92 % to .3, 88 % to .4, and 40 % beyond .5, where
+# columns are rare indicators.
 UNTOLD = 0.3
-# Standard errors of a slope from which on bounds move it by a good part of one: on training tasks
-# they moved slopes by 6 to 13 % where .7 to 2.8 % of the values lie beyond (T35, T09, T05).
+# A slope of so many standard errors is moved by bounds by a good part of one: on training tasks by
+# 6 to 13 % where .7 to 2.8 % of the values lie beyond (T35, T09, T05).
 BENT = 3.0
 # By which share squared residuals are larger along a column than histograms tell: that with which
 # noise grows has 1 to 1.7 on T5s and T08, where clipping moves its coefficient by 3 to 12 standard
@@ -180,6 +182,7 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
     if geometry.loss.link.scaled:  # those of others settle
         return False
     farthest, (_, farther) = FEATURE_BOUNDS[Link.LOGIT][-1], FARTHER_STILL[Link.LOGIT]
+    # A tenth of the columns lies between the tasks that settle and those that do not.
     cuts = geometry.bound == farthest and float(geometry.often_beyond.mean()) > 0.1
     return cuts or geometry.bound == farther
 
@@ -357,5 +360,6 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     excess = session.ask(query, fit.weights, stage) * unit - alike
     total = noise_std**2 * width * (width + 1) / 2.0
     values, vectors = np.linalg.eigh(alike + shrunk(excess.ravel(), total) * excess)
+    # No direction is taken to vary by less than a tenth of what histograms tell.
     matrix = plain * (vectors * np.maximum(values, 0.1)) @ vectors.T
     return GradientVariance(np.asarray(matrix), excess, noise_std)

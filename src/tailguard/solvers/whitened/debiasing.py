@@ -36,9 +36,9 @@ ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is 
 # Corrections that nothing leads to expect count beyond this many times their variance: all together
 # where residuals are symmetric, since clipping does not bias these; else along each direction.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
-# Rows count in the curvature up to the largest of these many times the row limit at which noise is
-# at most this share of that of all directions: few rows may be far longer than most along what
-# residuals lean to. These directions are taken to have at least that share of it, too.
+# Rows count in the curvature up to the largest of these many times the row limit whose noise is at
+# most this share of the usual curvature, that of the rounds: few rows may be far longer than most
+# along what residuals lean to. Its eigenvalues are raised to the same share.
 CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
 # What clipping takes from the constant, as a share of what the histogram leaves beyond the level
 # (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
@@ -188,7 +188,7 @@ def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
     >>> levels_up_to(1.0, 0.5, 4)
     (1.0,)
     """
-    if not top > 1.25 * first:
+    if not top > 1.25 * first:  # by about one bin of slopes
         return (first,)
     return tuple(float(level) for level in first * (top / first) ** (np.arange(count + 1) / count))
 

@@ -36,8 +36,9 @@ from tailguard.solvers.whitened.whitening import noise_level, whiten
 
 HALF_STEP = 0.5  # half the step of the slope's rise in a curvature weight, in scores
 RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
-ROW_CAP = 2.0  # rows count in the curvature up to this many times the row limit
-CURVATURE_NOISE = 0.3  # a curvature noisier than this share of the present one is not released
+# Rows count in the curvature up to this many times the row limit, and a curvature that is noisier
+# than this share of the present one is not released. Both by trial.
+ROW_CAP, CURVATURE_NOISE = 2.0, 0.3
 # Noise of a bin, as share of all records, above which residuals are read as a fitted curve. Noise
 # makes one anywhere: what lies so many target scales off, or spreads so far, must stand out more.
 COARSE, LIKELY_RESIDUAL = 0.025, 16.0
@@ -155,7 +156,8 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     """
     rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
     if session.problem.link.curved and slopes.seen:
-        # A log link: what clipping takes from the mean is lost to the intercept first.
+        # A log link: the bias of clipped counts lies along the constant, whose whitened direction
+        # has this squared length.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
     # Until bounds are chosen the bulk counts: weights that make up for what present bounds hold
     # back would be compared within others.
@@ -205,7 +207,7 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     >>> fit.geometry.curvature_released
     True
     """
-    # The first round that reads all records clips higher than those before it.
+    # Curvature is cut at the clip levels of this phase: they are chosen before it is asked for.
     fit = choose_clip_levels(session, fit)
     view, rows = _curvature_view(session, fit), fit.clipping.rows
     stage, weights = session.stage("curvature"), curvature_weighting(session, fit)

@@ -22,21 +22,21 @@ from tailguard.solvers.whitened.state import Fit, Geometry, NewtonIterate
 from tailguard.solvers.whitened.whitening import shrunk
 
 LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than this
-# The largest part of a Newton step that is gone. Noise of that squared length allows it, more of it
-# the less, in proportion. The average of many rounds carries far less noise.
+# A step goes this part of Newton's, or its square over the squared length of the step's noise where
+# that is less. The average of many rounds carries far less noise than a round.
 LARGEST_PART = 0.5
-STABLE_PART = 1.5  # of the part from which on a step swings ever further, 2
-CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed
+STABLE_PART = 1.5  # a margin below 2, from which part on a step swings ever further
+CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed; by trial
 # Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
-# come before the average, being too far off still.
+# come before the average, being too far off still. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
-# Standard deviation of the scores of a likelihood before any is seen; and that of fitted residuals,
-# in scales of the target, beyond which is noise.
+# Standard deviation of the scores of a likelihood before any is seen; also the longest fitted score
+# of a loss of residuals, in target scales: a longer one is noise.
 SCORE_STD = 3.0
 
 
-def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
-    """Carry out one round of the phase, ``sharing`` what is left with so many, itself included.
+def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
+    """Carry out one round of the phase, with its part of what is left to so many; 0: as planned.
 
     It goes a part of the Newton step, the less the noisier. Where that is less than what an average
     of all rounds would go, the fit stands at the average.
@@ -51,8 +51,8 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     """
     (planned,) = session.rounds([fit.phase])
     stage = session.allowed(planned)
-    if sharing:
-        stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(sharing)))
+    if rounds_left:
+        stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(rounds_left)))
     geometry, clipping = fit.geometry, fit.clipping
     query = LevelGradients(geometry.view, clipping.row_limit, (clipping.slope_limit,))
     gradient = session.ask(query, fit.weights, stage)[0]

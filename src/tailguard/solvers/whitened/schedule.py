@@ -53,7 +53,8 @@ FEATURE_BOUNDS = {
     Link.LOG: (NEAREST_BOUND, 16.0, 64.0),
 }
 AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
-EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
+# What a round of the sample gets of what it would without one: it has to come near, no more.
+EARLY_ROUNDS_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,10 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
 
 
 def _weights(shares: Shares) -> list[float]:
-    """Let rounds of later phases have larger shares; those of a sample only have to come near."""
+    """Let ``mu**2`` grow by the square of the rounds so far, but for those of a sample.
+
+    Later rounds, which start nearer to the fit, are to have the less noise.
+    """
     weights, before = [], 0
     for phase, times in enumerate(shares.rounds):
         weight = float((before + times) ** 2 - before**2)
@@ -295,7 +299,7 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
         PlannedReleases("choice of bounds", "within which bounds features are read from here on",
                         shares.bound_choice, 1, 2),
         PlannedReleases("debiasing", f"bias that clipping leaves in the mean{fitted}",
-                        0.8 * shares.debiasing, 1, directions * levels),
+                        0.8 * shares.debiasing, 1, directions * levels),  # and .2 below, by trial
         PlannedReleases("debiasing curvature", "curvature of the loss in these directions",
                         0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
         PlannedReleases("choice of fit", "whether the fit, half of it or its constant is kept",

@@ -206,7 +206,7 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
             return
         yield (fit := started)
         for number in range(count):  # those of the last phase share what skipped stages left
-            fit = step(session, fit, sharing=count - number if phase == last else 0)
+            fit = step(session, fit, rounds_left=count - number if phase == last else 0)
             yield fit
     yield (fit := averaged(fit))
     yield (fit := debias(session, fit))

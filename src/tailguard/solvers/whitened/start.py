@@ -26,8 +26,9 @@ from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import StepShortening, first_fit, noise_level, whiten
 
-BULK_LEVEL, TAIL_LEVEL = 0.4, 0.995  # quantiles of row norms, where the search begins and ends
-MOMENT_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
+# The search for a bound of rows begins and ends at these quantiles of their norms, and goes on
+# while noise stays below this share of a second moment. All by trial.
+BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
 
 
 def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:

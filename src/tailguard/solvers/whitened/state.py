@@ -39,7 +39,8 @@ class Geometry:
     far_size
         Of each feature the absolute value that one in 200 records exceeds, as far as seen.
     shift
-        Squared length of the mean whitened row where no intercept takes it up.
+        Squared length of the mean whitened row, without its noise; 0 with an intercept,
+        and for likelihoods.
     largest_curvature
         Bound at which a record's curvature is cut where curvature varies.
     cap

@@ -14,10 +14,12 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.solvers.whitened.clipping import SIGNIFICANT
 
-RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
-# Up to which variances are stretched: by 1.9. Noise that may be all of a second moment made those
-# of continuous columns 1.8 times as large (T39, T54 and T20: 1,450 errors).
-WIDEST_SPREAD = 0.6
+# Parts of the largest eigenvalue of the noise: a second moment above the first stands out, and none
+# is taken to lie below the other.
+RESOLVED, LEAST = 0.5, 0.15
+# Up to which squared radius variances are stretched: by 1.9. Noise that may be all of a second
+# moment made those of continuous columns 1.8 times as large (T39, T54 and T20: 1,450 errors).
+LARGEST_RADIUS_SQUARED = 0.6
 # Of the mean second moment, where the loss is curved: along what few records show, as of a rare
 # indicator, noise would move their scores far more than others. Of .01, .03, .1 and .2 the last
 # one was best on ten real tables of counts; it does nothing on twelve of outcomes.
@@ -32,7 +34,7 @@ class Whitening:
     ----------
     effective_dim
         Second moments of the whitened rows, summed: fewer than columns where some are raised.
-    spread
+    noise_radius_squared
         Squared radius of the semicircle of whitened noise that second moments leave in a direction.
     told
         Which share of each direction's second moment was surely seen, and not added by raising it.
@@ -47,7 +49,7 @@ class Whitening:
 
     matrix: FloatArray
     effective_dim: float
-    spread: FloatArray
+    noise_radius_squared: FloatArray
     told: FloatArray
     diagonal: FloatArray
 
@@ -63,7 +65,7 @@ class Whitening:
         ---------
         Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
         """
-        root = np.sqrt(1.0 - np.minimum(self.spread, WIDEST_SPREAD))
+        root = np.sqrt(1.0 - np.minimum(self.noise_radius_squared, LARGEST_RADIUS_SQUARED))
         return np.asarray(2.0 / (root * (1.0 + root)))
 
     @property
@@ -117,9 +119,9 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     raised = np.maximum(values, floor)
     effective_dim = float(np.clip((values / raised).sum(), 1.0, values.size))
     matrix = vectors / np.sqrt(raised)
-    spread = leaning * level**2 * np.mean(1.0 / raised) / raised
+    radius_squared = leaning * level**2 * np.mean(1.0 / raised) / raised
     sure = np.where(above, values, mean - 2.0 * noise_std)
-    return Whitening(matrix, effective_dim, spread, sure / raised, np.diag(moments))
+    return Whitening(matrix, effective_dim, radius_squared, sure / raised, np.diag(moments))
 
 
 def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
