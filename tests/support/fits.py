@@ -3,7 +3,7 @@
 import numpy as np
 
 from tailguard.queries.units import Units
-from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.state import Clipping, Fit, Geometry
 from tailguard.solvers.whitened.whitening import StepShortening, Whitening
 

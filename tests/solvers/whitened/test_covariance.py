@@ -24,8 +24,8 @@ from tailguard.solvers.whitened.covariance import (
     sampling_covariance,
 )
 from tailguard.solvers.whitened.debiasing import squared_bias
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Correction
 
 N_ROWS = 20_000

@@ -9,6 +9,7 @@ import tailguard as tg
 from support.fits import plain_fit
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.newton import (
     CURVATURE_RANGE,
     LARGEST_PART,
@@ -18,7 +19,6 @@ from tailguard.solvers.whitened.newton import (
     step,
 )
 from tailguard.solvers.whitened.schedule import AFTER_ROUNDS, Shares, stages_for
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import NewtonIterate
 
 WEIGHTS = np.array([0.9, -0.4, 0.2, 0.7])  # of three columns and the constant

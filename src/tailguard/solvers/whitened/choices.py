@@ -26,8 +26,8 @@ import numpy as np
 from tailguard.losses.link import Link
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import FEATURE_BOUNDS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 
 # By how many noise standard deviations a farther bound has to win with a log link, whose means are

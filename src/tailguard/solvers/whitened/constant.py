@@ -30,9 +30,9 @@ from tailguard.scaling.units import find_target
 from tailguard.solvers.limits import centre_fraction, leans
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.whitened.clipping import SIGNIFICANT, RowNormDistribution
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.outlook import constant_hides, constant_stages, refusal, warning
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import Whitening
 

@@ -31,8 +31,8 @@ from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.whitened.allocation import MOSTLY_NOISE
 from tailguard.solvers.whitened.choices import FARTHER_STILL
 from tailguard.solvers.whitened.constant import HEADROOM
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import FEATURE_BOUNDS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import shrunk
 

@@ -26,9 +26,9 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.solvers.session import usable
 from tailguard.solvers.whitened.clipping import SURE, SlopeDistribution, top_level
-from tailguard.solvers.whitened.histograms import curvature_weighting
+from tailguard.solvers.whitened.fit_session import FitSession
+from tailguard.solvers.whitened.phase_start import curvature_weighting
 from tailguard.solvers.whitened.schedule import DEBIASING_LEVELS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Correction, Fit
 from tailguard.solvers.whitened.whitening import noise_level, shrunk
 
@@ -55,7 +55,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.histograms import start_phase
+    >>> from tailguard.solvers.whitened.phase_start import start_phase
     >>> from tailguard.solvers.whitened.newton import step
     >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
     >>> fit = debias(session, start_phase(session, step(session, fit), phase=3))

@@ -8,8 +8,8 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
-from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
-from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.fit_session import FitSession
+from tailguard.solvers.whitened.phase_start import release_row_norms, start_phase
 from tailguard.solvers.whitened.solver import WhitenedNewton
 from tailguard.solvers.whitened.start import start
 from tailguard.solvers.whitened.state import Fit

@@ -17,7 +17,7 @@ from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.solvers.session import usable
-from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry, NewtonIterate
 from tailguard.solvers.whitened.whitening import shrunk
 

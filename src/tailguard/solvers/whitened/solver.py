@@ -40,11 +40,11 @@ from tailguard.solvers.whitened.constant import (
 )
 from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
-from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.newton import averaged, step
 from tailguard.solvers.whitened.outlook import assumptions, meaning, predicted, scales_hide, warning
+from tailguard.solvers.whitened.phase_start import release_row_norms, start_phase
 from tailguard.solvers.whitened.schedule import Shares, stages_for
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.start import start
 from tailguard.solvers.whitened.state import Fit
 

@@ -21,8 +21,8 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.allocation import SAMPLE_FOR_EVENTS, sample_suffices
 from tailguard.solvers.whitened.clipping import Clipping
 from tailguard.solvers.whitened.constant import HEADROOM, mean_target, weights_at_mean
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import ROW_NORM_BINS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import StepShortening, first_fit, noise_level, whiten
 

@@ -1,4 +1,4 @@
-"""What is released between rounds: lengths of rows, residuals, curvature; then clip levels.
+"""How a phase starts: lengths of rows, residuals, curvature are released; then clip levels.
 
 Reference
 ---------
@@ -28,9 +28,9 @@ from tailguard.solvers.whitened.clipping import (
     SlopeDistribution,
     choose_clip,
 )
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.newton import averaged
 from tailguard.solvers.whitened.schedule import HALFWAY, ROW_NORM_BINS, SLOPE_BINS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import noise_level, whiten
 
