@@ -97,7 +97,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     wrong = inverse @ total
     share, dropped = _kept(wrong, factors * variance, expected, skewed=slopes.skewed)
     displacement = -share @ wrong
-    if session.problem.link.curved:  # Newton's map is only local there
+    if session.problem.link.curved:  # Newton's map is only local there: no way is longer than one
         displacement *= min(1.0, 1.0 / max(float(np.linalg.norm(displacement)), 1e-300))
     weights = usable(fit.weights + geometry.matrix @ (basis @ displacement))
     sampling = slopes.upper_variance(levels[best]) / n_rows

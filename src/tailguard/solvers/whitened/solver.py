@@ -11,7 +11,7 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-est
 Gaussian composition).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,9 +46,7 @@ from tailguard.solvers.whitened.outlook import assumptions, meaning, predicted, 
 from tailguard.solvers.whitened.phase_start import release_row_norms, start_phase
 from tailguard.solvers.whitened.schedule import Shares, stages_for
 from tailguard.solvers.whitened.start import start
-from tailguard.solvers.whitened.state import Fit
-
-OVERFLOWED = "released numbers overflowed: the fit is "
+from tailguard.solvers.whitened.state import OVERFLOWED, Fit, last_fit
 
 
 @dataclass(frozen=True)
@@ -160,23 +158,6 @@ class WhitenedNewton:
         if fit is None:
             return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
         return solution(session, fit)
-
-
-def last_fit(reached: Iterable[Fit]) -> Fit | None:
-    """Return the last fit before released numbers overflow, if any came before that.
-
-    Examples
-    --------
-    >>> last_fit([]) is None
-    True
-    """
-    last = None
-    try:
-        for fit in reached:
-            last = fit
-    except BEYOND_FLOATS:
-        return last and last.noted(f"{OVERFLOWED}the last one before that")
-    return last
 
 
 def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit]:

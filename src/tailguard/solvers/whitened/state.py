@@ -9,6 +9,7 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,8 +19,11 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
+from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.whitened.clipping import Clipping
 from tailguard.solvers.whitened.whitening import StepShortening, Whitening
+
+OVERFLOWED = "released numbers overflowed: the fit is "
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,3 +239,20 @@ class Fit:
     def noted(self, note: str) -> "Fit":
         """Return the fit with one note more."""
         return replace(self, notes=(*self.notes, note))
+
+
+def last_fit(reached: Iterable[Fit]) -> Fit | None:
+    """Return the last fit before released numbers overflow, if any came before that.
+
+    Examples
+    --------
+    >>> last_fit([]) is None  # and the run falls back to a constant
+    True
+    """
+    last = None
+    try:
+        for fit in reached:
+            last = fit
+    except BEYOND_FLOATS:
+        return last and last.noted(f"{OVERFLOWED}the last one before that")
+    return last
