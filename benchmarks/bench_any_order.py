@@ -21,7 +21,7 @@ from tailguard.kernels.one_blas_thread import one_blas_thread
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
     Bins,
-    ClippedScoreSum,
+    LevelGradientSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
@@ -44,7 +44,7 @@ def kernels(width, n_rows):
     sizes = {"n_rows": n_rows, "n_groups": 1, "grid": GRID / n_rows}
     return {
         "clipped gradient": ClippedGradientSum(**model, clip_norm=3.0, grid=GRID),
-        "clipped scores": ClippedScoreSum(
+        "clipped gradients": LevelGradientSum(
             rows=rows, row_limit=5.0, levels=(1.0,), shares=(1.0,), grid=GRID
         ),
         "second moments": SecondMomentSum(rows=rows, weighting=Weighting(), **limits),

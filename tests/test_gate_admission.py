@@ -17,8 +17,8 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.rows.arrays import make_rows
@@ -121,7 +121,7 @@ def test_losses_sit_in_most_queries():
 def test_what_such_a_loss_would_do_if_it_were_let_in():
     """Why: one record moves the mean by 2, and the books say 2 / n."""
     view = View.plain(NeighbourlyLoss(), Units.raw(1, intercept=False))
-    query = ClippedScores(view, 1.0, (1.0,))
+    query = LevelGradients(view, 1.0, (1.0,))
     answers = []
     for first in (1.0, -1.0):
         rows = make_rows(np.ones((1000, 1)), np.append(first, np.zeros(999)))
@@ -146,7 +146,7 @@ class LookingNumber(float):
 def test_a_method_put_upon_a_registered_loss_is_refused(name):
     loss = tg.losses.Squared()
     object.__setattr__(loss, name, NeighbourlyLoss().slope)
-    refused(ClippedScores(View.plain(loss, Units.raw(1, intercept=False)), 1.0, (1.0,)))
+    refused(LevelGradients(View.plain(loss, Units.raw(1, intercept=False)), 1.0, (1.0,)))
     with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
         check_known(loss)
     with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
@@ -187,7 +187,7 @@ def test_parts_of_somebodys_own_are_refused():
     refused(MeanClippedGradient(squared, units, clip_norm=1.0), np.zeros(3))
     raw = Units.raw(3, intercept=False)
     refused(
-        ClippedScores(View(squared, raw, np.eye(3).view(LookingArray)), 1.0, (1.0,)), np.zeros(3)
+        LevelGradients(View(squared, raw, np.eye(3).view(LookingArray)), 1.0, (1.0,)), np.zeros(3)
     )
 
 

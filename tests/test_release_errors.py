@@ -10,8 +10,8 @@ from support.stages import of_sample, once
 from tailguard.checks import RoomError
 from tailguard.gate import Gate
 from tailguard.privacy.events import Composed, Gaussian, Sampled
-from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.rows.arrays import ArrayRows
@@ -123,7 +123,7 @@ def test_a_question_that_cannot_be_built_is_told_as_it_is():
     gate.reserve(tg.privacy.Gaussian(1.0))
     view = View.plain(tg.losses.Squared(), Units.raw(2, intercept=False))
     with pytest.raises(tg.InputError, match="levels must be finite and increasing"):
-        gate.ask(ClippedScores(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), once(0.5))
+        gate.ask(LevelGradients(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), once(0.5))
 
 
 @pytest.mark.parametrize("told", ["abc", "0", "-1", "1.5", ""])

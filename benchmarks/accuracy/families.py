@@ -5,9 +5,9 @@ All come from one generator and differ in the seed alone:
 * the TRAINING family, seed 20230601: tasks 0, 1, 2, ... without end; defaults may be chosen on it;
 * the FORMER family, seeds 77003311 (tasks F00 to F63), 20261121 (G00 to G63), 60221408 (H00 to
   H63), 14142135 (I00 to I63), 17320508 (J00 to J63), 22360679 (K00 to K63), 24494897 (L00 to
-  L63), 14588361 (M00 to M63), 67054207 (N00 to N63) and 27618969 (O00 to O63): earlier defaults were
-  judged on them. They have been looked at since: they judge no more, and defaults may be chosen on
-  them, too;
+  L63), 14588361 (M00 to M63), 67054207 (N00 to N63) and 27618969 (O00 to O63): earlier
+  defaults were judged on them. They have been looked at since: they judge no more, and defaults may
+  be chosen on them, too;
 * the EVALUATION family, seed 69021653: tasks 0 to 63. It must NEVER be used to choose a default, a
   share of a budget or a threshold, nor to decide whether a change is kept: it is run after the
   defaults are frozen by a commit, and the runner prints which family it uses.

@@ -6,7 +6,7 @@ order its excess risk is
 
     1/2 [ tr(J^-1 V J^-T) / n + |J^-1 b|^2 + 4 C^2 / (n mu)^2 tr(J^-1 J^-T) ],
 
-with ``b`` and ``V`` the mean and covariance of the clipped score, ``J`` its derivative and ``C``
+with ``b`` and ``V`` the mean and covariance of the clipped gradient, ``J`` its derivative and ``C``
 its bound. The clip is the best of a grid: of the score's norm, or of row and residual apart. It is
 a figure to aim at, not a bound for every method.
 """
@@ -72,7 +72,7 @@ def _curvature_matrix(law):
 
 
 def _grid(loss, norms, residual):
-    """Yield (bound of the clipped score, its multiplier of the row, share of slope kept)."""
+    """Yield (bound of the clipped slope, its multiplier of the row, share of slope kept)."""
     sizes = np.abs(residual) * norms
     for limit in np.quantile(sizes, SCORE_QUANTILES):
         inside = sizes <= limit

@@ -15,7 +15,7 @@ from tailguard.kernels.norms import MagnitudeCount, ShellSum
 from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ClippedScoreSum,
+    LevelGradientSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
@@ -90,7 +90,7 @@ def whitened_kernels():
     for name in ("squared", "logistic", "poisson", "quantile"):
         yield (
             f"ladder of scores, {name}",
-            ClippedScoreSum(
+            LevelGradientSum(
                 rows=rows(LOSSES[name]),
                 row_limit=5.0,
                 levels=(0.5, 1.5),

@@ -45,7 +45,7 @@ COUNTS = (
 WEIGHTED = ("curvature", "slopes")
 SUMS = (
     *("mean-clipped-gradient", "mean-record-gradient", "clipped-shells", "soft-mean"),
-    *("second-moments", "clipped-scores", "loss-differences"),
+    *("second-moments", "level-gradients", "loss-differences"),
 )
 
 

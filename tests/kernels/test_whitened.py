@@ -10,7 +10,7 @@ from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.column_histograms import ColumnHistogramCount
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ClippedScoreSum,
+    LevelGradientSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
@@ -78,7 +78,7 @@ def test_what_is_not_asked_for_is_zero_and_changes_nothing_else():
 
 
 def test_the_score_comes_from_the_whole_row_and_only_the_summed_row_is_cut():
-    kernel = ClippedScoreSum(rows=rows(), row_limit=1.5, levels=(0.8,), shares=(1.0,), grid=GRID)
+    kernel = LevelGradientSum(rows=rows(), row_limit=1.5, levels=(0.8,), shares=(1.0,), grid=GRID)
     cut = U * np.minimum(1.0, 1.5 / LENGTH)[:, None]
     expected = np.clip(SCORE - Y, -0.8, 0.8) @ cut / 0.8
     np.testing.assert_allclose(kernel.sum_block(BLOCK) * GRID, expected, rtol=1e-6, atol=1e-5)
@@ -86,7 +86,7 @@ def test_the_score_comes_from_the_whole_row_and_only_the_summed_row_is_cut():
 
 def test_increments_add_up_to_the_score_at_the_top_level():
     levels, shares = (1, 2, 6), (1.0, 0.5, 0.25)
-    kernel = ClippedScoreSum(rows=rows(), row_limit=9.0, levels=levels, shares=shares, grid=GRID)
+    kernel = LevelGradientSum(rows=rows(), row_limit=9.0, levels=levels, shares=shares, grid=GRID)
     parts = (kernel.sum_block(BLOCK) * GRID).reshape(3, 3)
     widths = np.diff([0.0, *levels])
     whole = ((widths / shares)[:, None] * parts).sum(axis=0)

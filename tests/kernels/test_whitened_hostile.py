@@ -12,7 +12,7 @@ from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ClippedScoreSum,
+    LevelGradientSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
@@ -47,7 +47,7 @@ def make_rows(rng, loss, n_features=3, *, intercept=True, target_in_row=False):
 
 def make_kernels(model, grid=GRID):
     """One kernel of each kind and weighting, with the limit on what a record adds."""
-    ladder = ClippedScoreSum(
+    ladder = LevelGradientSum(
         rows=model, row_limit=2.0, levels=(0.5, 1.5), shares=(1.0, 0.4), grid=grid
     )
     kernels = [(ladder, ladder.norm_limit)]
@@ -99,7 +99,7 @@ def plainly_summed(kernel, block):
         value = np.ones(at.size) if model.loss is None else model.loss.slope(at, target)
         return np.clip(np.where(np.isnan(value) | void, 0.0, value), -limit, limit)
 
-    if isinstance(kernel, ClippedScoreSum):
+    if isinstance(kernel, LevelGradientSum):
         row = direction * np.minimum(length, kernel.row_limit)[:, None]
         cut = np.stack([slope(score, level) for level in (1e-300, *kernel.levels)])
         steps = np.diff(cut, axis=0) / np.diff([0.0, *kernel.levels])[:, None]
@@ -165,7 +165,7 @@ def test_no_record_contributes_more_than_its_limit(loss, target_in_row):
 
 def plain_ladder(model, limit):
     """One level, counted in ``2**40`` steps to the limit."""
-    return ClippedScoreSum(
+    return LevelGradientSum(
         rows=model, row_limit=limit, levels=(1.0,), shares=(1.0,), grid=limit * 2.0**-40
     )
 

@@ -10,7 +10,7 @@ from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.plans.problem import Problem
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.whitened.allocation import BALANCED_BELOW, shares_for
 from tailguard.solvers.whitened.solver import WhitenedNewton
@@ -169,7 +169,7 @@ def asked(mu, monkeypatch):
 def test_rounds_pay_for_the_limit_of_their_slopes(mu, limit, monkeypatch):
     """The first question is for the constant, whose slopes are those of the log-loss."""
     queries, solution = asked(mu, monkeypatch)
-    constant, *rounds = (query for query in queries if isinstance(query, ClippedScores))
+    constant, *rounds = (query for query in queries if isinstance(query, LevelGradients))
     assert constant.levels == (1.0,)
     assert len(rounds) >= 8
     for query in rounds:

@@ -31,7 +31,7 @@ from tailguard.solvers.whitened.solver import WhitenedNewton
 EXAMPLES = {example.name: example for example in query_examples()}
 SQUARED = EXAMPLES["mean-clipped-gradient/squared"]
 SOFT = EXAMPLES["soft-mean/smoothing-4.6"]
-LADDER = EXAMPLES["clipped-scores/whitened"]
+LADDER = EXAMPLES["level-gradients/whitened"]
 N_DRAWS = 6_000
 
 

@@ -16,10 +16,10 @@ from tailguard.scaling.location_scale_fit import fit_location_scale
 from tailguard.scaling.locations import (
     FALSE_LOCATION,
     FINE_BINS,
+    LEAST_SHARE,
     LOCATION_BINS,
-    MOST,
+    LOCATION_WINDOWS,
     REFINEMENTS,
-    WINDOWS,
     find_locations,
 )
 from tailguard.scaling.noisy_distribution import detection_threshold
@@ -61,8 +61,8 @@ def test_a_bell_that_holds_few_of_the_records_is_refused_however_clear_it_is(sha
         LOCATION_BINS.index(x[np.isfinite(x)] / SIZE), minlength=LOCATION_BINS.count
     ).astype(float)
     fitted = fit_location_scale(counts, LOCATION_BINS, N_ROWS, noise_std=np.sqrt(2.0))
-    assert fitted.significance > 10.0 * detection_threshold(1, FALSE_LOCATION, WINDOWS)
-    assert fitted.share < MOST
+    assert fitted.significance > 10.0 * detection_threshold(1, FALSE_LOCATION, LOCATION_WINDOWS)
+    assert fitted.share < LEAST_SHARE
     found = placed(x)
     assert found.center[0] == 0.0
     assert found.scale[0] == SIZE

@@ -95,7 +95,7 @@ def test_where_events_are_rare_all_records_are_read_at_the_same_cost(small_sampl
     solution, gate, plan = run("logistic", X, y)
     releases = gate.books.releases
     maps = [release.block_map for release in releases]
-    constant = [release.kind for release in releases].index("ClippedScores")
+    constant = [release.kind for release in releases].index("LevelGradients")
     assert SAMPLE in maps[:constant]
     assert SAMPLE not in maps[constant:]
     assert any("events are rare" in note for note in solution.notes)

@@ -9,7 +9,7 @@ import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened import histograms, solver
+from tailguard.solvers.whitened import phase_start, solver
 from tailguard.solvers.whitened.allocation import shares_for
 from tailguard.solvers.whitened.schedule import Shares
 from tailguard.solvers.whitened.solver import WhitenedNewton
@@ -62,7 +62,7 @@ def unreadable(session, fit):
     ("file", "stage", "broken"),
     [
         (solver, "step", overflowing),
-        (histograms, "choose_bound", unreadable),
+        (phase_start, "choose_bound", unreadable),
         (solver, "debias", overflowing),
     ],
 )

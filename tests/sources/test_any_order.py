@@ -135,7 +135,7 @@ def test_plain_sums_need_no_file(cuts, monkeypatch):
 def sampled(request, monkeypatch):
     """Let a default fit steer by a sample of 1000 records, in memory or in a file."""
     monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", 1000)
-    monkeypatch.setattr(allocation, "enough", lambda *given: True)
+    monkeypatch.setattr(allocation, "sample_suffices", lambda *given: True)
     if request.param == "file":
         monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
         monkeypatch.setattr(streams, "NUMBERS_GATHERED", 3 * 2**11)

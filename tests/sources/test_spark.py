@@ -144,7 +144,7 @@ def test_sums_of_shuffled_rows_are_made_by_the_workers(told, frame, spark, monke
 
 def test_a_sample_is_chosen_by_the_workers(frame, spark, monkeypatch):
     monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", 1000)
-    monkeypatch.setattr(allocation, "enough", lambda *given: True)
+    monkeypatch.setattr(allocation, "sample_suffices", lambda *given: True)
     held, brought, read = fitted(frame, row_id="policy"), [], spark_table.rows_of_answer
 
     def counted(sent):

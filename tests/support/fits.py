@@ -3,9 +3,9 @@
 import numpy as np
 
 from tailguard.queries.units import Units
-from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.state import Clipping, Fit, Geometry
-from tailguard.solvers.whitened.whitening import Secants, Whitening
+from tailguard.solvers.whitened.whitening import StepShortening, Whitening
 
 
 def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, **geometry):
@@ -21,7 +21,7 @@ def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, 
         **geometry,
     )
     clipping = Clipping.unknown(loss.slope_bound())
-    return Fit(seen, clipping, Secants.none(size), nothing if weights is None else weights)
+    return Fit(seen, clipping, StepShortening.none(size), nothing if weights is None else weights)
 
 
 def reserved(plan, gate, shares):

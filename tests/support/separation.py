@@ -23,7 +23,7 @@ from tailguard.kernels.norms import MagnitudeCount, ShellSum
 from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
 from tailguard.kernels.whitened import WhitenedRows
 from tailguard.kernels.whitened_sums import (
-    ClippedScoreSum,
+    LevelGradientSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
@@ -111,7 +111,7 @@ def adding_kernels(rng):
     )
     yield "shells", shells, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
     for name, loss in losses.items():
-        ladder = ClippedScoreSum(
+        ladder = LevelGradientSum(
             rows=whitened(rng, loss), row_limit=5.0, levels=(0.3, 1.5), shares=(1.0, 0.4), grid=GRID
         )
         yield f"ladder/{name}", ladder, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])

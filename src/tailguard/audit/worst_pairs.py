@@ -19,9 +19,9 @@ from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
-from tailguard.queries.clipped_scores import ClippedScores
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.means.clamped import ClampedMean
@@ -165,9 +165,9 @@ def _second_moments() -> WorstPair:
     return WorstPair("second-moments/plain", query, ZERO, *orthogonal, SQUARED)
 
 
-def _scores() -> WorstPair:
-    query = ClippedScores(PLAIN, 2.0, (1.5,), (1.0,))
-    return WorstPair("clipped-scores/one", query, ZERO, *OPPOSITE, SQUARED)
+def _level_gradients() -> WorstPair:
+    query = LevelGradients(PLAIN, 2.0, (1.5,), (1.0,))
+    return WorstPair("level-gradients/one", query, ZERO, *OPPOSITE, SQUARED)
 
 
 def _loss_differences() -> WorstPair:
@@ -227,7 +227,7 @@ WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
     "column-histograms": _histograms,
     "whitened-histogram": _whitened_histogram,
     "second-moments": _second_moments,
-    "clipped-scores": _scores,
+    "level-gradients": _level_gradients,
     "loss-differences": _loss_differences,
     "clamped-mean": _clamped,
     "truncated-mean": _truncated,

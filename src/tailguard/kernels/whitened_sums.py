@@ -60,12 +60,12 @@ class Weighting:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClippedScoreSum(Kernel):
+class LevelGradientSum(Kernel):
     """Lattice sums of rows times the increments of the clipped slope from level to level.
 
     Level ``k`` adds ``share_k * (clip(slope, h_k) - clip(slope, h_{k-1})) / (h_k - h_{k-1})`` times
     the row, which is cut to length ``row_limit``; ``h_{-1}`` is 0. One level is the plain clipped
-    score, in units of its limit.
+    gradient, in units of its limit.
 
     Guarantee
     ---------
@@ -79,7 +79,7 @@ class ClippedScoreSum(Kernel):
     ...     loss=tg.losses.Squared(), center=np.zeros(1), inverse_scale=np.ones(1),
     ...     intercept=False, whitening=np.eye(1), weights=np.zeros(1),
     ... )
-    >>> kernel = ClippedScoreSum(
+    >>> kernel = LevelGradientSum(
     ...     rows=rows, row_limit=1.0, levels=(1.0, 3.0), shares=(1.0, 0.5), grid=2.0**-20
     ... )
     >>> (kernel.sum_block(RecordBlock(np.ones((1, 1)), np.array([-2.0]))) * kernel.grid).round(6)

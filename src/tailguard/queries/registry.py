@@ -14,7 +14,7 @@ QUERIES = {
     "column-histograms": "tailguard.queries.column_histograms:ColumnHistograms",
     "whitened-histogram": "tailguard.queries.whitened_histogram:WhitenedHistogram",
     "second-moments": "tailguard.queries.second_moments:SecondMoments",
-    "clipped-scores": "tailguard.queries.clipped_scores:ClippedScores",
+    "level-gradients": "tailguard.queries.level_gradients:LevelGradients",
     "loss-differences": "tailguard.queries.loss_differences:LossDifferences",
     "clamped-mean": "tailguard.queries.means.clamped:ClampedMean",
     "truncated-mean": "tailguard.queries.means.truncated:TruncatedMean",

@@ -1,7 +1,7 @@
 """Second moments of bounded rows, every record weighted by a number in [0, 1].
 
 The plain form whitens; with curvature weights it is the Hessian of the clipped loss; with squared
-slopes it is the variance of the clipped score.
+slopes it is the variance of the clipped gradient.
 
 Reference
 ---------

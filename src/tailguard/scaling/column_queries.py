@@ -21,14 +21,13 @@ from tailguard.queries.column_histograms import Bins, ColumnHistograms
 class HistogramSession(Protocol):
     """The budget of a plan while it is spent, as far as histograms of columns need it.
 
-    Noise is the standard deviation of Gaussian noise, or one of
-    which other noise passes no multiple more often.
+    Noise is a Gaussian standard deviation; of other noise, one whose tail is at least as heavy.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> session: HistogramSession = example_run(tg.losses.Squared())[0]
+    >>> session: HistogramSession = example_run(tg.losses.Squared())
     >>> session.plans("typical size"), session.plans("tea")
     (True, False)
     """

@@ -83,7 +83,7 @@ class ColumnScales:
         pairs tell better it is a multiple of the typical size.
     width
         How wide the bin of the centre is where it is too coarse to tell the scale, else 0.
-    zeros
+    often_zero
         Columns that are zero so often that zero is their centre.
     binary
         Columns that may be indicators: noise hides few records, and all that are not zero or one.
@@ -99,7 +99,7 @@ class ColumnScales:
     center: FloatArray
     scale: FloatArray
     width: FloatArray
-    zeros: BoolArray
+    often_zero: BoolArray
     binary: BoolArray
     far_size: FloatArray
 
@@ -118,7 +118,7 @@ class ColumnScales:
 
     def put(self, chosen: BoolArray, other: "ColumnScales") -> None:
         """Take over what is known of the chosen columns."""
-        for name in ("center", "scale", "width", "zeros", "binary", "far_size"):
+        for name in ("center", "scale", "width", "often_zero", "binary", "far_size"):
             getattr(self, name)[chosen] = getattr(other, name)
 
     def units(self, columns: Columns) -> Units:

@@ -22,8 +22,9 @@ from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 
 LOCATIONS_A_BIN = 2
+LEAST_SHARE = 0.5  # of the records that a fitted curve holds: else it is noise, as its spread is
 # Spreads in bins: the least one, and over how many octaves and in which steps they widen.
-LEAST_SCALE, OCTAVES, STEPS_AN_OCTAVE = 0.15, 9, 2
+LEAST_SPREAD, OCTAVES, STEPS_AN_OCTAVE = 0.15, 9, 2
 NARROW = 1.2  # bins: a narrower fitted curve is one bin, and what lies there may be narrower still
 # Fitted curves are logistic, with heavier tails than a normal one: their scale over the median
 # absolute difference of two of their records, roughly.
@@ -120,7 +121,7 @@ def _candidates(bins: Bins) -> _Candidates:
     width = bins.value(np.floor(position) + 1.0) - bins.value(np.floor(position))
     steps = np.arange(OCTAVES * STEPS_AN_OCTAVE) / STEPS_AN_OCTAVE
     locations = np.repeat(bins.value(position), steps.size)
-    scales = (LEAST_SCALE * width[:, None] * 2.0**steps).ravel()
+    scales = (LEAST_SPREAD * width[:, None] * 2.0**steps).ravel()
     narrow = scales < np.repeat(NARROW * width, steps.size)
     edges = bins.value(np.arange(1.0, bins.count))
     below = expit((edges - locations[:, None]) / (scales[:, None] * LOGISTIC))

@@ -16,14 +16,14 @@ from tailguard.plans.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales
-from tailguard.scaling.location_scale_fit import LocationScaleFit, fit_location_scale
+from tailguard.scaling.location_scale_fit import LEAST_SHARE, LocationScaleFit, fit_location_scale
 from tailguard.scaling.noisy_distribution import detection_threshold
 
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
 FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -1.0, 64.0, 128)
-"""Bins of finer histograms, in units of the bin that is split: fine ones show wide fitted curves
-less clearly.
+"""Bins of finer histograms, in units of the bin that is split: eighths of it, then 64ths of one of
+these. In 64ths at once a column that fills the bin would hide, a little in each.
 """
 REFINEMENTS = len(FINE_BINS)
 """How many finer histograms there are at most."""
@@ -32,8 +32,7 @@ FINEST_BINS = (*FINE_BINS, FINE_BINS[-1])
 
 # A fitted curve is wrong as often as this, among so few windows: a centre that is wrong by some
 # sizes does little harm.
-FALSE_LOCATION, WINDOWS = 0.05, 2e2
-MOST = 0.5  # share of the records that a fitted curve holds: else it is noise, and so is its spread
+FALSE_LOCATION, LOCATION_WINDOWS = 0.05, 2e2
 # In a finer histogram, where most columns fill many bins, noise makes fitted curves that are far
 # too narrow; a scale that is too small cuts all rows. Their spread is believed from so many noise
 # standard deviations on; the centre, which moves by two widths of the bin at most, before that.
@@ -67,7 +66,7 @@ def find_locations(
     >>> bool(abs(found.center[0] - 50.0) < 1.0), bool(found.scale[0] < 3.0)
     (True, True)
     """
-    located = np.flatnonzero(found.detected & ~found.zeros)
+    located = np.flatnonzero(found.detected & ~found.often_zero)
     n_narrow = np.zeros(len(found.scale))
     for column, fitted, unit in _detected_fits(
         queries, found, located, found.scale, LOCATION_BINS, stage
@@ -102,11 +101,9 @@ def _detected_fits(
     center, unit = found.center[chosen], units[chosen]
     counts, noise_std = queries.histograms(chosen, bins, stage, center=center, unit=unit)
     fits = [fit_location_scale(row, bins, queries.n_rows(), noise_std) for row in counts]
-    least = detection_threshold(chosen.size, FALSE_LOCATION, WINDOWS)
-    all_of_them = zip(map(int, chosen), fits, map(float, unit), strict=True)
-    return [
-        found for found in all_of_them if found[1].significance > least and found[1].share > MOST
-    ]
+    least = detection_threshold(chosen.size, FALSE_LOCATION, LOCATION_WINDOWS)
+    fitted = zip(map(int, chosen), fits, map(float, unit), strict=True)
+    return [one for one in fitted if one[1].significance > least and one[1].share > LEAST_SHARE]
 
 
 def _adopt(

@@ -11,7 +11,7 @@ from tailguard.queries.column_histograms import Bins
 
 BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
 WIDEST_GAP = 3  # bins below that inside the bulk
-WINDOWS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
+WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
 POINTS = 4  # points that stand for a bin
 # How often any window of pure noise may stand out in a fit, among some hundred a column.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
@@ -41,7 +41,7 @@ def most_significant_window(counts: FloatArray, noise_std: float) -> tuple[int, 
     """
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     best = (0, 1, -math.inf)
-    for width in WINDOWS:
+    for width in WINDOW_WIDTHS:
         if width >= counts.size:
             continue
         score = (sums[width:] - sums[:-width]) / (noise_std * math.sqrt(width))

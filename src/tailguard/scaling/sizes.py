@@ -45,12 +45,16 @@ COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
 MOSTLY_ZERO = 0.5  # share of the records from which on few others are left to be seen
 INDICATOR_STD = 0.5  # the most that the standard deviation of zeros and ones can be
 NEAREST_BOUND = 4.0  # scales of a column within which a default fit reads it at least
-MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column
+MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column; by trial
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
-PAIRS_DETECTED = 0.12  # share of the records by which pairs of a typical column stand out
-LIKELY, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2  # differences of pairs over the size of a column
+# Share of the records by which pairs of a typical column stand out: there are half as many pairs,
+# and a quarter of these in one window.
+PAIRS_DETECTED = 0.12
+# Differences of pairs over the size of their column, and about how many windows lie between. By
+# trial; nothing is looked for elsewhere.
+LIKELY_DIFFERENCES, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2
 FAR_SHARE = 0.005  # of the records, which lie farther out than what counts as far
-LEAST_SCALE = 1.0 / 16.0  # in bins of a coarse centre, which is no better known than that
+LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: no scale there is told to be smaller
 
 
 def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
@@ -83,7 +87,7 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
 
 
 def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> None:
-    """Take shared sizes for the features that are mostly zero and were not detected.
+    """Take shared sizes for the features that are often zero and were not detected.
 
     Too few records show any one of such indicators and rare amounts, but together they are seen.
     Where ones are, all have the size of indicators. But where other lengths stand out of the noise,
@@ -97,12 +101,12 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     >>> stage = Stage("shared size", "one size", 1.0, 1, 320)
     >>> session = example_session(np.tile(np.eye(4), (100, 1)), stage)
     >>> found = ColumnScales.unknown(4)
-    >>> found.zeros[:] = True
+    >>> found.often_zero[:] = True
     >>> share_size(ColumnQueries(session, range(4)), found, 4)
     >>> found.scale  # half of the middle length, of which the octave from 1 to 2 is known
     array([0.75, 0.75, 0.75, 0.75])
     """
-    hidden = ~found.detected & found.zeros & (np.array(queries.indices) < n_features)
+    hidden = ~found.detected & found.often_zero & (np.array(queries.indices) < n_features)
     if not hidden.any() or not queries.plans("shared size"):
         return
     chosen = np.eye(n_features)[:, np.array(queries.indices)[hidden]]
@@ -132,22 +136,22 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
     """
     least, found = detection_threshold(len(counts)), ColumnScales.unknown(len(counts))
     least_far = detection_threshold(UNCOMMON_FACTOR * len(counts))
-    found.zeros = counts[:, 0] > MANY_ZEROS * total
+    found.often_zero = counts[:, 0] > MANY_ZEROS * total
     rest, hidden = total - counts[:, 0] - counts[:, _ones()], INDICATOR_REST * noise
     found.binary = (rest < hidden) & (hidden < MANY_ZEROS * total)
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
-        mostly_zero_factor = _mostly_zero_factor(row, noise_std, total, len(counts))
+        often_zero_factor = _often_zero_factor(row, noise_std, total, len(counts))
         if distribution.significance > (
             least if abs(math.log2(size)) < COMMON_OCTAVES else least_far
         ):
             found.scale[column] = size * (
-                mostly_zero_factor if found.zeros[column] else DIFFERENCE_OVER_SIZE
+                often_zero_factor if found.often_zero[column] else DIFFERENCE_OVER_SIZE
             )
             found.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
         elif rest[column] < hidden[column] and _are_indicators(row, noise_std, len(counts)):
-            found.scale[column] = mostly_zero_factor
+            found.scale[column] = often_zero_factor
     return found
 
 
@@ -221,16 +225,16 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     octaves = SIZE_BINS.middle()
     for column, row in zip(chosen, counts, strict=True):
         size = max(abs(found.center[column]), found.scale[column])
-        likely = (octaves > LIKELY[0] * size) & (octaves < LIKELY[1] * size)
+        likely = (octaves > LIKELY_DIFFERENCES[0] * size) & (octaves < LIKELY_DIFFERENCES[1] * size)
         distribution = read_octaves(np.where(likely, row, 0.0), noise_std)
         if distribution.significance > least:
-            found.scale[column] = max(distribution.quantile(0.5), LEAST_SCALE * found.width[column])
+            found.scale[column] = max(distribution.quantile(0.5), LEAST_PART * found.width[column])
         elif found.width[column] and row[0] > least * noise_std:
             found.scale[column] = np.nan
 
 
-def _mostly_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
-    """Return the scale of a column that is mostly zero, over the size of its other records.
+def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
+    """Return the scale of a column that is often zero, over the size of its other records.
 
     It is what its root mean square tells, but not so small that rows with one of these would be
     far longer than others, and be cut.

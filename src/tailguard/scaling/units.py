@@ -43,12 +43,13 @@ PURPOSES = {
 }
 UNITS = tuple(PURPOSES)
 """The stages that units come from."""
-# What of the target's share goes to its typical size, its location and its scale.
+# What of the target's share goes to its typical size, without which the others are not asked for,
+# to its location and to its scale. By trial.
 TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
 
 
-class PlannedHistograms(NamedTuple):
-    """A stage: ``times`` releases of ``size`` numbers that get a ``share`` of the budget together.
+class PlannedReleases(NamedTuple):
+    """A stage: ``times`` releases of ``size`` numbers, with a ``share`` of the budget together.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def planned_histograms(
     pair_differences: float = 0.02,
     target: float = 0.02,
     refinements: int = REFINEMENTS,
-) -> list[PlannedHistograms]:
+) -> list[PlannedReleases]:
     """Plan the histograms by their shares of what adds up; those without a share are left out.
 
     The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
@@ -104,11 +105,12 @@ def planned_histograms(
     stages.append(("typical size retry", size_retry, 1, others, SIZE_BINS.count))
     stages.append(("shared size", shared_size, 1, 1, SIZE_BINS.count))
     if columns.intercept:
+        # Half for the first look, half for all finer ones, which read fewer columns.
         stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
         stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
         stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))
     return [
-        PlannedHistograms(name, PURPOSES[name], share, times, count * bins)
+        PlannedReleases(name, PURPOSES[name], share, times, count * bins)
         for name, share, times, count, bins in stages
         if share > 0.0
     ]
@@ -160,8 +162,8 @@ def find_columns(
     >>> import tailguard as tg
     >>> from tailguard.solvers.problem_columns import columns_of
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> session, problem, _ = example_run(tg.losses.Squared())
-    >>> find_columns(session, columns_of(problem)).detected
+    >>> session = example_run(tg.losses.Squared())
+    >>> find_columns(session, columns_of(session.problem)).detected
     array([ True,  True,  True])
     """
     indices = np.array(columns.indices)
@@ -248,5 +250,5 @@ def _constant(queries: ColumnQueries) -> ColumnScales:
 
 def _locate_target(queries: ColumnQueries, found: ColumnScales, stage: Stage) -> None:
     """Find the centre of the target, a fit of its own even where most of it is zero."""
-    found.zeros[:] = False
+    found.often_zero[:] = False
     find_locations(queries, found, stage, stage)

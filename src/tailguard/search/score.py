@@ -35,7 +35,7 @@ from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.scaling.units import find_target
 from tailguard.solvers.problem_columns import columns_of, units_stages
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
-from tailguard.solvers.whitened.constant import fit_constant
+from tailguard.solvers.whitened.constant import run_constant_plan
 from tailguard.solvers.whitened.outlook import constant_stages
 
 # A difference is clipped at the loss of a residual of so many scales of the target, at half a nat,
@@ -151,7 +151,7 @@ def find_score(plan: Plan, gate: Gate, loss: Loss, stage: Stage) -> tuple[LossSc
             center, scale = float(units.target_center), float(units.target_scale)
             found = replace(score, target_center=center, target_scale=scale)
             return found, None if seen else UNSEEN
-        constant = fit_constant(plan, gate).intercept
+        constant = run_constant_plan(plan, gate).intercept
     except BEYOND_FLOATS:
         return score, UNSEEN
     if not link.log:

@@ -12,7 +12,7 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Gaussian
 from tailguard.scaling.columns import Columns
-from tailguard.scaling.units import PAIRED, PlannedHistograms, planned_histograms
+from tailguard.scaling.units import PAIRED, PlannedReleases, planned_histograms
 
 
 def columns_of(problem: Problem) -> Columns:
@@ -66,7 +66,7 @@ def units_stages(
 
 
 def histogram_stages(
-    planned: Iterable[PlannedHistograms], budget: Share, part: float = 1.0
+    planned: Iterable[PlannedReleases], budget: Share, part: float = 1.0
 ) -> list[Stage]:
     """Return stages of histograms that have their shares of a part of a budget.
 

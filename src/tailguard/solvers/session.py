@@ -105,11 +105,6 @@ class BudgetSession:
         """Return the noise of histograms of so many columns, as of all records."""
         return self.n_rows() / self.n_rows(stage) * math.sqrt(2 * columns) / stage.mu
 
-    @property
-    def total_mu(self) -> float:
-        """What the plan may spend in all."""
-        return self.plan.total_mu
-
     def plans(self, name: str) -> bool:
         """Whether a stage of that name was planned."""
         return any(planned.name == name for planned in self.plan.stages)

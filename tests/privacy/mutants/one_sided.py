@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 
 
-class OneSidedLadder(ClippedScores):
+class OneSidedLadder(LevelGradients):
     """Takes sums for one-sided: but slopes have two signs."""
 
     def sensitivity(self, n_rows, n_features):

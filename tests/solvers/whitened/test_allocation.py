@@ -17,7 +17,7 @@ from tailguard.solvers.whitened.allocation import (
 from tailguard.solvers.whitened.schedule import stages_for
 
 PLANNED = REGIMES["conditional mean"].shares["debiasing"]
-FEW, FEWER = (REGIMES[name].below["one"] for name in ("few records", "fewer records"))
+FEW, FEWER = (REGIMES[name].below["fixed"] for name in ("few records", "fewer records"))
 LOSSES = {
     "squared": tg.losses.Squared(),
     "huber": tg.losses.Huber(1.345),
@@ -63,7 +63,7 @@ def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     dropped = {"curvature", "variance"} | (set() if name == "poisson" else counts)
     assert not dropped & faint.keys()
     assert (counts <= faint.keys()) == (name == "poisson")
-    assert not counts & plan(name, 0.99 * REGIMES["constant of counts"].above["one"])[1].keys()
+    assert not counts & plan(name, 0.99 * REGIMES["constant of counts"].above["fixed"])[1].keys()
     assert shares.curvature_phases == ()
     assert "second moments" in faint
     _, above = plan(name, 1.01 * border)

@@ -10,7 +10,7 @@ from support.stages import once
 from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.privacy.events import Gaussian
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
@@ -46,7 +46,7 @@ def view_of(loss):
 
 
 def test_a_score_moves_by_the_row_limit_times_twice_one_half_and_no_less_is_stated():
-    moved = furthest(ClippedScores(view_of(BalancedLogistic()), ROW_LIMIT, (0.5,)))
+    moved = furthest(LevelGradients(view_of(BalancedLogistic()), ROW_LIMIT, (0.5,)))
     stated = 2.0 * ROW_LIMIT * 0.5 / N_ROWS
     assert 0.9 * stated < moved <= stated * ROUNDING
 

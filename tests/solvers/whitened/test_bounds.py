@@ -7,7 +7,7 @@ import tailguard as tg
 from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.whitened.choices import BOUNDS, feature_bound
+from tailguard.solvers.whitened.schedule import FEATURE_BOUNDS, feature_bound
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "random_state": 0}
 RNG = np.random.default_rng(0)
@@ -43,7 +43,7 @@ def test_predictions_read_features_within_the_bounds_of_the_fit(link):
     estimator, y = ESTIMATORS[link]
     small = BUDGET | {"epsilon": 0.2}  # too little for a choice of other bounds
     model = estimator(**small).fit(X, y)
-    bound = min(BOUNDS[link])
+    bound = min(FEATURE_BOUNDS[link])
     assert model.plan_.settings["feature_bound"] == bound
     width = np.diff(model.feature_bounds_, axis=1)[:, 0]
     assert (width > 1.5 * bound).all()
@@ -140,4 +140,4 @@ def test_minimize_tells_the_bounds():
         tg.losses.Squared(), X, SCORE, guarantee=tg.GDP(1.0), intercept=True, random_state=0
     )
     assert solved.feature_bounds.shape == (3, 2)
-    assert feature_bound(Problem(tg.losses.Squared(), 10, 3)) == BOUNDS[Link.IDENTITY][0]
+    assert feature_bound(Problem(tg.losses.Squared(), 10, 3)) == FEATURE_BOUNDS[Link.IDENTITY][0]

@@ -70,7 +70,7 @@ def test_few_records_choose_and_have_no_intervals_and_many_do_not(name):
     regime = REGIMES["choice of fit"]
     for part, few in ((0.99, True), (1.01, False)):
         problem = Problem(make_loss(name), 10_000, 2, intercept=True)
-        mu = part * regime.below["one"] / problem.n_rows
+        mu = part * regime.below["fixed"] / problem.n_rows
         plan = WhitenedNewton().plan(problem, tg.GDP(mu))
         names = {stage.name for stage in plan.stages}
         assert (FIT_CHOICE in names) == few

@@ -149,7 +149,12 @@ def test_levels_do_not_depend_on_the_unit_in_which_a_log_link_bends(weight):
 def test_the_weight_of_the_rows_is_the_variance_of_slopes_that_no_histogram_tells(weight):
     """The variance of a likelihood's slope is its curvature: what is left is one over that."""
     one, curvature_released = (
-        clip(SlopeDistribution.bounded(1.0), n_rows=10**9, mu=10.0, rows=replace(ROWS, weight=w))
+        clip(
+            SlopeDistribution.of_likelihood(1.0),
+            n_rows=10**9,
+            mu=10.0,
+            rows=replace(ROWS, weight=w),
+        )
         for w in (1.0, weight)
     )
     assert curvature_released.error == pytest.approx(one.error / weight, rel=1e-3)
@@ -157,7 +162,7 @@ def test_the_weight_of_the_rows_is_the_variance_of_slopes_that_no_histogram_tell
 
 def test_bounded_slopes_are_cut_nowhere_and_their_noise_is_that_of_the_limit():
     half, whole = (
-        clip(SlopeDistribution.bounded(limit), n_rows=100, mu=1e-3) for limit in (0.5, 1.0)
+        clip(SlopeDistribution.of_likelihood(limit), n_rows=100, mu=1e-3) for limit in (0.5, 1.0)
     )
     assert (half.slope_limit, whole.slope_limit) == (0.5, 1.0)
     assert whole.error == pytest.approx(4.0 * half.error, rel=1e-3)
@@ -185,7 +190,7 @@ def lengths_of(width):
 def test_a_likelihood_cuts_fewer_rows_than_would_do_but_gives_little_up_for_it(width):
     """By as much as it may, and no more, beyond the least error of all row limits."""
     rows, n_rows, mu = lengths_of(width), 20_000, 0.2
-    slopes = SlopeDistribution.bounded(1.0)
+    slopes = SlopeDistribution.of_likelihood(1.0)
 
     def errors():
         for limit in rows.limits:

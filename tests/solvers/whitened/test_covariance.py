@@ -17,15 +17,15 @@ from tailguard.solvers.whitened.covariance import (
     BENT,
     UNEVEN,
     UNTOLD,
-    ScoreVariance,
+    GradientVariance,
+    gradient_variance,
     hiding,
     noise_covariance,
     sampling_covariance,
-    score_variance,
 )
 from tailguard.solvers.whitened.debiasing import squared_bias
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Correction
 
 N_ROWS = 20_000
@@ -101,7 +101,7 @@ def counting_fit(rate):
 def test_counts_tell_a_log_rate_as_well_as_their_number_allows(rate):
     """The variance is one over the number of events, in every direction."""
     session, fit = counting_fit(rate)
-    told = score_variance(session, fit)
+    told = gradient_variance(session, fit)
     variance = N_ROWS * rate * sampling_covariance(session, fit, told)
     np.testing.assert_allclose(variance, np.eye(4), atol=0.2)  # what bins blur
 
@@ -168,7 +168,7 @@ def test_stated_noise_of_a_debiased_constant_is_near_what_it_varies_by():
     assert 0.5 < np.mean(told) / np.std(found) < 1.2
 
 
-ALIKE = ScoreVariance(np.eye(2), np.zeros((2, 2)), 0.1)
+ALIKE = GradientVariance(np.eye(2), np.zeros((2, 2)), 0.1)
 
 
 def one_column(**changes):
@@ -234,7 +234,7 @@ def test_a_slope_is_unknown_if_it_varies_along_a_direction_that_was_added_not_to
 def test_skewed_residuals_that_grow_with_a_column_hide_its_slope(residuals, excess, noise_std):
     """The excess is in shares of UNEVEN, or of the noise where that is larger."""
     size = excess * UNEVEN if noise_std < UNEVEN / 2.0 else excess * noise_std
-    told = ScoreVariance(np.eye(2), np.diag([size, 0.0]), noise_std)
+    told = GradientVariance(np.eye(2), np.diag([size, 0.0]), noise_std)
     _, _, hidden = hidden_by(one_column(slopes=residuals), told)
     assert hidden == [residuals.skewed and excess > 1.0, False]
 

@@ -9,6 +9,7 @@ import tailguard as tg
 from support.fits import plain_fit
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.newton import (
     CURVATURE_RANGE,
     LARGEST_PART,
@@ -18,7 +19,6 @@ from tailguard.solvers.whitened.newton import (
     step,
 )
 from tailguard.solvers.whitened.schedule import AFTER_ROUNDS, Shares, stages_for
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import NewtonIterate
 
 WEIGHTS = np.array([0.9, -0.4, 0.2, 0.7])  # of three columns and the constant
@@ -94,7 +94,7 @@ class ToldPurse(FitSession):
         return self.score[None, :]
 
 
-def stepped(mu, *, n_before=10, sharing=(0,), way=-ACROSS):
+def stepped(mu, *, n_before=10, rounds_left=(0,), way=-ACROSS):
     """Rounds whose Newton step is ``-way``, after others that arrived where they started."""
     loss, shares = tg.losses.Squared(), Shares()
     problem = Problem(loss, n_rows=1_000, n_features=3, intercept=True)
@@ -103,9 +103,9 @@ def stepped(mu, *, n_before=10, sharing=(0,), way=-ACROSS):
     query_std = 2.0 / (problem.n_rows * session.rounds([0])[0].mu)
     before = NewtonIterate(WEIGHTS, WEIGHTS, query_std, problem.n_rows)
     fit = replace(fit, iterates=(before,) * n_before)
-    for rounds in sharing:
-        fit = step(session, fit, sharing=rounds)
-    assert fit.iterates[-1].noise_std == pytest.approx(query_std, rel=1e-3) or any(sharing)
+    for rounds in rounds_left:
+        fit = step(session, fit, rounds_left=rounds)
+    assert fit.iterates[-1].noise_std == pytest.approx(query_std, rel=1e-3) or any(rounds_left)
     return session, fit
 
 
@@ -147,7 +147,7 @@ def test_where_that_is_less_than_an_average_goes_the_fit_stands_at_the_average(m
 
 
 def test_a_round_alone_takes_all_that_is_left_but_what_later_stages_need():
-    (usual, _), (last, _) = stepped(0.5), stepped(0.5, sharing=(1,))
+    (usual, _), (last, _) = stepped(0.5), stepped(0.5, rounds_left=(1,))
     plan = last.plan
     assert usual.asked == [plan.stage("rounds of phase 1").mu]
     assert last.asked[0] == pytest.approx(np.sqrt(plan.total_mu**2 - needed_later(plan)))
@@ -156,7 +156,7 @@ def test_a_round_alone_takes_all_that_is_left_but_what_later_stages_need():
 
 @pytest.mark.parametrize("count", [2, 4, 32])
 def test_rounds_share_what_is_left_equally_and_leave_nothing(count):
-    session, _ = stepped(0.5, sharing=(0, 0, *range(count, 0, -1)))
+    session, _ = stepped(0.5, rounds_left=(0, 0, *range(count, 0, -1)))
     plan, asked = session.plan, np.array(session.asked)
     planned = plan.stage("rounds of phase 1").mu
     assert (asked[:2] == planned).all()
@@ -166,7 +166,7 @@ def test_rounds_share_what_is_left_equally_and_leave_nothing(count):
 
 
 def test_a_round_has_at_least_what_was_planned_for_it():
-    session, _ = stepped(0.5, sharing=(1_000_000, 1))
+    session, _ = stepped(0.5, rounds_left=(1_000_000, 1))
     planned = session.plan.stage("rounds of phase 1").mu
     assert session.asked[0] == planned
     assert session.asked[1] > planned

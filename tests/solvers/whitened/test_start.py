@@ -8,9 +8,9 @@ import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened import histograms, solver
+from tailguard.solvers.whitened import phase_start, solver
 from tailguard.solvers.whitened.allocation import shares_for
-from tailguard.solvers.whitened.constant import fit_constant_only
+from tailguard.solvers.whitened.constant import fall_back_to_constant
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
 N_ROWS = 1_000
@@ -34,7 +34,7 @@ def alone(loss, mean, mu, seed, *, exposed=False):
 
     def spied(session, fit):
         unit, before = np.log(fit.geometry.units.target_scale), fit
-        fit = fit_constant_only(session, fit)
+        fit = fall_back_to_constant(session, fit)
         constants.extend(one.weights[-1] + unit for one in (before, fit))
         assert (fit.weights[:-1] == 0.0).all()
         return fit
@@ -45,8 +45,8 @@ def alone(loss, mean, mu, seed, *, exposed=False):
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solver, "fit_constant_only", spied)
-        patch.setattr(histograms, "release_row_norms", lambda session, fit: fit)
+        patch.setattr(solver, "fall_back_to_constant", spied)
+        patch.setattr(phase_start, "release_row_norms", lambda session, fit: fit)
         method.run(plan, gate)
     return constants, gate, plan
 
@@ -145,7 +145,7 @@ def test_where_no_residual_is_seen_a_quantile_is_asked_for_with_all_that_is_left
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=problem.loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(histograms, "release_residuals", lambda session, fit: fit)
+        patch.setattr(phase_start, "release_residuals", lambda session, fit: fit)
         solution = WhitenedNewton().run(plan, gate)
     assert (solution.coef == 0.0).all()
     assert np.mean(y < solution.intercept) == pytest.approx(level, abs=0.06)

@@ -20,8 +20,7 @@ from tailguard.plans.problem import Problem
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes import SIZE_WINDOW
-from tailguard.solvers.whitened.choices import feature_bound
-from tailguard.solvers.whitened.schedule import Shares
+from tailguard.solvers.whitened.schedule import Shares, feature_bound
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Regime:
     Examples
     --------
     >>> import tailguard as tg
-    >>> regime = Regime("likelihood", {"curvature": 0.0}, below={"one": 350.0})
+    >>> regime = Regime("likelihood", {"curvature": 0.0}, below={"fixed": 350.0})
     >>> problem = Problem(tg.losses.Logistic(), n_rows=1000, n_features=3)
     >>> [regime.holds(problem, {"likelihood"}, mu) for mu in (0.34, 0.36)]
     [True, False]
@@ -65,12 +64,13 @@ def _counts(problem: Problem) -> dict[str, float]:
     """Return what limits of a budget may be in proportion to."""
     height = problem.n_features + 2  # features, constant and target
     size = problem.size
-    return {"one": 1.0, "size": size, "size**1.5": size**1.5, "height**1.5": height**1.5}
+    return {"fixed": 1.0, "size": size, "size**1.5": size**1.5, "height**1.5": height**1.5}
 
 
-FEW = {"one": 350.0}  # a histogram of one column tells nothing with n times its mu below about 20
+# Below this n * mu a histogram at .3 % of mu**2, whose own n * mu is about 20 then, shows nothing.
+FEW = 350.0
 # With n * mu below this a fit may be mostly noise, and noise hides what bounds of features do.
-MOSTLY_NOISE = {"one": 500.0}
+MOSTLY_NOISE = 500.0
 # In this order: what a later one says counts. Names are for readers and tests.
 REGIMES = {
     # Where clipping bias is corrected: rounds clip low, one of their histograms is left out.
@@ -87,17 +87,17 @@ REGIMES = {
     # Residuals have two histograms, at a larger share each,
     "few records": Regime("residual", {
         "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.16, "diagnostic_phases": (0, 2),
-    }, below=FEW),
+    }, below={"fixed": FEW}),
     # and one where there is still less budget, where rounds tell little, or slopes are bounded.
     "fewer records": Regime("residual", {
         "slopes": 0.1, "diagnostic_phases": (0,),
-    }, below={"one": 140.0}),
+    }, below={"fixed": 140.0}),
     "few records a coefficient": Regime("residual", {
         "slopes": 0.1, "diagnostic_phases": (0,),
-    }, below={"size": 12.0, **FEW}),
+    }, below={"size": 12.0, "fixed": FEW}),
     "few records, bounded slopes": Regime("residual bounded", {
         "slopes": 0.1, "diagnostic_phases": (0,),
-    }, below=FEW),
+    }, below={"fixed": FEW}),
     # More rounds and curvatures where noise carries none of them off.
     "many records of a likelihood": Regime("likelihood", {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
@@ -105,7 +105,7 @@ REGIMES = {
     "few records of a likelihood": Regime("likelihood", {
         "whitened_row_norms": 0.1, "curvature": 0.0, "diagnostic_phases": (0,),
         "curvature_phases": (),
-    }, below=FEW),
+    }, below={"fixed": FEW}),
     # Rounds of a sample have to come near the fit, not to tell it: those that read all records get
     # nearly all of the budget. These are four or six, and curvatures read all records: with three
     # rounds, after curvatures of the sample, fits with rare indicators had not settled (simulated,
@@ -127,24 +127,25 @@ REGIMES = {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
     }, below={"height**1.5": 16.0}),
     # What clipping takes from skewed counts biases the constant most, which is one number.
-    "constant of counts": Regime(
-        "log", {"debiasing": 0.06}, above=FEW, below={"height**1.5": 16.0}
-    ),
+    "constant of counts": Regime("log", {"debiasing": 0.06},
+                                 above={"fixed": FEW}, below={"height**1.5": 16.0}),
     # The fit is compared with its constant, and no intervals are given.
-    "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0}, below=MOSTLY_NOISE),
+    "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0},
+                            below={"fixed": MOSTLY_NOISE}),
     # Else bounds of features are chosen anew, if there are any.
-    "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03}, above=MOSTLY_NOISE),
+    "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
+                               above={"fixed": MOSTLY_NOISE}),
 }  # fmt: skip
-# Many rounds of little budget come nearer to the fit than few of much, and their average is as
-# little noisy, as long as noise carries no round far off: n * mu at so many times size allows eight
-# rounds, and twice that four times as many, up to so many. Where noise hides most directions steps
-# are short along them, and the more rounds the better; those of a likelihood where noise carries
-# them. Phases have so many eighths of them.
+# The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
+# phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and its eighths at
+# least. Many rounds of little budget come nearer to the fit than few of much, most so where noise
+# hides directions and steps are short, and their average is as little noisy, as long as noise
+# carries none of them far off.
 ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
 # From twice this many records on what only steers reads a random tenth of them, or so many, if that
 # is enough: the sample's n * mu must be above the limits, and large enough for histograms.
 SMALLEST_SAMPLE = 100_000
-ENOUGH = {"size**1.5": 40.0, "one": 3000.0}
+SAMPLE_SUFFICES = {"size**1.5": 40.0, "fixed": 3000.0}
 SAMPLE_FOR_EVENTS = 0.3  # share of what is planned with that it may hold where events are rare
 # With n * mu**2 below this many times size noise outweighs what even logistic slopes lose. From 40
 # on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails) lose.
@@ -155,16 +156,18 @@ CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
 # correction gets this share over the number of columns, but no more than the next number, and
 # leaves as much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
-# A typical column should stand out by this many times what is taken for records. The histograms of
-# columns get so many times the share that this asks for, and at most so much: without the target
-# all is lost; of many columns not all sizes are worth being seen; places are sought in fewer
-# windows, and likelihoods have the more left for them; pairs are half as many, and where they would
-# cost more they are left to the few columns whose centres stay coarse.
+# A typical column should stand out by this many times what is taken for records.
 SIZE_MARGIN = 1.3
+# Of each histogram of columns: so many times the share that this asks for, and the most it may get.
 DETECTING = {
-    "target": (5.0, 0.16), "size": (1.0, 0.12), "shared_size": (1.0, 0.05),
-    "pair_differences": (8.0, 0.12), "size_retry": (1.0, 0.2), "location": (0.6, 0.12),
-    "location of likelihoods": (1.5, 0.12),
+    "target": (5.0, 0.16),  # without it all is lost
+    # Of many columns not all are worth being seen.
+    "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
+    # Pairs are half as many as records; where they would cost more than the most they are left to
+    # the few columns whose centres stay coarse.
+    "pair_differences": (8.0, 0.12),
+    # Locations are sought in fewer windows than sizes; likelihoods have the more left for them.
+    "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
 }  # fmt: skip
 # A second release of sizes is worth this at least; what it and locations must leave to the rounds.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
@@ -181,7 +184,7 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     ((), (2, 3))
     """
     budget, sample = problem.n_rows * mu, _sample_for(problem, mu)
-    few = budget < MOSTLY_NOISE["one"]
+    few = budget < MOSTLY_NOISE
     shares = Shares(
         rounds=_rounds(problem, budget), sample=sample, bound=feature_bound(problem, few=few)
     )
@@ -218,35 +221,35 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
 def _rounds(problem: Problem, budget: float) -> tuple[int, ...]:
     """Return the rounds of each phase."""
     unit, most = ROUNDS if problem.link.residual else ROUNDS_OF_LIKELIHOOD
-    eights = (budget / (unit * problem.size)) ** 2
-    return tuple(int(min(max(eights, 1.0), most / sum(EIGHTHS))) * eighth for eighth in EIGHTHS)
+    times = int(min(max((budget / (unit * problem.size)) ** 2, 1.0), most / sum(EIGHTHS)))
+    return tuple(times * eighths for eighths in EIGHTHS)
 
 
 def _sample_for(problem: Problem, mu: float) -> int:
     """Return how many records the sample has, or 0 where all records are read throughout."""
     sample = max(problem.n_rows // 10, SMALLEST_SAMPLE)
     large = problem.n_rows >= 2 * SMALLEST_SAMPLE
-    return sample if large and enough(problem, sample, mu) else 0
+    return sample if large and sample_suffices(problem, sample, mu) else 0
 
 
-def enough(problem: Problem, n_rows: float, mu: float) -> bool:
+def sample_suffices(problem: Problem, n_rows: float, mu: float) -> bool:
     """Whether so many records, with that budget for them alone, would do for whatever steers.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> problem = Problem(tg.losses.Logistic(), 1_000_000, 50)
-    >>> enough(problem, 100_000, mu=0.2), enough(problem, 100_000, mu=0.02)
+    >>> sample_suffices(problem, 100_000, mu=0.2), sample_suffices(problem, 100_000, mu=0.02)
     (True, False)
     """
     counts = _counts(problem)
-    return all(n_rows * mu > limit * counts[name] for name, limit in ENOUGH.items())
+    return all(n_rows * mu > limit * counts[name] for name, limit in SAMPLE_SUFFICES.items())
 
 
 def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
     """Let the debiasing of few columns have more, where it is planned in full."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
-    if shares.debiasing < planned or budget < FEW["one"]:
+    if shares.debiasing < planned or budget < FEW:
         return shares
     wanted = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
     room = shares.debiasing + shares.rest(problem) - LARGEST_DEBIASING

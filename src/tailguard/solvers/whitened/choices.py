@@ -24,23 +24,12 @@ from dataclasses import replace
 import numpy as np
 
 from tailguard.losses.link import Link
-from tailguard.plans.problem import Problem
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.scaling.sizes import NEAREST_BOUND
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
-from tailguard.solvers.whitened.session import FitSession
-from tailguard.solvers.whitened.state import Fit, Geometry
+from tailguard.solvers.whitened.fit_session import FitSession
+from tailguard.solvers.whitened.schedule import FEATURE_BOUNDS
+from tailguard.solvers.whitened.state import Fit
 
-# The first bound, in scales of a column, then others that may be better. A score's rise is
-# exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
-# nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest
-# is best (41 real tables).
-BOUNDS = {
-    Link.IDENTITY: (16.0, NEAREST_BOUND, 64.0),
-    Link.LOGIT: (8.0, NEAREST_BOUND, 16.0),
-    Link.LOG: (NEAREST_BOUND, 16.0, 64.0),
-}
 # By how many noise standard deviations a farther bound has to win with a log link, whose means are
 # exponentials. Others take what looks best: a margin for nearer bounds loses a tenth where a linear
 # score is true far out (families K and L), one for farther bounds .007 of the constant's excess at
@@ -55,26 +44,6 @@ FARTHER_STILL = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 # target; those of residuals at the loss of a typical one, and of one scale of the target. Low
 # bounds show most: what bounds of features do has one sign over the records that they touch.
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
-
-
-def feature_bound(problem: Problem, *, few: bool = False) -> float:
-    """Return the number of scales for the loss; ``LARGEST_FEATURE`` where there is no bound.
-
-    ``few`` says that records are too few to choose another one. A power of the residual above two
-    follows its few largest residuals, which bounds would make.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 1000, 3)
-    >>> feature_bound(problem), feature_bound(problem, few=True)
-    (16.0, 4.0)
-    """
-    loss = problem.scored
-    if loss is not None and loss.link.residual and math.isinf(loss.curvature_bound()):
-        return LARGEST_FEATURE
-    bounds = BOUNDS[problem.link]
-    return NEAREST_BOUND if few else bounds[0]
 
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
@@ -94,7 +63,7 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
         limit = max(float(loss.value(residual, 0.0)), 1e-12)
     else:
         limit, _ = told
-    _, *others = BOUNDS[loss.link]
+    _, *others = FEATURE_BOUNDS[loss.link]
     views = (view, *(replace(view, bound=bound) for bound in others))
     query, stage = LossDifferences(loss, views, limit), session.stage("choice of bounds")
     differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
@@ -110,30 +79,6 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
         bound = farther
     chosen = replace(fit, geometry=replace(fit.geometry, bound=bound))
     return chosen.noted(f"features are read within {bound:g} scales of their location")
-
-
-def far_rows_count(geometry: Geometry) -> bool:
-    """Whether log-odds took the farthest bound, or one that still cuts many rows of many columns.
-
-    Rounds have not settled then: of 95 % intervals of lognormal columns a third to three quarters
-    held the coefficients (T4, L4 of the accuracy benchmark, where a bound of 16 cuts a fifth of the
-    columns or more; of other tasks at most one in 57, and 95 % of 1,600 hold).
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> _, fit = example_fit(tg.losses.Logistic())
-    >>> geometry = replace(fit.geometry, bound=16.0)
-    >>> heavy = replace(geometry, far_size=100.0 * geometry.units.scale)
-    >>> [far_rows_count(some) for some in (geometry, heavy, replace(geometry, bound=64.0))]
-    [False, True, True]
-    """
-    if geometry.loss.link.scaled:  # those of others settle
-        return False
-    farthest, (_, farther) = BOUNDS[Link.LOGIT][-1], FARTHER_STILL[Link.LOGIT]
-    cuts = geometry.bound == farthest and float(geometry.often_beyond.mean()) > 0.1
-    return cuts or geometry.bound == farther
 
 
 def choose_fit(session: FitSession, fit: Fit) -> Fit:

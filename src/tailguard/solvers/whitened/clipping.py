@@ -20,24 +20,26 @@ from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.limits import leans
 
-# Noise standard deviations by which a histogram's bulk, or a rise of scores along up to 64 steps,
-# has to stand out; and those of what would do harm if it were noise.
+# Noise standard deviations by which the bulk of a histogram, or the rise of a gradient along one of
+# up to 64 steps, has to stand out; and by which has to what would do harm if it were noise.
 SIGNIFICANT, SURE = 4.0, 6.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
-# What a likelihood may give up, in parts of a coordinate's error, to cut fewer rows.
+# A likelihood cuts as few rows as it can while the error of all coordinates together is above the
+# least by no more than this part of one coordinate's.
 MISFIT = 0.5
 SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
 SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
-# How long the mean row is beside the constant and the fitted score, where every row counts by the
-# size of its residual: along it clipping biases a fit of skewed residuals. Of 0, 0.15 and 0.3 the
+# The bias of skewed residuals along other directions than the constant and the fitted score, over
+# what clipping takes away: rows with large residuals may lie to one side. Of 0, 0.15 and 0.3 the
 # first is worse on a training task with such rows (T08), the last one on real tables.
 SKEWED_LENGTH = 0.15
-# Bins beyond the last seen one may hide records, less by a factor from one to the next.
+# Bins beyond the last seen one may hide records, less by a factor from one to the next: that is
+# five octaves of a tail that falls by a power of about two.
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
 SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
-LEAST_RISE = 0.5  # of what bounded slopes rise about a fit that leaves such residuals
+LEAST_RISE = 0.5  # of what bounded slopes rise about where they balance; by trial
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ class RowNormDistribution:
         )
 
     def curvature(self, limit: float) -> float:
-        """Mean of length times cut length, a coordinate."""
+        """Mean of length times cut length, a coordinate: what a gradient of cut rows rises by."""
         points = np.minimum(self.distribution.points, max(self.cap, limit))
         return self.weight * self.distribution.mean(points * np.minimum(points, limit)) / self.width
 
@@ -106,7 +108,7 @@ class SlopeDistribution:
     loss: Loss | None
     distribution: NoisyDistribution
     center: float = 0.0  # around which residuals may look symmetric
-    constant_value: float | None = None  # what variance and curvature are, where rows tell the rest
+    told_by_rows: bool = False  # whether weights of rows tell variance and curvature: 1 each
 
     @cached_property
     def slopes(self) -> FloatArray:
@@ -119,7 +121,7 @@ class SlopeDistribution:
         return points if self.loss is None else self.loss.slope(points, np.zeros(points.size))
 
     @classmethod
-    def bounded(cls, limit: float) -> "SlopeDistribution":
+    def of_likelihood(cls, limit: float) -> "SlopeDistribution":
         """Slopes of a likelihood within a limit, whose variance the weights of rows tell.
 
         Reference
@@ -128,7 +130,7 @@ class SlopeDistribution:
         balanced slopes is less, by half at most.
         """
         points, mass = np.array([-limit, limit]), np.full(2, 0.5)
-        return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), constant_value=1.0)
+        return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), told_by_rows=True)
 
     @property
     def seen(self) -> bool:
@@ -149,8 +151,8 @@ class SlopeDistribution:
 
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""
-        if self.constant_value is not None:
-            return self.constant_value
+        if self.told_by_rows:
+            return 1.0
         return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2)
 
     def increment_variance(self, low: float, high: float) -> float:
@@ -197,10 +199,10 @@ class SlopeDistribution:
         Bounded slopes may not rise at all where noise or a start that is off left no residuals:
         then about where they balance, over all that is typical, tells how they will near the fit.
         """
-        if self.constant_value is not None:
-            return self.constant_value
+        if self.told_by_rows:
+            return 1.0
         now = self._rise(self._here, limit)
-        if not self.is_bounded:
+        if not self.of_bounded_residual_loss:
             return now
         return max(now, LEAST_RISE * self._rise(self._about_balance, limit))
 
@@ -228,8 +230,8 @@ class SlopeDistribution:
         return self.distribution.mean(cut) / (2.0 * step)
 
     @property
-    def is_bounded(self) -> bool:
-        """Whether slopes are those of residuals and bounded."""
+    def of_bounded_residual_loss(self) -> bool:
+        """Whether slopes are those of a loss of residuals that bounds them."""
         return self.loss is not None and np.isfinite(self.loss.slope_bound())
 
     @property
@@ -240,7 +242,7 @@ class SlopeDistribution:
         """
         sizes = np.unique(np.abs(self.slopes))
         sizes = sizes[sizes > 0.0]
-        if self.loss is None or not self.is_bounded:
+        if self.loss is None or not self.of_bounded_residual_loss:
             return np.asarray(sizes)
         bound = self.loss.slope_bound()
         lower = sizes[:0] if leans(self.loss) else sizes[sizes < bound]
@@ -260,7 +262,7 @@ class Clipping:
     Attributes
     ----------
     curvature
-        Mean rise of the clipped score, a coordinate.
+        Mean rise of the clipped gradient, a coordinate.
     error
         Estimated mean squared error of a step, a coordinate.
 
@@ -281,7 +283,7 @@ class Clipping:
     @classmethod
     def unknown(cls, slope_bound: float) -> "Clipping":
         """Before any histogram."""
-        return cls(RowNormDistribution.of_ones(0.0), SlopeDistribution.bounded(slope_bound))
+        return cls(RowNormDistribution.of_ones(0.0), SlopeDistribution.of_likelihood(slope_bound))
 
 
 def _bins_beyond(largest: float) -> FloatArray:
@@ -343,20 +345,20 @@ def choose_clip(
     width = rows.width
     slope_limits = slopes.limits
     kept = np.array([slopes.curvature(limit) for limit in slope_limits])
-    spread = np.array([slopes.variance(limit) for limit in slope_limits])
+    slope_variance = np.array([slopes.variance(limit) for limit in slope_limits])
     bias = np.array([slopes.bias(limit) for limit in slope_limits])
     squared_bias = shift * bias**2
-    if slopes.is_bounded:
+    if slopes.of_bounded_residual_loss:
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
     if unbiased and slopes.loss is not None and slopes.skewed:
         squared_bias += [(SKEWED_LENGTH * slopes.lost(limit)) ** 2 for limit in slope_limits]
     # Rows are counted with their curvature, which is the variance where no slopes tell that.
-    weight = 1.0 if slopes.constant_value is not None else rows.weight
+    weight = 1.0 if slopes.told_by_rows else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()
     clips = []
     for row_limit in rows.limits:
         noise = width * (2.0 * row_limit * slope_limits / (n_rows * mu)) ** 2
-        sampling = rows.variance(row_limit) / weight * spread / n_rows
+        sampling = rows.variance(row_limit) / weight * slope_variance / n_rows
         total = rows.curvature(row_limit) * np.maximum(kept, 1e-12)
         error = (sampling + noise + squared_bias) / total**2
         error = np.where(allowed, error, np.inf)
@@ -364,7 +366,7 @@ def choose_clip(
         numbers = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
         clips.append(Clipping(rows, slopes, *map(float, numbers)))
     best = min(clips, key=lambda clip: clip.error)
-    if slopes.constant_value is None:
+    if not slopes.told_by_rows:
         return best
     # Cut rows move the optimum where no linear score is true.
     near = (1.0 + MISFIT / width) * best.error

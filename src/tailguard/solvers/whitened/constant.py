@@ -21,7 +21,7 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
@@ -30,16 +30,18 @@ from tailguard.scaling.units import find_target
 from tailguard.solvers.limits import centre_fraction, leans
 from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.whitened.clipping import SIGNIFICANT, RowNormDistribution
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.outlook import constant_hides, constant_stages, refusal, warning
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import Whitening
 
-CONSTANT_ONLY = "fit_constant_only"
+CONSTANT_ONLY = "constant_only"
 """The plan's setting that says so."""
 
-ZERO_MEAN_SCORE = -50.0  # a score at which every likelihood expects nothing
+# Every likelihood expects nothing at this score: the slope is minus the target, and minus the mean
+# clipped slope the mean target.
+ZERO_MEAN_SCORE = -50.0
 # A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
 # Up to this many times the first mean curvatures of a log link are told apart; for that mean itself
@@ -71,8 +73,8 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
     )
 
 
-def fit_constant(plan: Plan, gate: Gate) -> Solution:
-    """Release the best constant.
+def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
+    """Carry out the plan of a constant and nothing else.
 
     Examples
     --------
@@ -85,7 +87,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     >>> plan = WhitenedNewton().plan(problem, tg.GDP(0.2))
     >>> gate = Gate.over(X, y, guarantee=tg.GDP(0.2), random_state=0)
     >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> bool(abs(fit_constant(plan, gate).intercept - 50.0) < 5.0)
+    >>> bool(abs(run_constant_plan(plan, gate).intercept - 50.0) < 5.0)
     True
     """
     session, problem = FitSession(plan, gate, Shares()), plan.problem
@@ -97,7 +99,7 @@ def fit_constant(plan: Plan, gate: Gate) -> Solution:
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
     mean = mean_target(session, units)
-    weights = at_constant(np.zeros(problem.size), mean, problem.link)
+    weights = weights_at_mean(np.zeros(problem.size), mean, problem.link)
     _, intercept = units.coefficients(weights, problem.link)
     return constant_solution(plan, intercept, *notes)
 
@@ -150,7 +152,7 @@ def keep_constant_only(fit: Fit) -> Fit:
     return replace(alone, clipping=clipping)
 
 
-def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
+def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
     """Take nothing but a constant where no round came about.
 
     A likelihood's is asked for once more, with all that is left; of other losses it is the target's
@@ -160,7 +162,7 @@ def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = fit_constant_only(*example_fit(tg.losses.Squared()))
+    >>> fit = fall_back_to_constant(*example_fit(tg.losses.Squared()))
     >>> fit.weights, fit.notes
     (array([0., 0., 0.]), ('no coefficient was fitted: noise hid the residuals',))
     """
@@ -171,7 +173,7 @@ def fit_constant_only(session: FitSession, fit: Fit) -> Fit:
         return _at_quantile(session, fit) if leans(session.loss) and problem.intercept else fit
     if not problem.intercept:
         return fit
-    weights = at_constant(fit.weights, mean_target(session, units), problem.link)
+    weights = weights_at_mean(fit.weights, mean_target(session, units), problem.link)
     return replace(fit, weights=weights).noted(
         "no coefficient was fitted: noise hid how long records are; the constant was released again"
     )
@@ -188,12 +190,12 @@ def _at_quantile(session: FitSession, fit: Fit) -> Fit:
     return replace(fit, weights=np.append(fit.weights[:-1], quantile))
 
 
-def at_constant(weights: FloatArray, mean: float, link: Link) -> FloatArray:
+def weights_at_mean(weights: FloatArray, mean: float, link: Link) -> FloatArray:
     """Return weights whose constant is the score of a mean target.
 
     Examples
     --------
-    >>> at_constant(np.zeros(2), 0.5, Link.LOGIT), at_constant(np.zeros(2), 1.0, Link.LOG)
+    >>> weights_at_mean(np.zeros(2), 0.5, Link.LOGIT), weights_at_mean(np.zeros(2), 1.0, Link.LOG)
     (array([0., 0.]), array([0., 0.]))
     """
     return np.append(weights[:-1], math.log(mean if link.log else mean / (1.0 - mean)))
@@ -223,11 +225,12 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     last = np.eye(size)[:, -1:]
     units = replace(units, intercept=True)
     view = View(session.loss, units, last, bound=session.shares.bound)
-    query = ClippedScores(view, 1.0, (HEADROOM if log else 1.0,))
+    query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
     noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
     mean = -float(session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0])
-    if not log:
+    if not log:  # a share of ones, as far from both ends as noise asks, or one half
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise)
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
+    # A logarithm is taken of it. In parts of a typical exposure the mean one is a tenth at least.
     return max(mean, noise, 1e-12) / max(exposure, 0.1)

@@ -21,14 +21,14 @@ import numpy as np
 from scipy.special import expit
 
 from tailguard.array_types import FloatArray
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.solvers.session import usable
 from tailguard.solvers.whitened.clipping import SURE, SlopeDistribution, top_level
-from tailguard.solvers.whitened.histograms import curvature_weighting
+from tailguard.solvers.whitened.fit_session import FitSession
+from tailguard.solvers.whitened.phase_start import curvature_weighting
 from tailguard.solvers.whitened.schedule import DEBIASING_LEVELS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Correction, Fit
 from tailguard.solvers.whitened.whitening import noise_level, shrunk
 
@@ -36,11 +36,10 @@ ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is 
 # Corrections that nothing leads to expect count beyond this many times their variance: all together
 # where residuals are symmetric, since clipping does not bias these; else along each direction.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
-# Rows count in the curvature up to the largest of these many times the row limit at which noise is
-# at most this share of that of all directions: few rows may be far longer than most along what
-# residuals lean to. These directions are taken to have at least that share of it, too.
+# Rows count in the curvature up to the largest of these many times the row limit whose noise is at
+# most this share of the usual curvature, that of the rounds: few rows may be far longer than most
+# along what residuals lean to. Its eigenvalues are raised to the same share.
 CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
-LONGEST = 1.0  # a correction of a log link goes no further
 # What clipping takes from the constant, as a share of what the histogram leaves beyond the level
 # (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
 # on simulated tasks.
@@ -48,7 +47,7 @@ CLIPPED_SHARES = (0.7, 0.08)
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
-    """Move the fit in two directions to where scores clipped far higher average zero.
+    """Move the fit in two directions to where gradients clipped far higher average zero.
 
     It stays where it is if that was not planned.
 
@@ -56,7 +55,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.histograms import start_phase
+    >>> from tailguard.solvers.whitened.phase_start import start_phase
     >>> from tailguard.solvers.whitened.newton import step
     >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
     >>> fit = debias(session, start_phase(session, step(session, fit), phase=3))
@@ -71,8 +70,8 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     top = top_level(slopes, ROW_LIMIT, basis.shape[1], n_rows, stage.mu)
     levels = levels_up_to(first, top, DEBIASING_LEVELS)
     view = geometry.view.through(geometry.matrix @ basis)
-    query = ClippedScores(view, ROW_LIMIT, levels, increment_shares(levels))
-    scores = session.ask(query, fit.weights, stage)
+    query = LevelGradients(view, ROW_LIMIT, levels, increment_shares(levels))
+    answer = session.ask(query, fit.weights, stage)
     noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
     gaps = np.array(
         [slopes.increment_variance(*pair) for pair in itertools.pairwise((0.0, *levels))]
@@ -81,24 +80,25 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
     left = [
         squared_bias(
-            slopes, (level, levels[-1]), shares, scores[k:].sum(axis=0), float(variances[k:].sum())
+            slopes, (level, levels[-1]), shares, answer[k:].sum(axis=0), float(variances[k:].sum())
         )
         for k, level in enumerate(levels, start=1)
     ]
     biases = [float(bias.sum()) for bias in left]
     if not slopes.skewed:
-        biases = sure_squared_biases(scores[1:], variances[1:])
+        biases = sure_squared_biases(answer[1:], variances[1:])
     best = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
-    total, variance = scores[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
+    total, variance = answer[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
     curvature = _released_curvature(session, fit, view, levels[best])
     inverse, along = np.linalg.inv(curvature), np.diag(curvature)
     expected = shares * (slopes.lost(first) - slopes.lost(levels[best])) / along
-    factors = inverse @ inverse  # the score's noise is alike in all directions, that of ways not
+    # Noise is alike in all directions of gradients; through the inverse curvature it is not.
+    factors = inverse @ inverse
     wrong = inverse @ total
     share, dropped = _kept(wrong, factors * variance, expected, skewed=slopes.skewed)
     displacement = -share @ wrong
-    if session.problem.link.curved:
-        displacement *= min(1.0, LONGEST / max(float(np.linalg.norm(displacement)), 1e-300))
+    if session.problem.link.curved:  # Newton's map is only local there: no way is longer than one
+        displacement *= min(1.0, 1.0 / max(float(np.linalg.norm(displacement)), 1e-300))
     weights = usable(fit.weights + geometry.matrix @ (basis @ displacement))
     sampling = slopes.upper_variance(levels[best]) / n_rows
     error = np.diag(factors) * sampling + left[best] / along**2 + dropped**2
@@ -138,10 +138,12 @@ def _kept(
 
     And what more would be, were residuals surely skewed: the correction may be off by that.
 
-    It is the way that counts, not the score: a constant that is off shows in the score along the
-    fit, too, where that has another mean. By the rule of Bayes for normal distributions, what is
-    not believed along one direction counts as noise that others share. Residuals may look skewed by
-    noise alone: the whole counts by the odds that anything is wrong at all.
+    It is the way that counts, not the gradient: a constant that is off shows in the gradient along
+    the fit, too, where that has another mean. By the rule of Bayes for normal distributions, with
+    ``believed`` and ``covariance`` those of what is wrong and of its noise, the part to believe is
+    ``believed @ inv(believed + covariance)``, so that what is not believed along one direction
+    counts as noise that others share. Residuals may look skewed by noise alone: all of it counts by
+    the odds that anything is wrong at all.
     """
     variance = np.diag(covariance)
     if not skewed:
@@ -186,7 +188,7 @@ def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
     >>> levels_up_to(1.0, 0.5, 4)
     (1.0,)
     """
-    if not top > 1.25 * first:
+    if not top > 1.25 * first:  # by about one bin of slopes
         return (first,)
     return tuple(float(level) for level in first * (top / first) ** (np.arange(count + 1) / count))
 

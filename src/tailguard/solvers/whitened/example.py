@@ -8,15 +8,14 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of
-from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
-from tailguard.solvers.whitened.schedule import Shares
-from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.fit_session import FitSession
+from tailguard.solvers.whitened.phase_start import release_row_norms, start_phase
 from tailguard.solvers.whitened.solver import WhitenedNewton
 from tailguard.solvers.whitened.start import start
 from tailguard.solvers.whitened.state import Fit
 
 
-def example_run(loss: Loss) -> tuple[FitSession, Problem, Shares]:
+def example_run(loss: Loss) -> FitSession:
     """Plan a fit of 4000 records of two columns and reserve its budget.
 
     The target is skewed: ``x_0 - x_1 / 2``, an exponential and a constant. Labels say whether that
@@ -25,8 +24,8 @@ def example_run(loss: Loss) -> tuple[FitSession, Problem, Shares]:
     Examples
     --------
     >>> import tailguard as tg
-    >>> session, problem, shares = example_run(tg.losses.Squared())
-    >>> problem.size, len(shares.rounds)
+    >>> session = example_run(tg.losses.Squared())
+    >>> session.problem.size, len(session.shares.rounds)
     (3, 4)
     """
     order = np.arange(4000.0)
@@ -39,8 +38,7 @@ def example_run(loss: Loss) -> tuple[FitSession, Problem, Shares]:
     plan = solver.plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    shares = solver.shares_of(problem, guarantee)
-    return FitSession(plan, gate, shares), problem, shares
+    return FitSession(plan, gate, solver.shares_of(problem, guarantee))
 
 
 def example_fit(loss: Loss, *, phase: int | None = None) -> tuple[FitSession, Fit]:
@@ -53,7 +51,7 @@ def example_fit(loss: Loss, *, phase: int | None = None) -> tuple[FitSession, Fi
     >>> fit.weights.shape, fit.clipping.rows.seen
     ((3,), True)
     """
-    session, _, _ = example_run(loss)
+    session = example_run(loss)
     fit = start(session, *find_units(session, columns_of(session.problem)))
     if phase is None:
         return session, fit

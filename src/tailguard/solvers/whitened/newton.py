@@ -1,4 +1,4 @@
-"""Rounds: a round releases the clipped score and goes a part of the Newton step; rounds average.
+"""Rounds: a round releases the clipped gradient and goes a part of the Newton step; rounds average.
 
 Reference
 ---------
@@ -15,28 +15,28 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.solvers.session import usable
-from tailguard.solvers.whitened.session import FitSession
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry, NewtonIterate
 from tailguard.solvers.whitened.whitening import shrunk
 
-LONGEST = 4.0  # no step changes scores by more standard deviations than this
-# The largest part of a Newton step that is gone. Noise of that squared length allows it, more of it
-# the less, in proportion. The average of many rounds carries far less noise.
+LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than this
+# A step goes this part of Newton's, or its square over the squared length of the step's noise where
+# that is less. The average of many rounds carries far less noise than a round.
 LARGEST_PART = 0.5
-STABLE_PART = 1.5  # of the part from which on a step swings ever further, 2
-CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed
+STABLE_PART = 1.5  # a margin below 2, from which part on a step swings ever further
+CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed; by trial
 # Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
-# come before the average, being too far off still.
+# come before the average, being too far off still. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
-# Standard deviation of the scores of a likelihood before any is seen; and that of fitted residuals,
-# in scales of the target, beyond which is noise.
+# Standard deviation of the scores of a likelihood before any is seen; also the longest fitted score
+# of a loss of residuals, in target scales: a longer one is noise.
 SCORE_STD = 3.0
 
 
-def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
-    """Carry out one round of the phase, ``sharing`` what is left with so many, itself included.
+def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
+    """Carry out one round of the phase, with its part of what is left to so many; 0: as planned.
 
     It goes a part of the Newton step, the less the noisier. Where that is less than what an average
     of all rounds would go, the fit stands at the average.
@@ -51,17 +51,17 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     """
     (planned,) = session.rounds([fit.phase])
     stage = session.allowed(planned)
-    if sharing:
-        stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(sharing)))
+    if rounds_left:
+        stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(rounds_left)))
     geometry, clipping = fit.geometry, fit.clipping
-    query = ClippedScores(geometry.view, clipping.row_limit, (clipping.slope_limit,))
-    score = session.ask(query, fit.weights, stage)[0]
+    query = LevelGradients(geometry.view, clipping.row_limit, (clipping.slope_limit,))
+    gradient = session.ask(query, fit.weights, stage)[0]
     n_rows, curvature = session.n_rows(stage), max(clipping.curvature, 1e-300)
     noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
     noise_std = float(noise[0]) / curvature
-    score = score / curvature
-    secants = fit.secants.after(fit.whitened, score, noise_std)
-    newton = -secants.matrix @ score
+    gradient = gradient / curvature
+    shortening = fit.shortening.after(fit.whitened, gradient, noise_std)
+    newton = -shortening.matrix @ gradient
     if session.problem.link.curved:  # Newton's map is only local there
         if not geometry.curvature_released:
             newton = _scaled_along_fit(session.rising(geometry.loss), fit, newton)
@@ -69,7 +69,7 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
     iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
-    fit = replace(fit, iterates=iterates, secants=secants)
+    fit = replace(fit, iterates=iterates, shortening=shortening)
     part = min(LARGEST_PART, LARGEST_PART**2 / (geometry.width * noise_std**2), _stable_part(fit))
     precision = np.array([iterate.noise_std for iterate in iterates]) ** -2.0
     if part > precision[-1] / precision.sum():
@@ -80,7 +80,7 @@ def step(session: FitSession, fit: Fit, *, sharing: int = 0) -> Fit:
 def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
     """Bound a step where curvature varies."""
     released = fit.geometry.curvature_released
-    longest = LONGEST * math.sqrt(fit.clipping.rows.weight if released else 1.0)
+    longest = LONGEST_STEP * math.sqrt(fit.clipping.rows.weight if released else 1.0)
     return newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
 
 

@@ -208,7 +208,7 @@ def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
     columns = "every column" if constant else "typical columns"
     return (
         f"{words}: at {guarantee.describe()} the scale of {columns} is predicted to hide in the "
-        f"noise of {problem.n_rows} records; {_enough(problem, guarantee)}"
+        f"noise of {problem.n_rows} records; {_remedy(problem, guarantee)}"
     )
 
 
@@ -222,7 +222,7 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
     >>> str(refusal(problem, tg.GDP(0.2)))[-46:]
     'nothing was spent; about 420 records would do.'
     """
-    return noise_refusal(problem.n_rows, guarantee, _enough(problem, guarantee))
+    return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee))
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
@@ -236,7 +236,7 @@ def _is_quantile(problem: Problem) -> bool:
     return problem.link.residual and problem.scored is not None and leans(problem.scored)
 
 
-def _enough(problem: Problem, guarantee: Guarantee) -> str:
+def _remedy(problem: Problem, guarantee: Guarantee) -> str:
     """Say how many records would do, and which epsilon."""
 
     def rows_hide(n_rows: float) -> bool:

@@ -17,10 +17,13 @@ from tailguard.checks import (
     require,
     shown,
 )
+from tailguard.losses.link import Link
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import SAMPLE, Stage
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
+from tailguard.scaling.sizes import NEAREST_BOUND
+from tailguard.scaling.units import PlannedReleases
 from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLED
 
@@ -40,8 +43,18 @@ HALFWAY = 2
 """The phase before which bounds of features are chosen, the first one being 0."""
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
+# The first bound, in scales of a column, then others that may be better. A score's rise is
+# exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
+# nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest
+# is best (41 real tables).
+FEATURE_BOUNDS = {
+    Link.IDENTITY: (16.0, NEAREST_BOUND, 64.0),
+    Link.LOGIT: (8.0, NEAREST_BOUND, 16.0),
+    Link.LOG: (NEAREST_BOUND, 16.0, 64.0),
+}
 AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
-EARLY_ROUNDS_SHARE = 0.1  # what a round of the sample gets, as a share of what it would without one
+# What a round of the sample gets of what it would without one: it has to come near, no more.
+EARLY_ROUNDS_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -157,6 +170,25 @@ class Shares:
         return {"feature_bound": self.bound, **sampled}
 
 
+def feature_bound(problem: Problem, *, few: bool = False) -> float:
+    """Return the number of scales for the loss; ``LARGEST_FEATURE`` where there is no bound.
+
+    ``few`` says that records are too few to choose another one. A power of the residual above two
+    follows its few largest residuals, which bounds would make.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), 1000, 3)
+    >>> feature_bound(problem), feature_bound(problem, few=True)
+    (16.0, 4.0)
+    """
+    loss = problem.scored
+    if loss is not None and loss.link.residual and math.isinf(loss.curvature_bound()):
+        return LARGEST_FEATURE
+    return NEAREST_BOUND if few else FEATURE_BOUNDS[problem.link][0]
+
+
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
     """Lay out every release of the method; the mu**2 of a round grows from phase to phase.
 
@@ -178,7 +210,7 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     weights = _weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        purpose = "clipped scores, for a Newton step each"
+        purpose = "clipped gradients, for a Newton step each"
         purpose += ", slopes bounded by one half" * shares.balanced
         name = f"rounds of phase {phase + 1}"
         stage = Stage(name, purpose, mu, times, problem.size, takes_rest=True, phase=phase)
@@ -187,7 +219,10 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
 
 
 def _weights(shares: Shares) -> list[float]:
-    """Let rounds of later phases have larger shares; those of a sample only have to come near."""
+    """Let ``mu**2`` grow by the square of the rounds so far, but for those of a sample.
+
+    Later rounds, which start nearer to the fit, are to have the less noise.
+    """
     weights, before = [], 0
     for phase, times in enumerate(shares.rounds):
         weight = float((before + times) ** 2 - before**2)
@@ -224,7 +259,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
         pair_differences=shares.pair_differences,
         target=shares.target,
     )
-    for name, purpose, share, times, size in _middle(problem, shares):
+    for name, purpose, share, times, size in _after_units(problem, shares):
         if share > 0.0 and times > 0:
             corrects = name in {"debiasing", "debiasing curvature"}
             mu = total_mu * math.sqrt(share / times)
@@ -232,8 +267,8 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     return stages
 
 
-def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int, int]]:
-    """List name, purpose, share, times and size of the stages between units and rounds."""
+def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
+    """List what is released beside units and rounds."""
     height = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
@@ -249,25 +284,26 @@ def _middle(problem: Problem, shares: Shares) -> list[tuple[str, str, float, int
     last = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)
     return [
-        ("constant", "the best constant, as a start",
-         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
-        ("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
-        ("second moments", "second moments of the columns", shares.second_moments, 1,
-         height * (height + 1) // 2),
-        ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, lengths,
-         ROW_NORM_BINS.count),
-        ("early slopes", "sizes of residuals",
-         slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
-        ("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
-        ("curvature", "curvature of the loss", shares.curvature,
-         len(shares.curvature_phases), square),
-        ("choice of bounds", "within which bounds features are read from here on",
-         shares.bound_choice, 1, 2),
-        ("debiasing", f"bias that clipping leaves in the mean{fitted}",
-         0.8 * shares.debiasing, 1, directions * levels),
-        ("debiasing curvature", "curvature of the loss in these directions",
-         0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
-        ("choice of fit", "whether the fit, half of it or its constant is kept",
-         shares.fit_choice * problem.intercept, 1, 2),
-        ("variance", "the sampling variance of the coefficients", shares.variance, 1, square),
+        PlannedReleases("constant", "the best constant, as a start",
+                        shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
+        PlannedReleases("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
+        PlannedReleases("second moments", "second moments of the columns",
+                        shares.second_moments, 1, height * (height + 1) // 2),
+        PlannedReleases("whitened row norms", "norms of whitened rows",
+                        shares.whitened_row_norms, lengths, ROW_NORM_BINS.count),
+        PlannedReleases("early slopes", "sizes of residuals",
+                        slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
+        PlannedReleases("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
+        PlannedReleases("curvature", "curvature of the loss",
+                        shares.curvature, len(shares.curvature_phases), square),
+        PlannedReleases("choice of bounds", "within which bounds features are read from here on",
+                        shares.bound_choice, 1, 2),
+        PlannedReleases("debiasing", f"bias that clipping leaves in the mean{fitted}",
+                        0.8 * shares.debiasing, 1, directions * levels),  # and .2 below, by trial
+        PlannedReleases("debiasing curvature", "curvature of the loss in these directions",
+                        0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
+        PlannedReleases("choice of fit", "whether the fit, half of it or its constant is kept",
+                        shares.fit_choice * problem.intercept, 1, 2),
+        PlannedReleases("variance", "the sampling variance of the coefficients",
+                        shares.variance, 1, square),
     ]  # fmt: skip

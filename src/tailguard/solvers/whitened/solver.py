@@ -1,4 +1,4 @@
-"""The default method: private units, whitening, chosen clip levels and damped Newton steps.
+"""The default method: private units, whitening, default_shares clip levels and damped Newton steps.
 
 No bounds on the data and no tuning are asked for. The whole schedule is planned from public
 numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
@@ -34,13 +34,13 @@ from tailguard.solvers.whitened.constant import (
     CONSTANT_ONLY,
     constant_plan,
     constant_solution,
-    fit_constant,
-    fit_constant_only,
+    fall_back_to_constant,
     keep_constant_only,
+    run_constant_plan,
 )
 from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
-from tailguard.solvers.whitened.histograms import release_row_norms, start_phase
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.newton import averaged, step
 from tailguard.solvers.whitened.outlook import (
     assumptions,
@@ -50,10 +50,10 @@ from tailguard.solvers.whitened.outlook import (
     scales_hide,
     warning,
 )
+from tailguard.solvers.whitened.phase_start import release_row_norms, start_phase
 from tailguard.solvers.whitened.schedule import Shares, stages_for
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.start import start
-from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.state import OVERFLOWED, Fit, last_fit
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class WhitenedNewton:
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Lay the stages out from public numbers."""
         check_fitted(problem)
-        chosen = self.shares is None
-        if chosen and scales_hide(problem, guarantee, bulk=1.0):
+        default_shares = self.shares is None
+        if default_shares and scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
         require(
@@ -117,7 +117,7 @@ class WhitenedNewton:
         )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
-        hidden = chosen and scales_hide(problem, guarantee)
+        hidden = default_shares and scales_hide(problem, guarantee)
         return Plan(
             solver="whitened-newton",
             problem=problem,
@@ -138,27 +138,22 @@ class WhitenedNewton:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers."""
         if CONSTANT_ONLY in plan.settings:
-            return fit_constant(plan, gate)
+            return run_constant_plan(plan, gate)
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
         columns = columns_of(plan.problem)
-        units = Units.raw(columns.n_features, intercept=columns.intercept)
-        beyond = "released numbers overflowed: the fit is "
-        fit: Fit | None = None
         try:
             units, found = find_units(session, columns)
-            detected = found.detected
-            target_hides = columns.residual and not detected[columns.n_features]
-            nothing = not (columns.intercept or detected[: columns.n_features].any())
-            if target_hides or nothing:
-                whose = "the target" if target_hides else "any column"
-                note = f"no coefficient was fitted: the budget showed no scale of {whose}"
-                return constant_solution(plan, units.target_center, note)
-            for fit in fits(session, units, found):  # noqa: B007 (the last one counts)
-                pass
         except BEYOND_FLOATS:
-            fit = fit and fit.noted(f"{beyond}the last one before that")
+            return constant_solution(plan, 0.0, f"{OVERFLOWED}a constant")
+        target_hides = columns.residual and not found.detected[columns.n_features]
+        nothing = not (columns.intercept or found.detected[: columns.n_features].any())
+        if target_hides or nothing:
+            whose = "the target" if target_hides else "any column"
+            note = f"no coefficient was fitted: the budget showed no scale of {whose}"
+            return constant_solution(plan, units.target_center, note)
+        fit = last_fit(fits(session, units, found))
         if fit is None:
-            return constant_solution(plan, units.target_center, f"{beyond}a constant")
+            return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
         return solution(session, fit)
 
 
@@ -169,7 +164,7 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> session, _, _ = example_run(tg.losses.Squared())
+    >>> session = example_run(tg.losses.Squared())
     >>> steps = list(fits(session, *find_units(session, columns_of(session.problem))))
     >>> [len(fit.iterates) for fit in steps[:4]], len(steps[-1].iterates)
     ([0, 0, 0, 1], 64)
@@ -185,11 +180,11 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
     for phase, count in enumerate(session.shares.rounds):
         started = start_phase(session, fit, phase)
         if started is None:
-            yield fit_constant_only(session, fit)
+            yield fall_back_to_constant(session, fit)
             return
         yield (fit := started)
         for number in range(count):  # those of the last phase share what skipped stages left
-            fit = step(session, fit, sharing=count - number if phase == last else 0)
+            fit = step(session, fit, rounds_left=count - number if phase == last else 0)
             yield fit
     yield (fit := averaged(fit))
     yield (fit := debias(session, fit))

@@ -18,16 +18,17 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened.allocation import SAMPLE_FOR_EVENTS, enough
+from tailguard.solvers.whitened.allocation import SAMPLE_FOR_EVENTS, sample_suffices
 from tailguard.solvers.whitened.clipping import Clipping
-from tailguard.solvers.whitened.constant import HEADROOM, at_constant, mean_target
+from tailguard.solvers.whitened.constant import HEADROOM, mean_target, weights_at_mean
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import ROW_NORM_BINS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit, Geometry
-from tailguard.solvers.whitened.whitening import Secants, first_fit, noise_level, whiten
+from tailguard.solvers.whitened.whitening import StepShortening, first_fit, noise_level, whiten
 
-BULK_LEVEL, TAIL_LEVEL = 0.4, 0.995  # quantiles of row norms, where the search begins and ends
-MOMENT_NOISE = 0.05  # rows are bounded higher while noise stays below this share of a second moment
+# The search for a bound of rows begins and ends at these quantiles of their norms, and goes on
+# while noise stays below this share of a second moment. All by trial.
+BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
 
 
 def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
@@ -41,7 +42,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
     >>> from tailguard.solvers.whitened.example import example_run
     >>> from tailguard.scaling.units import find_units
     >>> from tailguard.solvers.problem_columns import columns_of
-    >>> session, _, _ = example_run(tg.losses.Squared())
+    >>> session = example_run(tg.losses.Squared())
     >>> fit = start(session, *find_units(session, columns_of(session.problem)))
     >>> fit.geometry.matrix.shape, bool(fit.weights[0] > 0.0 > fit.weights[1])
     ((3, 3), True)
@@ -69,10 +70,10 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         bound=shares.bound,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())
-    fit = Fit(geometry, clipping, Secants.none(used.size), weights)
+    fit = Fit(geometry, clipping, StepShortening.none(used.size), weights)
     if not problem.intercept:
         fit = _without_constant(session, fit, noise_std)
-    return fit if residual else _at_constant(session, fit)
+    return fit if residual else _started_at_constant(session, fit)
 
 
 def _second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
@@ -111,7 +112,7 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
     return replace(fit, weights=geometry.matrix @ (mean * typical * shift / square))
 
 
-def _at_constant(session: FitSession, fit: Fit) -> Fit:
+def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     """Start a likelihood at its best constant, and bound curvatures by what that tells."""
     link, sample = session.problem.link, session.shares.sample
     largest = HEADROOM if link.log else session.loss.curvature_bound()
@@ -121,10 +122,10 @@ def _at_constant(session: FitSession, fit: Fit) -> Fit:
     if link.log:
         largest = HEADROOM * mean
     geometry = replace(fit.geometry, largest_curvature=largest)
-    fit = replace(fit, geometry=geometry, weights=at_constant(fit.weights, mean, link))
+    fit = replace(fit, geometry=geometry, weights=weights_at_mean(fit.weights, mean, link))
     told = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
     events = told * sample / SAMPLE_FOR_EVENTS
-    if not sample or enough(session.problem, events, session.total_mu):
+    if not sample or sample_suffices(session.problem, events, session.plan.total_mu):
         return fit
     session.sample_dropped = True
     return fit.noted("events are rare: all records were read where a sample was planned")

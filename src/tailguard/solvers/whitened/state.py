@@ -9,6 +9,7 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,8 +19,11 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
+from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.whitened.clipping import Clipping
-from tailguard.solvers.whitened.whitening import Secants, Whitening
+from tailguard.solvers.whitened.whitening import StepShortening, Whitening
+
+OVERFLOWED = "released numbers overflowed: the fit is "
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,8 @@ class Geometry:
     far_size
         Of each feature the absolute value that one in 200 records exceeds, as far as seen.
     shift
-        Squared length of the mean whitened row where no intercept takes it up.
+        Squared length of the mean whitened row, without its noise; 0 with an intercept,
+        and for likelihoods.
     largest_curvature
         Bound at which a record's curvature is cut where curvature varies.
     cap
@@ -188,12 +193,12 @@ class Fit:
 
     Attributes
     ----------
-    secants
-        What the rounds so far told of the rise of scores along their steps.
+    shortening
+        What the rounds so far told of the rise of gradients along their steps.
     weights, noise_std
         The weights of the standardised coordinates; privacy noise of the whitened ones.
     phase
-        Of the rounds: which one is under way.
+        Which phase is under way, counted from 0.
     iterates
         Where the rounds arrived so far.
     constant_moved
@@ -212,7 +217,7 @@ class Fit:
 
     geometry: Geometry
     clipping: Clipping
-    secants: Secants
+    shortening: StepShortening
     weights: FloatArray
     noise_std: float = math.nan
     phase: int = 0
@@ -224,7 +229,7 @@ class Fit:
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":
         """Return the fit with another whitening; ``cap`` where curvature told it."""
         geometry = replace(self.geometry, whitening=whitening, cap=cap)
-        return replace(self, geometry=geometry, secants=Secants.none(geometry.width))
+        return replace(self, geometry=geometry, shortening=StepShortening.none(geometry.width))
 
     @property
     def whitened(self) -> FloatArray:
@@ -234,3 +239,20 @@ class Fit:
     def noted(self, note: str) -> "Fit":
         """Return the fit with one note more."""
         return replace(self, notes=(*self.notes, note))
+
+
+def last_fit(reached: Iterable[Fit]) -> Fit | None:
+    """Return the last fit before released numbers overflow, if any came before that.
+
+    Examples
+    --------
+    >>> last_fit([]) is None  # and the run falls back to a constant
+    True
+    """
+    last = None
+    try:
+        for fit in reached:
+            last = fit
+    except BEYOND_FLOATS:
+        return last and last.noted(f"{OVERFLOWED}the last one before that")
+    return last

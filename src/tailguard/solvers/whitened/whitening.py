@@ -14,10 +14,12 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.solvers.whitened.clipping import SIGNIFICANT
 
-RESOLVED, LEAST = 0.5, 0.15  # of the largest eigenvalue of the noise
-# Up to which variances are stretched: by 1.9. Noise that may be all of a second moment made those
-# of continuous columns 1.8 times as large (T39, T54 and T20: 1,450 errors).
-WIDEST_SPREAD = 0.6
+# Parts of the largest eigenvalue of the noise: a second moment above the first stands out, and none
+# is taken to lie below the other.
+RESOLVED, LEAST = 0.5, 0.15
+# Up to which squared radius variances are stretched: by 1.9. Noise that may be all of a second
+# moment made those of continuous columns 1.8 times as large (T39, T54 and T20: 1,450 errors).
+LARGEST_RADIUS_SQUARED = 0.6
 # Of the mean second moment, where the loss is curved: along what few records show, as of a rare
 # indicator, noise would move their scores far more than others. Of .01, .03, .1 and .2 the last
 # one was best on ten real tables of counts; it does nothing on twelve of outcomes.
@@ -32,7 +34,7 @@ class Whitening:
     ----------
     effective_dim
         Second moments of the whitened rows, summed: fewer than columns where some are raised.
-    spread
+    noise_radius_squared
         Squared radius of the semicircle of whitened noise that second moments leave in a direction.
     told
         Which share of each direction's second moment was surely seen, and not added by raising it.
@@ -47,7 +49,7 @@ class Whitening:
 
     matrix: FloatArray
     effective_dim: float
-    spread: FloatArray
+    noise_radius_squared: FloatArray
     told: FloatArray
     diagonal: FloatArray
 
@@ -63,7 +65,7 @@ class Whitening:
         ---------
         Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
         """
-        root = np.sqrt(1.0 - np.minimum(self.spread, WIDEST_SPREAD))
+        root = np.sqrt(1.0 - np.minimum(self.noise_radius_squared, LARGEST_RADIUS_SQUARED))
         return np.asarray(2.0 / (root * (1.0 + root)))
 
     @property
@@ -117,9 +119,9 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     raised = np.maximum(values, floor)
     effective_dim = float(np.clip((values / raised).sum(), 1.0, values.size))
     matrix = vectors / np.sqrt(raised)
-    spread = leaning * level**2 * np.mean(1.0 / raised) / raised
+    radius_squared = leaning * level**2 * np.mean(1.0 / raised) / raised
     sure = np.where(above, values, mean - 2.0 * noise_std)
-    return Whitening(matrix, effective_dim, spread, sure / raised, np.diag(moments))
+    return Whitening(matrix, effective_dim, radius_squared, sure / raised, np.diag(moments))
 
 
 def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -180,16 +182,16 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Secants:
-    """A symmetric matrix that shortens Newton steps, and the last score of the phase, if any.
+class StepShortening:
+    """A symmetric matrix that shortens Newton steps, and what the phase's last one told, if any.
 
-    Of the score that is where it was asked for, the score over the curvature, and its noise.
+    That is where its gradient was asked for, the gradient over the curvature, and its noise.
 
     Whitening makes the curvature one in all directions for rows cut at one length. Along columns
     whose few long rows were cut then, and are cut elsewhere now, it can be many times that, and
-    rounds would swing ever further. Two scores tell how much they rise on the way from one to the
-    other. Where that is clearly more than the step allows for, all later steps are as much shorter
-    along that way. Scores are released anyway, so that this costs nothing.
+    rounds would swing ever further. Two gradients tell how much they rise on the way between them.
+    Where that is clearly more than the step allows for, all later steps are as much shorter along
+    that way. Gradients are released anyway, so that this costs nothing.
 
     Reference
     ---------
@@ -198,7 +200,7 @@ class Secants:
     Examples
     --------
     >>> steep, at, then = np.diag([3.0, 1.0]), np.array([1.0, 0.0]), np.array([-0.5, 0.0])
-    >>> seen = Secants.none(2).after(at, steep @ at, 1e-3).after(then, steep @ then, 1e-3)
+    >>> seen = StepShortening.none(2).after(at, steep @ at, 1e-3).after(then, steep @ then, 1e-3)
     >>> (-seen.matrix @ steep @ then).round(3)
     array([0.5, 0. ])
     """
@@ -207,20 +209,20 @@ class Secants:
     last: tuple[FloatArray, FloatArray, float] | None = None
 
     @classmethod
-    def none(cls, width: int) -> "Secants":
+    def none(cls, width: int) -> "StepShortening":
         """Take plain Newton steps."""
         return cls(np.eye(width))
 
-    def after(self, at: FloatArray, score: FloatArray, noise_std: float) -> "Secants":
-        """Learn from one more score with the same clip levels."""
+    def after(self, at: FloatArray, gradient: FloatArray, noise_std: float) -> "StepShortening":
+        """Learn from one more gradient with the same clip levels."""
         matrix = self.matrix
         if self.last:
             before, earlier, noise = self.last
-            matrix = self._shortened(at - before, score - earlier, math.hypot(noise_std, noise))
-        return Secants(matrix, (at, score, noise_std))
+            matrix = self._shortened(at - before, gradient - earlier, math.hypot(noise_std, noise))
+        return StepShortening(matrix, (at, gradient, noise_std))
 
     def _shortened(self, moved: FloatArray, rise: FloatArray, noise_std: float) -> FloatArray:
-        """Shorten steps along the rise of the score, which points where it is steepest.
+        """Shorten steps along the rise of gradients, which points where it is steepest.
 
         If ``rise = J @ moved`` for a symmetric ``J``, the inverse of ``J`` is known along the rise
         exactly: ``rise @ inv(J) @ rise = rise @ moved``.
@@ -237,6 +239,6 @@ class Secants:
         return np.asarray(shorter @ self.matrix @ shorter)
 
     def _steepest_along(self, moved: FloatArray) -> float:
-        """Return what scores may rise on a way, times its length, for full steps to arrive."""
+        """Return what gradients may rise on a way, times its length, for full steps to arrive."""
         reached = float(moved @ self.matrix @ moved)
         return float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf

@@ -4,7 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example, skewed_units
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 
@@ -24,10 +24,10 @@ def examples():
         ("tiny", plain, 1e-150, (1.0,), (1.0,), squared),
         ("quantile", View(quantile, raw, skewed), 3.0, (0.3,), (1.0,), quantile),
     ):
-        query = ClippedScores(view, limit, levels, shares)
-        yield Example(f"clipped-scores/{name}", query, pair, *opposite, loss)
+        query = LevelGradients(view, limit, levels, shares)
+        yield Example(f"level-gradients/{name}", query, pair, *opposite, loss)
     yield Example(
-        "clipped-scores/exposure",
-        ClippedScores(constant, 3.0, (4.0, 9.0), (1.0, 1.0)), np.zeros(4),
+        "level-gradients/exposure",
+        LevelGradients(constant, 3.0, (4.0, 9.0), (1.0, 1.0)), np.zeros(4),
         (1e9, 0, 0, 1e9, 1.0), (-1e9, 0, 0, 1e9, 1.0), poisson, exposed=True,
     )  # fmt: skip

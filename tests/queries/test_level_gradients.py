@@ -1,4 +1,4 @@
-"""Mean clipped scores, and sizes of slopes along rows: their value, and the noise they carry."""
+"""Mean clipped gradients, and sizes of slopes along rows: their value, and the noise they carry."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from support.statistics import gaussian_scale_test
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Repeated
-from tailguard.queries.clipped_scores import ClippedScores
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.rows.arrays import make_rows
@@ -23,7 +23,7 @@ X, Y = RNG.standard_normal((N_ROWS, 3)), RNG.standard_normal(N_ROWS)
 
 def ladder():
     view = View(tg.losses.Squared(), Units.raw(3, intercept=False), MAP)
-    return ClippedScores(view, ROW_LIMIT, LEVELS, SHARES)
+    return LevelGradients(view, ROW_LIMIT, LEVELS, SHARES)
 
 
 def answers(query, source, n_runs):

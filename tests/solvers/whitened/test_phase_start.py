@@ -11,7 +11,7 @@ from tailguard.gate import Gate
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.whitened import histograms, solver, start
+from tailguard.solvers.whitened import phase_start, solver, start
 from tailguard.solvers.whitened.clipping import SIGNIFICANT, SlopeDistribution
 from tailguard.solvers.whitened.schedule import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
 from tailguard.solvers.whitened.solver import WhitenedNewton
@@ -44,7 +44,7 @@ def fit_spied(noise, *, name, n_rows, mu):
     """Fits as they are when a function of the module returns."""
     gate, plan = gate_over(noise, n_rows, mu, constant=3.0)
     fits = []
-    honest = getattr(histograms, name)
+    honest = getattr(phase_start, name)
 
     def spied(session, fit):
         fit = honest(session, fit)
@@ -54,7 +54,7 @@ def fit_spied(noise, *, name, n_rows, mu):
         return fit
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(histograms, name, spied)
+        patch.setattr(phase_start, name, spied)
         WhitenedNewton().run(plan, gate)
     return fits, plan
 
@@ -83,7 +83,7 @@ def test_later_looks_know_their_middle():
 
 @pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
 def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
-    told, honest = [], histograms.whiten
+    told, honest = [], phase_start.whiten
 
     def spied(moments, level, *, curved):
         told.append(curved)
@@ -96,7 +96,7 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     plan = WhitenedNewton().plan(problem, guarantee)
     gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
     gate.reserve(plan.event, coordinates=plan.coordinates)
-    for module in (histograms, start):
+    for module in (phase_start, start):
         monkeypatch.setattr(module, "whiten", spied)
     WhitenedNewton().run(plan, gate)
     logistic = isinstance(loss, tg.losses.Logistic)
@@ -111,7 +111,7 @@ def counts_of(values, noise, rng):
 
 
 def coarse_law(counts, noise):
-    return histograms._coarse_distribution(counts, 2_000, noise * 2_000)
+    return phase_start._coarse_distribution(counts, 2_000, noise * 2_000)
 
 
 @pytest.mark.parametrize(("center", "std"), [(0.0, 1.0), (2.0, 0.3), (-5.0, 0.3), (-20.0, 1.0)])
@@ -138,7 +138,7 @@ def test_noise_is_no_bell_far_away(noise):
         distribution = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
         far = (
             max(abs(distribution.quantile(0.5)), SlopeDistribution(None, distribution).spread)
-            > 2.0 * histograms.LIKELY
+            > 2.0 * phase_start.LIKELY_RESIDUAL
         )
         assert distribution.significance == 0.0 or not far
 
@@ -154,12 +154,12 @@ def test_a_bell_has_to_hold_most_records():
 def test_less_noise_leaves_residuals_their_own_law():
     rng = np.random.default_rng(0)
     counts = counts_of(rng.lognormal(size=2_000), 0.0, rng)
-    plain = NoisyDistribution.of(counts, SLOPE_BINS, histograms.COARSE * 2_000)
-    distribution = coarse_law(counts, histograms.COARSE)
+    plain = NoisyDistribution.of(counts, SLOPE_BINS, phase_start.COARSE * 2_000)
+    distribution = coarse_law(counts, phase_start.COARSE)
     np.testing.assert_array_equal(distribution.points, plain.points)
     np.testing.assert_array_equal(distribution.mass, plain.mass)
     assert distribution.significance == plain.significance
-    assert coarse_law(counts, 1.01 * histograms.COARSE).points.size != plain.points.size
+    assert coarse_law(counts, 1.01 * phase_start.COARSE).points.size != plain.points.size
 
 
 def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
@@ -180,7 +180,7 @@ def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0)
     session, fit = fit_over(
         X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu
     )
-    fit = histograms.release_residuals(session, fit)
+    fit = phase_start.release_residuals(session, fit)
     assert fit.clipping.slopes.seen
     return session, fit
 
@@ -210,7 +210,7 @@ def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise
     arrived = NewtonIterate(fit.weights, fit.weights, 0.1, 2_000)
     farther = fit.weights + np.array([2.0, 0.0, 0.0])
     fit = replace(fit, iterates=(arrived,), weights=farther)
-    fit = histograms.release_residuals(session, fit)
+    fit = phase_start.release_residuals(session, fit)
     assert fit.clipping.slopes is clear
     wide = replace(
         clear,
@@ -224,7 +224,7 @@ def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise
         fit, clipping=replace(fit.clipping, slopes=wide), weights=np.array([0.0, 0.0, 3.0])
     )
     session._spent = 0.0
-    fit = histograms.release_residuals(session, fit)
+    fit = phase_start.release_residuals(session, fit)
     assert fit.clipping.slopes.spread == pytest.approx(spread, rel=0.3)
     assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
     assert fit.weights[-1] == 3.0  # later looks move no fit
@@ -302,7 +302,7 @@ def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
     iterates = (NewtonIterate(weights, weights, 0.1, len(X)),) * arrived
     geometry = replace(fit.geometry, largest_curvature=4.0 * 0.3)
     fit = replace(fit, geometry=geometry, weights=weights, iterates=iterates)
-    rows = histograms.release_row_norms(session, fit).clipping.rows
+    rows = phase_start.release_row_norms(session, fit).clipping.rows
     assert rows.seen
     return rows
 

@@ -1,4 +1,4 @@
-"""The mean clipped score of a generalised linear model, one level or several levels jointly.
+"""The mean gradient of a generalised linear model, its slopes clipped at one level or several.
 
 A record contributes its slope, clipped at level ``h``, times its row, cut to length ``R``. With
 several levels the increments ``clip(slope, h_k) - clip(slope, h_{k-1})`` are released side by side:
@@ -16,7 +16,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.kernels.one_blas_thread import one_blas_thread
-from tailguard.kernels.whitened_sums import ClippedScoreSum
+from tailguard.kernels.whitened_sums import LevelGradientSum
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
@@ -25,7 +25,7 @@ from tailguard.rows.base import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class ClippedScores(GaussianQuery):
+class LevelGradients(GaussianQuery):
     """Means of ``(clip(slope, h_k) - clip(slope, h_{k-1})) * row``, one row of the answer a level.
 
     The state is the vector of weights of the standardised coordinates.
@@ -58,7 +58,7 @@ class ClippedScores(GaussianQuery):
     >>> import tailguard as tg
     >>> from tailguard.queries.units import Units
     >>> view = View.plain(tg.losses.Squared(), Units.raw(2, intercept=False))
-    >>> ClippedScores(view, row_limit=3.0, levels=(2.0,)).sensitivity(1000, 2).ideal
+    >>> LevelGradients(view, row_limit=3.0, levels=(2.0,)).sensitivity(1000, 2).ideal
     6.0
     """
 
@@ -67,7 +67,7 @@ class ClippedScores(GaussianQuery):
     levels: tuple[float, ...]
     shares: tuple[float, ...] = field(default=(1.0,))
 
-    name = "sum of clipped scores"
+    name = "sum of clipped gradients by level"
     places = "none"
 
     @property
@@ -82,7 +82,7 @@ class ClippedScores(GaussianQuery):
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Sum the increments at the weights ``state`` on the lattice."""
-        kernel = ClippedScoreSum(
+        kernel = LevelGradientSum(
             rows=self.view.rows(state),
             row_limit=self.row_limit,
             levels=self.levels,

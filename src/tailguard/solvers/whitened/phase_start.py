@@ -1,4 +1,4 @@
-"""What is released between rounds: lengths of rows, residuals, curvature; then clip levels.
+"""How a phase starts: lengths of rows, residuals, curvature are released; then clip levels.
 
 Reference
 ---------
@@ -16,7 +16,7 @@ from tailguard.losses.base import Loss
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.scaling.location_scale_fit import fit_location_scale
+from tailguard.scaling.location_scale_fit import LEAST_SHARE, fit_location_scale
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.choices import choose_bound
 from tailguard.solvers.whitened.clipping import (
@@ -28,21 +28,20 @@ from tailguard.solvers.whitened.clipping import (
     SlopeDistribution,
     choose_clip,
 )
+from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.newton import averaged
 from tailguard.solvers.whitened.schedule import HALFWAY, ROW_NORM_BINS, SLOPE_BINS
-from tailguard.solvers.whitened.session import FitSession
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import noise_level, whiten
 
 HALF_STEP = 0.5  # half the step of the slope's rise in a curvature weight, in scores
 RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
-ROW_CAP = 2.0  # rows count in the curvature up to this many times the row limit
-CURVATURE_NOISE = 0.3  # a curvature noisier than this share of the present one is not released
-# Noise of a bin, as share of all records, above which residuals are read as a fitted curve, and the
-# share of them that it has to hold. Noise makes a fitted curve anywhere: what lies many target
-# scales off, or spreads so far, has to stand out more.
-COARSE, MOST = 0.025, 0.5
-LIKELY = 16.0
+# Rows count in the curvature up to this many times the row limit, and a curvature that is noisier
+# than this share of the present one is not released. Both by trial.
+ROW_CAP, CURVATURE_NOISE = 2.0, 0.3
+# Noise of a bin, as share of all records, above which residuals are read as a fitted curve. Noise
+# makes one anywhere: what lies so many target scales off, or spreads so far, must stand out more.
+COARSE, LIKELY_RESIDUAL = 0.025, 16.0
 SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
 
 
@@ -59,7 +58,7 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     """
     if session.problem.link.residual and not fit.clipping.rows.seen:
         return None
-    fit = replace(fit, phase=phase, secants=replace(fit.secants, last=None))
+    fit = replace(fit, phase=phase, shortening=replace(fit.shortening, last=None))
     if fit.iterates:
         fit = averaged(fit)
         if phase == HALFWAY and session.plans("choice of bounds"):
@@ -89,8 +88,8 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
     problem, link, geometry = session.problem, session.problem.link, fit.geometry
     # At its first constant the curvature of a log link is the same at all records, which then count
     # in full.
-    constant = problem.intercept and not problem.has_offset
-    alike = link.log and constant and not fit.iterates
+    same_score_everywhere = problem.intercept and not problem.has_offset and not fit.iterates
+    alike = link.log and same_score_everywhere
     weighted = (link.curved and not alike) or geometry.curvature_released
     weights = curvature_weighting(session, fit) if weighted else Weighting()
     query = WhitenedHistogram(_curvature_view(session, fit), "length", ROW_NORM_BINS, weights)
@@ -119,7 +118,7 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     geometry, before, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
     bins = replace(SLOPE_BINS, unit=_residual_unit(before))
     query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
-    stage = session.stage_of(fit.phase, "slopes")
+    stage = session.slopes_stage(fit.phase)
     counts, noise_std = session.histograms(query, fit.weights, stage)
     unbounded = not curved and geometry.loss.slope_bound() == np.inf
     # Few are planned where the noise of a bin may hide all.
@@ -157,18 +156,19 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     """
     rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
     if session.problem.link.curved and slopes.seen:
-        # A log link: what clipping takes from the mean is lost to the intercept first.
+        # A log link: the bias of clipped counts lies along the constant, whose whitened direction
+        # has this squared length.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
     # Until bounds are chosen the bulk counts: weights that make up for what present bounds hold
     # back would be compared within others.
-    chosen = fit.phase >= HALFWAY or not session.plans("choice of bounds")
+    bounds_settled = fit.phase >= HALFWAY or not session.plans("choice of bounds")
     clipping = choose_clip(
         rows,
         slopes,
         n_rows=session.n_rows(*session.rounds([fit.phase])),
         mu=session.rounds_mu(fit.phase),
         shift=shift,
-        unbiased=chosen and session.plans("debiasing"),
+        unbiased=bounds_settled and session.plans("debiasing"),
     )
     return replace(fit, clipping=clipping)
 
@@ -207,7 +207,7 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     >>> fit.geometry.curvature_released
     True
     """
-    # The first round that reads all records clips higher than those before it.
+    # Curvature is cut at the clip levels of this phase: they are chosen before it is asked for.
     fit = choose_clip_levels(session, fit)
     view, rows = _curvature_view(session, fit), fit.clipping.rows
     stage, weights = session.stage("curvature"), curvature_weighting(session, fit)
@@ -239,7 +239,7 @@ def _residual_unit(before: SlopeDistribution) -> float:
 
     Bins are as narrow as a quarter of the target's scale about zero, and columns may explain more.
     """
-    if not before.seen or not before.is_bounded:
+    if not before.seen or not before.of_bounded_residual_loss:
         return 1.0
     return min(1.0, max(before.spread / NORMAL_SPREAD, SMALLEST_SPREAD))
 
@@ -259,8 +259,9 @@ def _coarse_distribution(counts: FloatArray, n_rows: int, noise_std: float) -> N
     if noise_std <= COARSE * n_rows:
         return NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
     fitted = fit_location_scale(counts, SLOPE_BINS, n_rows, noise_std)
-    likely = max(abs(fitted.location), fitted.scale) < LIKELY
-    detected = fitted.share > MOST and fitted.significance > (SIGNIFICANT if likely else SURE)
+    likely = max(abs(fitted.location), fitted.scale) < LIKELY_RESIDUAL
+    least = SIGNIFICANT if likely else SURE
+    detected = fitted.share > LEAST_SHARE and fitted.significance > least
     return replace(fitted.distribution(), significance=fitted.significance if detected else 0.0)
 
 

@@ -31,7 +31,7 @@ class FitSession(BudgetSession):
     --------
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_run
-    >>> session, _, _ = example_run(tg.losses.Squared())
+    >>> session = example_run(tg.losses.Squared())
     >>> session.plans("debiasing"), session.rounds([0, 1])[1].name
     (True, 'rounds of phase 2')
     """
@@ -51,10 +51,10 @@ class FitSession(BudgetSession):
         """Return the stage of that name, at the mu that a release of it may spend by now."""
         return self.allowed(self.plan.stage(name))
 
-    def stage_of(self, phase: int, name: str) -> Stage:
-        """Return the stage that is for the phase: an early one, or not."""
-        early = phase < self.shares.early and self.plans(f"early {name}")
-        return self.stage(f"early {name}" if early else name)
+    def slopes_stage(self, phase: int) -> Stage:
+        """Return the stage of residuals that is for the phase: an early one, or not."""
+        early = phase < self.shares.early and self.plans("early slopes")
+        return self.stage("early slopes" if early else "slopes")
 
     def allowed(self, planned: Stage) -> Stage:
         """Return a planned stage at the mu that a release of it may spend by now."""
