@@ -1,4 +1,4 @@
-"""The default method: private units, whitening, default_shares clip levels and damped Newton steps.
+"""The default method: private units, whitening, chosen clip levels and damped Newton steps.
 
 No bounds on the data and no tuning are asked for. The whole schedule is planned from public
 numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
