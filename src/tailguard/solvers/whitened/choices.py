@@ -38,7 +38,7 @@ FARTHER = 2.0
 # Where the farthest bound surely wins by more than so much a record, features are read farther
 # still, within so many scales. Log-odds of lognormal columns win .01 to .05 nats (T4, L4), those of
 # real tables at most .006, and these lose by it. Linear truths with heavy columns win, whose
-# predictions else lose a fifth more (families K to N at epsilon 4); of 41 real tables one changes.
+# predictions else lose a quarter more (K to N, epsilon 4); of 41 real tables one changes.
 FARTHER_STILL = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 # Differences of bounds, and of fits, are cut at half a nat, and at so many counts in scales of the
 # target; those of residuals at the loss of a typical one, and of one scale of the target. Low
