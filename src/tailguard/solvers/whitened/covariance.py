@@ -291,8 +291,8 @@ def sampling_covariance(session: FitSession, fit: Fit, variance: "GradientVarian
     stretch = np.sqrt(geometry.whitening.variance_inflation)
     covariance = covariance * np.outer(stretch, stretch)
     if (made := fit.correction) is not None:
-        # Along its directions the correction is what counts, as if all of it had been believed. What
-        # noise does to how much is believed, is counted nowhere.
+        # Along its directions the correction is what counts, as if all of it had been believed.
+        # What noise does to how much is believed is counted nowhere.
         basis, own = made.directions, made.directions * made.std
         outside = np.eye(geometry.width) - basis @ basis.T
         covariance = outside @ covariance @ outside + own @ own.T
