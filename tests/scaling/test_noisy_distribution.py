@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from tailguard.queries.column_histograms import Bins
-from tailguard.scaling.noisy_distribution import NoisyDistribution, most_significant_window
+from tailguard.scaling.noisy_distribution import (
+    SURE,
+    NoisyDistribution,
+    most_significant_window,
+)
 
 BINS = Bins("octaves", -20.0, 1.0, 40)
+SLOPES = Bins("signed", -30.0, 3.0, 180)
+BULK = 1e3 * np.exp(-((np.arange(180) - 90.0) ** 2) / 50.0)
 
 
 def counts(**at):
@@ -54,3 +60,20 @@ def test_a_far_cluster_that_stands_out_counts_and_what_lies_between_does_not():
     assert distribution.total == 1_050.0
     between = (distribution.points > BINS.upper()[11]) & (distribution.points < BINS.upper()[34])
     assert not distribution.mass[between].any()
+
+
+@pytest.mark.parametrize(("height", "kept"), [(SURE + 0.5, True), (SURE - 0.5, False)])
+def test_a_bin_apart_counts_where_it_would_surely_not_be_noise(height, kept):
+    counts = BULK.copy()
+    counts[170] = 10.0 * height
+    found = NoisyDistribution.of(counts, SLOPES, 10.0)
+    assert (found.points.max() > SLOPES.value(170.0)) == kept
+
+
+def test_noise_alone_puts_no_residual_far_out():
+    rng = np.random.default_rng(0)
+    largest = [
+        NoisyDistribution.of(BULK + 10.0 * rng.standard_normal(180), SLOPES, 10.0).edges.max()
+        for _ in range(2_000)
+    ]
+    assert max(largest) < SLOPES.value(130.0)

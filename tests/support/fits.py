@@ -4,7 +4,7 @@ import numpy as np
 
 from tailguard.queries.units import Units
 from tailguard.solvers.whitened.fit_session import FitSession
-from tailguard.solvers.whitened.state import Clipping, Fit, Geometry
+from tailguard.solvers.whitened.state import Clipping, Fit, Geometry, unknown_noise
 from tailguard.solvers.whitened.whitening import StepShortening, Whitening
 
 
@@ -21,7 +21,8 @@ def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, 
         **geometry,
     )
     clipping = Clipping.unknown(loss.slope_bound())
-    return Fit(seen, clipping, StepShortening.none(size), nothing if weights is None else weights)
+    shortening, start = StepShortening.none(size), nothing if weights is None else weights
+    return Fit(seen, clipping, shortening, start, unknown_noise(size))
 
 
 def reserved(plan, gate, shares):

@@ -13,6 +13,7 @@ BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero b
 WIDEST_GAP = 3  # bins below that inside the bulk
 WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
 POINTS = 4  # points that stand for a bin
+SURE = 6.0  # standard deviations by which has to stand out what would do harm if it were noise
 # How often any window of pure noise may stand out in a fit, among some hundred a column.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 
@@ -73,13 +74,13 @@ class NoisyDistribution:
 
     @classmethod
     def of(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
-        """Keep the bulk around the most significant window, and bins apart from it that stand out.
+        """Keep the bulk around the most significant window, and bins apart from it that surely are.
 
         What is kept counts as zero where it is negative.
         """
         low, high, significance = most_significant_window(counts, noise_std)
         low, high = _grown(counts, low, high, BIN_SIGNIFICANCE * noise_std)
-        kept = counts > detection_threshold(1) * noise_std  # as codes of what is missing may lie
+        kept = counts > SURE * noise_std  # as codes of what is missing may lie
         kept[low:high] = True
         low, high = int(kept.argmax()), int(kept.size - kept[::-1].argmax())
         masses = np.where(kept, np.maximum(counts, 0.0), 0.0)[low:high]
@@ -92,6 +93,11 @@ class NoisyDistribution:
         edges = bins.value(np.arange(low, high + 1.0))
         hidden = BIN_SIGNIFICANCE * noise_std / max(total, noise_std)
         return cls(bins.value(positions), mass, total, significance, edges, hidden)
+
+    @property
+    def bin_noise(self) -> float:
+        """Noise of the share of a bin."""
+        return self.hidden / BIN_SIGNIFICANCE
 
     def mean(self, values: FloatArray) -> float:
         """Average values given at the points."""

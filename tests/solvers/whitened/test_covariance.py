@@ -1,6 +1,7 @@
 """Standard errors: the bias that clipping leaves is counted, where there is any."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,13 +16,13 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.covariance import (
     BENT,
+    LARGEST_HIDDEN,
     UNEVEN,
     UNTOLD,
     GradientVariance,
     gradient_variance,
     hiding,
-    noise_covariance,
-    sampling_covariance,
+    whole_covariance,
 )
 from tailguard.solvers.whitened.debiasing import squared_bias
 from tailguard.solvers.whitened.fit_session import FitSession
@@ -93,7 +94,7 @@ def counting_fit(rate):
     counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
     seen = SlopeDistribution(None, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 1e-3))
     clipping = Clipping(rows, seen, 10.0, 1e3, rate)
-    fit = replace(plain_fit(problem.loss, 3), clipping=clipping)
+    fit = replace(plain_fit(problem.loss, 3), clipping=clipping, noise=np.zeros((4, 4)))
     return FitSession(plan, None, Shares()), fit
 
 
@@ -102,7 +103,7 @@ def test_counts_tell_a_log_rate_as_well_as_their_number_allows(rate):
     """The variance is one over the number of events, in every direction."""
     session, fit = counting_fit(rate)
     told = gradient_variance(session, fit)
-    variance = N_ROWS * rate * sampling_covariance(session, fit, told)
+    variance = N_ROWS * rate * whole_covariance(session, fit, told)
     np.testing.assert_allclose(variance, np.eye(4), atol=0.2)  # what bins blur
 
 
@@ -146,14 +147,14 @@ def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_
     assert np.isfinite(model.coef_noise_std_).all()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_stated_noise_is_that_of_a_correction_as_far_as_it_was_believed(share):
-    """What it leaves of the noise of rounds, 0.1, and its own, 0.5, along one of two directions."""
-    along, believed = np.eye(2)[:, 1:], np.array([[share]])
-    made = Correction(along, believed, 0.5 * believed, np.ones(1))
-    fit = replace(plain_fit(tg.losses.Squared(), 1), noise_std=0.1, correction=made)
-    variance = np.diag(noise_covariance(fit))
-    np.testing.assert_allclose(variance, [0.1**2, (0.1 * (1 - share)) ** 2 + (0.5 * share) ** 2])
+def test_along_a_correction_its_own_variance_replaces_that_of_rounds_and_sampling():
+    _, fit = counting_fit(1.0)
+    told = GradientVariance(np.eye(4), np.zeros((4, 4)), 0.1)
+    made = Correction(np.eye(4)[:, :1], np.array([[0.4]]), np.array([0.3]), np.array([0.2]))
+    session = SimpleNamespace(problem=SimpleNamespace(n_rows=1))
+    fit = replace(fit, noise=2.0 * np.eye(4), correction=made)
+    variances = np.diag(whole_covariance(session, fit, told))
+    np.testing.assert_allclose(variances, [0.4**2 + 0.3**2 + 0.2**2, 5.0, 5.0, 5.0])
 
 
 def test_stated_noise_of_a_debiased_constant_is_near_what_it_varies_by():
@@ -193,7 +194,7 @@ def hidden_by(fit, variance=ALIKE):
 def test_a_slope_that_bounds_move_is_told_by_the_sizes_of_its_column(far_size, center, hidden):
     fit = one_column(units={"center": np.array([center])}, far_size=np.array([far_size]))
     for significance in (BENT * 0.99, BENT * 1.01):
-        beyond, _, _ = hidden_by(replace(fit, weights=np.full(2, significance)))
+        beyond, *_ = hidden_by(replace(fit, weights=np.full(2, significance)))
         assert beyond == [hidden and significance > BENT, False]
 
 
@@ -205,7 +206,7 @@ def test_a_weight_that_follows_a_slope_that_bounds_move_is_unknown_too(turn):
     fit = replace(
         one_column(whitening=told, far_size=np.array([4.1])), weights=np.array([9.0, 0.0])
     )
-    beyond, _, _ = hidden_by(fit)
+    beyond, *_ = hidden_by(fit)
     assert beyond == [True, turn / (1.0 + turn**2) > BENT / 9.0]
 
 
@@ -214,7 +215,7 @@ def test_a_slope_is_unknown_if_the_second_moment_of_its_column_was_added_not_tol
     """Such are rare columns: noise raises them to others, and rounds then hardly move them."""
     whitening = one_column().geometry.whitening
     told = replace(whitening, diagonal=np.array([1.0 - UNTOLD - share, 1.0]))
-    _, hidden, _ = hidden_by(one_column(whitening=told))
+    _, hidden, *_ = hidden_by(one_column(whitening=told))
     assert hidden == [share > 0.0, False]
 
 
@@ -225,7 +226,7 @@ def test_a_slope_is_unknown_if_it_varies_along_a_direction_that_was_added_not_to
     along = np.sqrt(UNTOLD + share)
     rotation = np.array([[np.sqrt(1.0 - along**2), along], [0.0, 1.0]])
     told = replace(whitening, matrix=rotation, told=np.array([1.0, 0.0]))
-    _, hidden, _ = hidden_by(one_column(whitening=told))
+    _, hidden, *_ = hidden_by(one_column(whitening=told))
     assert hidden == [share > 0.0, True]
 
 
@@ -235,8 +236,22 @@ def test_skewed_residuals_that_grow_with_a_column_hide_its_slope(residuals, exce
     """The excess is in shares of UNEVEN, or of the noise where that is larger."""
     size = excess * UNEVEN if noise_std < UNEVEN / 2.0 else excess * noise_std
     told = GradientVariance(np.eye(2), np.diag([size, 0.0]), noise_std)
-    _, _, hidden = hidden_by(one_column(slopes=residuals), told)
+    _, _, hidden, _ = hidden_by(one_column(slopes=residuals), told)
     assert hidden == [residuals.skewed and excess > 1.0, False]
+
+
+@pytest.mark.parametrize("share", [1.01, 0.99])
+@pytest.mark.parametrize("corrected", [True, False])
+def test_a_corrected_constant_is_unknown_where_noise_hides_how_far_residuals_reach(
+    share, corrected
+):
+    slopes = skewed()
+    told = replace(slopes.distribution, hidden=share * LARGEST_HIDDEN)
+    fit = one_column(slopes=replace(slopes, distribution=told))
+    zero = np.zeros(1)
+    made = Correction(np.eye(2)[:, 1:], np.zeros((1, 1)), zero, zero) if corrected else None
+    *_, hidden = hidden_by(replace(fit, correction=made))
+    assert hidden == [False, corrected and share > 1.0]
 
 
 def test_what_was_released_moves_the_variance_as_far_as_it_stands_out_of_noise():

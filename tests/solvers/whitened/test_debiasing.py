@@ -15,7 +15,7 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened import debiasing
 from tailguard.solvers.whitened.clipping import Clipping, SlopeDistribution
-from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _kept, debias, directions
+from tailguard.solvers.whitened.debiasing import CAPS, ROW_LIMIT, _believed, debias, directions
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares, stages_for
 
 STD, VARIANCE = 0.1, 0.01
@@ -28,7 +28,7 @@ START = RARE - np.array([0.3, 0.0, 0.1])
 def kept(total, expected, *, skewed=True):
     """The share of each that is kept, where noise is alike in all directions."""
     total, covariance = np.array(total), VARIANCE * np.eye(len(total))
-    return _kept(total, covariance, np.array(expected), skewed=skewed)[0] @ total / total
+    return _believed(total, covariance, np.array(expected), skewed=skewed) / total
 
 
 @pytest.mark.parametrize("way", [30.0, 100.0])
@@ -57,8 +57,8 @@ def test_what_is_not_corrected_is_known_to_be_missing(size):
     expected, covered = np.full(2, 10.0 * STD), 0
     for _ in range(1_000):
         wrong = truth + STD * rng.standard_normal(2)
-        share, dropped = _kept(wrong, VARIANCE * np.eye(2), expected, skewed=True)
-        covered += abs(share @ wrong - truth)[0] < 1.96 * np.sqrt(VARIANCE + dropped[0] ** 2)
+        found = _believed(wrong, VARIANCE * np.eye(2), expected, skewed=True)
+        covered += abs(found - truth)[0] < 1.96 * np.sqrt(VARIANCE + (found - wrong)[0] ** 2)
     assert covered > 910
 
 
@@ -89,8 +89,7 @@ def test_noise_that_directions_share_tells_what_is_not_believed_from_what_is():
     rng, truth, found = np.random.default_rng(1), np.array([20.0 * STD, 0.0]), []
     for _ in range(400):
         wrong = truth + inverse @ (STD * rng.standard_normal(2))
-        share, _ = _kept(wrong, VARIANCE * inverse @ inverse, truth, skewed=True)
-        found.append(share @ wrong)
+        found.append(_believed(wrong, VARIANCE * inverse @ inverse, truth, skewed=True))
     errors = np.mean((np.array(found) - truth) ** 2, axis=0)
     alone = VARIANCE * np.diag(inverse @ inverse)[0]  # of the first way without that
     assert errors[0] < 0.2 * alone
@@ -104,11 +103,12 @@ def test_in_unexpected_directions_noise_alone_moves_a_fit_by_less_than_noise():
     assert np.mean(moved**2) < 0.3 * VARIANCE
 
 
-def debiased(mu, length, seed=0, *, n_rows=N_ROWS, truth=RARE, start=START, mean=0.0):
+def debiased(mu, length, seed=0, *, n_rows=N_ROWS, truth=RARE, start=START, mean=0.0, shake=0.0):
     """Calibrate a fit that is off along rare rows of that length, where residuals are large.
 
-    All columns have mean square one; the other one has that mean. Returns the fit, its directions
-    before, and the row caps that curvatures were released with, over the row limit.
+    All columns have mean square one; the other one has that mean; ``shake`` is added to what the
+    lowest level releases. Returns the fit, its directions before, and the row caps that curvatures
+    were released with, over the row limit.
     """
     rng, caps = np.random.default_rng(seed), []
     rare = rng.random(n_rows) < length**-2.0
@@ -130,12 +130,15 @@ def debiased(mu, length, seed=0, *, n_rows=N_ROWS, truth=RARE, start=START, mean
         problem.loss, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 5.0)
     )
     clipping = Clipping(fit.clipping.rows, seen, ROW_LIMIT, 1.0, seen.curvature(1.0))
-    fit = replace(fit, clipping=clipping)
+    fit = replace(fit, clipping=clipping, noise=0.0 * fit.noise)
 
     def spied(query, *more):
+        answer = honest(query, *more)
         if isinstance(query, SecondMoments):
             caps.append(query.row_cap / query.row_limit)
-        return honest(query, *more)
+        else:
+            answer[0] += shake
+        return answer
 
     honest, session.ask = session.ask, spied
     basis = directions(fit)
@@ -170,16 +173,30 @@ def test_where_the_constant_alone_is_off_the_coefficients_stay(mu):
     assert constant < 0.6 * 0.3
 
 
-def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
-    def doubting(wrong, *words, **more):
-        share, dropped = _kept(wrong, *words, **more)
-        return 0.0 * share, share @ wrong + dropped + 9.0
+@pytest.mark.parametrize("mu", [0.02, 1.0])
+def test_a_correction_moves_by_its_noise_as_far_as_it_says(mu):
+    """Its share follows the noise, too; of little budget the stated noise is not that share."""
+    ways = 1e-6 * np.eye(2)
+    more, less = (
+        np.column_stack([debiased(mu, 5.0, shake=sign * way).fit.weights for way in ways])
+        for sign in (1.0, -1.0)
+    )
+    fit = debiased(mu, 5.0).fit
+    moved, said = (more - less) / 2e-6, -fit.noise[:, -2:]
+    size = float((moved * said).sum() / (moved**2).sum())
+    np.testing.assert_allclose(said, size * moved, atol=1e-3 * abs(said).max())
+    # Noise of one level is that of its gradient; of several it is more than that of the lowest.
+    query_std = 2.0 * ROW_LIMIT * fit.clipping.slope_limit / (N_ROWS * mu)
+    assert size > 0.99 * query_std
 
+
+def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
     honest = debiased(1.0, 5.0).fit
-    monkeypatch.setattr(debiasing, "_kept", doubting)
+    monkeypatch.setattr(debiasing, "_believed", lambda wrong, *_, **__: 0.0 * wrong)
     doubtful = debiased(1.0, 5.0).fit
-    assert (honest.correction.std < 1.0).all()
-    assert (doubtful.correction.std > 8.0).all()
+    moved = np.abs(doubtful.correction.directions.T @ (honest.weights - doubtful.weights))
+    assert (moved > 0.05).any()
+    np.testing.assert_allclose(doubtful.correction.bias - moved, honest.correction.bias, atol=0.02)
 
 
 @pytest.mark.parametrize(("n_rows", "told"), [(4_000, "the mean was"), (40_000, "mean and fitted")])

@@ -28,7 +28,7 @@ from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.whitened.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import FEATURE_BOUNDS
-from tailguard.solvers.whitened.state import Fit
+from tailguard.solvers.whitened.state import Fit, unknown_noise
 
 # By how many noise standard deviations a farther bound has to win with a log link, whose means are
 # exponentials. Others take what looks best: a margin for nearer bounds loses a tenth where a linear
@@ -107,10 +107,11 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     if not differences.min() < 0.0:
         return fit
     if differences[0] <= differences[1]:
-        halved = replace(fit, weights=half, noise_std=fit.noise_std / 2.0)
+        kept = 0.0 if loss.link.curved else geometry.along_constant(fit.noise)
+        halved = replace(fit, weights=half, noise=(fit.noise + kept) / 2.0)
         return halved.noted(
             "half of each coefficient was kept: by a comparison of losses that is better"
         )
     # Of a constant that was chosen no noise is stated.
-    alone = replace(fit, weights=constant, noise_std=math.nan)
+    alone = replace(fit, weights=constant, noise=unknown_noise(geometry.width))
     return alone.noted("no coefficient was kept: by a comparison of losses the constant is better")

@@ -9,6 +9,7 @@ Reference
 Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.3 (Mallows estimators and their variance).
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -17,12 +18,12 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
-from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 from tailguard.solvers.limits import leans
 
 # Noise standard deviations by which the bulk of a histogram, or the rise of a gradient along one of
-# up to 64 steps, has to stand out; and by which has to what would do harm if it were noise.
-SIGNIFICANT, SURE = 4.0, 6.0
+# up to 64 steps, has to stand out.
+SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 # A likelihood cuts as few rows as it can while the error of all coordinates together is above the
 # least by no more than this part of one coordinate's.
@@ -30,8 +31,8 @@ MISFIT = 0.5
 SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
 SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
 # The bias of skewed residuals along other directions than the constant and the fitted score, over
-# what clipping takes away: rows with large residuals may lie to one side. Of 0, 0.15 and 0.3 the
-# first is worse on a training task with such rows (T08), the last one on real tables.
+# what clipping is seen to take away: rows with large residuals may lie to one side. Real tables
+# lose at epsilon 1 and 3 with 0, 0.05 and 0.3, a training task with such rows (T08) with 0.
 SKEWED_LENGTH = 0.15
 # Bins beyond the last seen one may hide records, less by a factor from one to the next: that is
 # five octaves of a tail that falls by a power of about two.
@@ -177,6 +178,16 @@ class SlopeDistribution:
         """
         largest = self.loss.slope_bound() if self.loss is not None else np.inf
         return self._beyond(np.abs(self.slopes), limit, largest)
+
+    def seen_beyond(self, limit: float) -> float:
+        """Mean size of what clipping takes away of what was seen."""
+        return self.distribution.mean(np.maximum(np.abs(self.slopes) - limit, 0.0))
+
+    def bias_std(self, limit: float) -> float:
+        """How far off zero the mean of what clipping takes away is, with noise of the histogram."""
+        beyond = self.slopes - np.clip(self.slopes, -limit, limit)
+        noise_std = self.distribution.bin_noise * np.linalg.norm(beyond.reshape(-1, POINTS).mean(1))
+        return math.hypot(self.bias(limit), float(noise_std))
 
     def missed(self, limit: float) -> float:
         """Size of what the mean slope loses where a bounded slope is cut lower: another loss."""
@@ -351,7 +362,7 @@ def choose_clip(
     if slopes.of_bounded_residual_loss:
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
     if unbiased and slopes.loss is not None and slopes.skewed:
-        squared_bias += [(SKEWED_LENGTH * slopes.lost(limit)) ** 2 for limit in slope_limits]
+        squared_bias += [(SKEWED_LENGTH * slopes.seen_beyond(limit)) ** 2 for limit in slope_limits]
     # Rows are counted with their curvature, which is the variance where no slopes tell that.
     weight = 1.0 if slopes.told_by_rows else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()

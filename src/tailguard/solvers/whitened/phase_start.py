@@ -17,13 +17,12 @@ from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.location_scale_fit import LEAST_SHARE, fit_location_scale
-from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.noisy_distribution import SURE, NoisyDistribution
 from tailguard.solvers.whitened.choices import choose_bound
 from tailguard.solvers.whitened.clipping import (
     NORMAL_SPREAD,
     SIGNIFICANT,
     SMALLEST_SPREAD,
-    SURE,
     RowNormDistribution,
     SlopeDistribution,
     choose_clip,

@@ -23,7 +23,7 @@ from tailguard.solvers.whitened.clipping import Clipping
 from tailguard.solvers.whitened.constant import HEADROOM, mean_target, weights_at_mean
 from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import ROW_NORM_BINS
-from tailguard.solvers.whitened.state import Fit, Geometry
+from tailguard.solvers.whitened.state import Fit, Geometry, unknown_noise
 from tailguard.solvers.whitened.whitening import StepShortening, first_fit, noise_level, whiten
 
 # The search for a bound of rows begins and ends at these quantiles of their norms, and goes on
@@ -70,7 +70,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         bound=shares.bound,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())
-    fit = Fit(geometry, clipping, StepShortening.none(used.size), weights)
+    fit = Fit(geometry, clipping, StepShortening.none(used.size), weights, unknown_noise(used.size))
     if not problem.intercept:
         fit = _without_constant(session, fit, noise_std)
     return fit if residual else _started_at_constant(session, fit)

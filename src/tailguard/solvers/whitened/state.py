@@ -161,30 +161,46 @@ class Correction:
     ----------
     directions
         An orthonormal basis, as columns.
-    share
-        The matrix that tells what was corrected of what was found wrong along them.
     noise
-        A matrix whose rows are what independent noise of one moves each direction by.
-    std
-        How far off the correction is along each of them but for noise: by sampling and clipping.
+        A matrix whose rows are what independent noise of one moves what was found wrong along each
+        direction by.
+    std, bias
+        How far off the correction is along each of them but for that: by sampling, and by what
+        clipping may take away still, or was not believed.
 
     Examples
     --------
-    >>> correction = Correction(np.eye(2)[:, :1], np.eye(1), 0.1 * np.eye(1), np.array([0.3]))
-    >>> correction.left()  # of errors before it
-    array([[0., 0.],
-           [0., 1.]])
+    >>> one = np.ones(1)
+    >>> correction = Correction(np.eye(2)[:, :1], 0.4 * np.eye(1), 0.3 * one, 0.0 * one)
+    >>> correction.covariance(np.eye(2))  # 0.4**2 + 0.3**2 along the first direction
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
     """
 
     directions: FloatArray
-    share: FloatArray
     noise: FloatArray
     std: FloatArray
+    bias: FloatArray
 
-    def left(self) -> FloatArray:
-        """Return the matrix that tells what it left of whitened errors before it."""
-        inside = self.directions @ self.share @ self.directions.T
-        return np.asarray(np.eye(len(self.directions)) - inside)
+    def covariance(self, others: FloatArray) -> FloatArray:
+        """Covariance of whitened weights, as if all that was found wrong had been believed.
+
+        Along the directions it is the correction's own, elsewhere that of ``others``.
+        """
+        outside = np.eye(len(others)) - self.directions @ self.directions.T
+        along = self.noise @ self.noise.T + np.diag(self.std**2 + self.bias**2)
+        return np.asarray(outside @ others @ outside + self.directions @ along @ self.directions.T)
+
+
+def unknown_noise(width: int) -> FloatArray:
+    """Return noise of so many whitened coordinates of which nothing is known.
+
+    Examples
+    --------
+    >>> unknown_noise(1)
+    array([[nan]])
+    """
+    return np.full((width, width), math.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +211,9 @@ class Fit:
     ----------
     shortening
         What the rounds so far told of the rise of gradients along their steps.
-    weights, noise_std
-        The weights of the standardised coordinates; privacy noise of the whitened ones.
+    weights, noise
+        The weights of the standardised coordinates; a matrix whose rows are what independent noise
+        of one moves the whitened ones by, NaN where that is not known.
     phase
         Which phase is under way, counted from 0.
     iterates
@@ -219,7 +236,7 @@ class Fit:
     clipping: Clipping
     shortening: StepShortening
     weights: FloatArray
-    noise_std: float = math.nan
+    noise: FloatArray
     phase: int = 0
     iterates: tuple[NewtonIterate, ...] = ()
     constant_moved: bool = False
@@ -229,7 +246,12 @@ class Fit:
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":
         """Return the fit with another whitening; ``cap`` where curvature told it."""
         geometry = replace(self.geometry, whitening=whitening, cap=cap)
-        return replace(self, geometry=geometry, shortening=StepShortening.none(geometry.width))
+        return replace(
+            self,
+            geometry=geometry,
+            shortening=StepShortening.none(geometry.width),
+            noise=unknown_noise(geometry.width),
+        )
 
     @property
     def whitened(self) -> FloatArray:
