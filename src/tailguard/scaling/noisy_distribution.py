@@ -13,7 +13,7 @@ BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero b
 WIDEST_GAP = 3  # bins below that inside the bulk
 WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
 POINTS = 4  # points that stand for a bin
-SURE = 6.0  # standard deviations by which has to stand out what would do harm if it were noise
+SURE = 6.0  # noise standard deviations; what would do harm if it were noise must exceed them
 # How often any window of pure noise may stand out in a fit, among some hundred a column.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 

@@ -1,13 +1,19 @@
 """The choice of fit: a fit that is mostly noise gives way to its constant, a good one stays."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import tailguard as tg
+from support.fits import plain_fit
 from tailguard.losses.registry import make_loss
 from tailguard.plans.problem import Problem
 from tailguard.solvers.whitened.allocation import REGIMES, shares_for
+from tailguard.solvers.whitened.choices import choose_fit
 from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.whitened.state import NewtonIterate
 
 FIT_CHOICE = "choice of fit"
 KEPT = tuple(
@@ -82,3 +88,16 @@ def test_without_an_intercept_there_is_no_constant_to_choose():
     problem = Problem(tg.losses.Squared(), 10_000, 2)
     names = {stage.name for stage in WhitenedNewton().plan(problem, tg.GDP(0.04)).stages}
     assert FIT_CHOICE not in names
+
+
+@pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
+def test_half_a_fit_has_half_the_noise_but_for_a_constant_of_residuals_which_stays(loss):
+    session = SimpleNamespace(
+        loss=loss, plans=lambda _: True, stage=lambda _: None, ask=lambda *_: np.array([-1.0, 0.0])
+    )
+    start = NewtonIterate(np.zeros(3), np.ones(3), 0.1, 1_000)
+    fit = replace(plain_fit(loss, 2, weights=np.ones(3)), noise=np.eye(3), iterates=(start,))
+    found = choose_fit(session, fit)
+    constant = 0.5 if loss.link.curved else 1.0
+    np.testing.assert_allclose(found.weights, [0.5, 0.5, constant])
+    np.testing.assert_allclose(found.noise, np.diag([0.5, 0.5, constant]))

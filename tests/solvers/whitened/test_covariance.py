@@ -12,6 +12,7 @@ from support.fits import plain_fit
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.queries.column_histograms import Bins
+from tailguard.queries.units import Units
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.whitened.covariance import (
@@ -22,10 +23,13 @@ from tailguard.solvers.whitened.covariance import (
     GradientVariance,
     gradient_variance,
     hiding,
+    solution,
     whole_covariance,
 )
 from tailguard.solvers.whitened.debiasing import squared_bias
+from tailguard.solvers.whitened.example import example_fit
 from tailguard.solvers.whitened.fit_session import FitSession
+from tailguard.solvers.whitened.newton import averaged, step
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.whitened.state import Correction
 
@@ -72,6 +76,7 @@ def test_what_was_measured_above_a_level_replaces_what_was_expected():
     sure = squared_bias(slopes, (0.5, 6.0), SHARES, moved, 1e-9)
     beyond = squared_bias(slopes, (6.0, 6.0), SHARES, NO_MOVE, 1e-9)
     np.testing.assert_allclose(sure - beyond, moved**2, rtol=1e-3)
+    np.testing.assert_allclose(beyond, (slopes.lost(6.0) * np.array([1.0, 0.08 / 0.7])) ** 2)
     vague = squared_bias(slopes, (0.5, 6.0), SHARES, moved, 1e9)
     unmoved = squared_bias(slopes, (0.5, 6.0), SHARES, NO_MOVE, 1e9)
     np.testing.assert_allclose(vague, unmoved, rtol=1e-3)
@@ -241,17 +246,32 @@ def test_skewed_residuals_that_grow_with_a_column_hide_its_slope(residuals, exce
 
 
 @pytest.mark.parametrize("share", [1.01, 0.99])
+@pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("corrected", [True, False])
-def test_a_corrected_constant_is_unknown_where_noise_hides_how_far_residuals_reach(
-    share, corrected
+def test_what_varies_along_the_constant_is_unknown_where_noise_hides_how_far_residuals_reach(
+    share, intercept, corrected
 ):
-    slopes = skewed()
-    told = replace(slopes.distribution, hidden=share * LARGEST_HIDDEN)
+    """Without an intercept it is what varies along the mean row."""
+    slopes, zero = skewed(), np.zeros(1)
+    most = LARGEST_HIDDEN[0 if intercept else 1]
+    told = replace(slopes.distribution, hidden=share * most)
     fit = one_column(slopes=replace(slopes, distribution=told))
-    zero = np.zeros(1)
-    made = Correction(np.eye(2)[:, 1:], np.zeros((1, 1)), zero, zero) if corrected else None
-    *_, hidden = hidden_by(replace(fit, correction=made))
+    fit = replace(fit, geometry=replace(fit.geometry, units=Units.raw(1, intercept=intercept)))
+    made = Correction(np.eye(2)[:, 1:], np.array([[np.sqrt(1.01 * UNTOLD)]]), zero, zero)
+    *_, hidden = hidden_by(replace(fit, correction=made if corrected else None))
     assert hidden == [False, corrected and share > 1.0]
+    less = replace(made, noise=np.array([[np.sqrt(0.99 * UNTOLD)]]))
+    *_, hidden = hidden_by(replace(fit, correction=less))
+    assert hidden == [False, False]
+
+
+def test_no_interval_is_narrower_than_the_privacy_noise_alone():
+    """A correction may follow noise by more than all of it; intervals count it as if by all."""
+    session, fit = example_fit(tg.losses.Squared(), phase=0)
+    fit = averaged(step(session, fit))
+    made = Correction(np.eye(3)[:, 2:], 1e-9 * np.eye(1), np.zeros(1), np.zeros(1))
+    found = solution(session, replace(fit, noise=7.0 * np.eye(3), correction=made))
+    assert found.intercept_std == found.intercept_noise_std > 1.0
 
 
 def test_what_was_released_moves_the_variance_as_far_as_it_stands_out_of_noise():

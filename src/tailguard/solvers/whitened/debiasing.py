@@ -18,7 +18,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import approx_fprime
 from scipy.special import expit
 
 from tailguard.array_types import FloatArray
@@ -46,7 +45,6 @@ CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
 # (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
 # on simulated tasks.
 CLIPPED_SHARES = (0.7, 0.08)
-RESPONSE_STEP = 1e-4  # of a numerical derivative, in standard deviations of the noise
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
@@ -98,14 +96,26 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     # Noise is alike in all directions of gradients; through the inverse curvature it is not.
     wrong, covariance = inverse @ total, variance * inverse @ inverse
     sampling = np.diag(inverse @ inverse) * slopes.upper_variance(levels[best]) / n_rows
-    if not slopes.skewed:  # but the constant may lean as far as the histogram tells
-        sampling[0] += (slopes.bias_std(levels[best]) / along[0]) ** 2
+    if not slopes.skewed:
+        sampling[0] += (_lean(fit, levels[best]) / along[0]) ** 2
     own = np.linalg.norm(noise[: best + 1]) * inverse
     made = Correction(basis, own, np.sqrt(sampling), np.sqrt(left[best]) / along)
     told = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
     return _corrected(fit, made, wrong, covariance, expected).noted(
         f"{told} debiased, with residuals clipped at {levels[best]:.3g} target scales"
     )
+
+
+def _lean(fit: Fit, level: float) -> float:
+    """How far residuals that look symmetric may bias the first direction.
+
+    About their median they may lean as far as their histogram does; about zero, where skewness is
+    not told from location, by all that is lost, along a mean row of that length.
+    """
+    geometry, slopes = fit.geometry, fit.clipping.slopes
+    if geometry.units.intercept or geometry.loss.link.curved:
+        return slopes.bias_std(level)
+    return math.sqrt(geometry.shift) * slopes.lost(level)
 
 
 def _corrected(
@@ -121,9 +131,10 @@ def _corrected(
         return believed / max(1.0, float(np.linalg.norm(believed)) * curved)
 
     weights = usable(fit.weights - fit.geometry.matrix @ (basis @ way(wrong)))
-    # Of what noise moved it keeps as much as the way follows what is wrong, to first order.
-    steps = RESPONSE_STEP * np.sqrt(np.diag(covariance))
-    response = basis @ approx_fprime(wrong, way, steps).reshape(wrong.size, -1)
+    # Of what noise moved it keeps as much as the way follows what is wrong within its noise.
+    steps = np.diag(np.sqrt(np.diag(covariance)))
+    response = np.array([way(wrong + step) - way(wrong - step) for step in steps]).T
+    response = basis @ response / (2.0 * np.maximum(steps.sum(axis=0), 1e-300))
     noise = np.hstack([fit.noise - response @ (basis.T @ fit.noise), response @ made.noise])
     made = replace(made, bias=made.bias + skewed * np.abs(wrong - way(wrong)))
     return replace(fit, weights=weights, noise=noise, correction=made)

@@ -165,8 +165,8 @@ class Correction:
         A matrix whose rows are what independent noise of one moves what was found wrong along each
         direction by.
     std, bias
-        How far off the correction is along each of them but for that: by sampling, and by what
-        clipping may take away still, or was not believed.
+        How far off the correction is along each of them apart from ``noise``: by sampling, and by
+        what clipping may take away still, or was found wrong and not believed.
 
     Examples
     --------
