@@ -1,5 +1,7 @@
 """What the user typed, read the one way it can be meant."""
 
+from pathlib import Path
+
 import pytest
 
 from tailguard.checks import InputError
@@ -29,3 +31,13 @@ def test_an_existing_file_may_be_replaced(tmp_path):
     path = tmp_path / "model.json"
     path.write_text("old")
     assert destination(path) == path
+
+
+@pytest.mark.parametrize("name", ["claims.csv", "./claims.csv", "linked.csv"])
+def test_what_a_command_uses_is_not_written_over(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    read = Path("claims.csv")
+    read.write_text("cost\n1\n")
+    Path("linked.csv").symlink_to(read)
+    with pytest.raises(InputError, match=r"another file than .claims\.csv., which is in use"):
+        destination(Path(name), Path("model.json"), read)

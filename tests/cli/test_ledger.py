@@ -53,6 +53,15 @@ def test_a_key_is_charged_once(ledger, csv_file, call):
     assert "entry 2 was charged under 'march'" in answer.err
 
 
+def test_no_command_writes_its_answer_over_the_ledger(ledger, csv_file, call):
+    before = ledger.read_bytes()
+    for words in (("ledger", "export", ledger), ("mean", csv_file, *MEAN, "--ledger", ledger)):
+        refused = call(*words, "--out", ledger)
+        assert refused.code == 2
+        assert "--out must be another file than" in refused.err
+    assert ledger.read_bytes() == before
+
+
 def test_the_ledger_is_shown_listed_exported_and_verified(ledger, csv_file, tmp_path, call):
     call("mean", csv_file, *MEAN, "--ledger", ledger)
     tg.Ledger(ledger).charge(Gaussian(0.1), key="report of March")

@@ -217,14 +217,19 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
     return path
 
 
-def destination(path: Path) -> Path:
-    """Return ``path`` if a file can be written there; asked before any budget is spent.
+def destination(path: Path, *others: Path | None) -> Path:
+    """Return ``path`` if a file can be written there, and is none of the others of the command.
+
+    It is asked before any budget is spent.
 
     Examples
     --------
-    >>> destination(Path("model.json"))
+    >>> destination(Path("model.json"), Path("claims.csv"))
     PosixPath('model.json')
     """
+    for file in others:
+        if file is not None and os.path.realpath(path) == os.path.realpath(file):
+            raise InputError(f"--out must be another file than {str(file)!r}, which is in use.")
     if os.path.isdir(path) or not _writable(path):
         raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
     return path

@@ -118,7 +118,7 @@ def fit(
         "ledger": ledger_of(ledger, ledger_name, ledger_key),
     }
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own))
-    destination(out)
+    destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, columns)
     with_progress(fitted.estimator.fit, columns, order=order)
     fitted.save(out)

@@ -147,7 +147,7 @@ def export(
     """
     opened = tg.Ledger(ledger, name)
     told = opened.export()
-    write_text(destination(out), json.dumps(told, indent=2) + "\n")
+    write_text(destination(out, ledger), json.dumps(told, indent=2) + "\n")
     lines = "1 line" if len(told["lines"]) == 1 else f"{len(told['lines'])} lines"
     print_plain(Console(), f"Wrote {out}: {lines} of ledger {opened.name!r}")
 

@@ -108,7 +108,7 @@ def estimate_means(
     )
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    out = None if out is None else destination(out)
+    out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns")
     result = with_progress(
         tg.mean,

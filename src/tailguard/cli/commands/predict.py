@@ -65,7 +65,7 @@ def predict(
     if extrapolate is not None:
         fitted.estimator.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
-        destination(out)
+        destination(out, model, file)
     columns = FileColumns(file)
     observed = {} if exposure is None else {"exposure": columns.numbers([exposure])[:, 0]}
     predicted = _predicted_columns(fitted, columns, observed)

@@ -57,7 +57,7 @@ def schema(
         exposure=exposure,
         classes=classes,
     ).settled(columns.names, columns.where)
-    write_text(destination(out), settled.to_json())
+    write_text(destination(out, file), settled.to_json())
     print_wrapped(
         Console(),
         f"Wrote {out}: {listing(settled.numeric)} are numbers in it; give columns of words their "
