@@ -34,10 +34,11 @@ def test_an_existing_file_may_be_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["claims.csv", "./claims.csv", "linked.csv"])
-def test_what_a_command_uses_is_not_written_over(tmp_path, monkeypatch, name):
+@pytest.mark.parametrize("used", ["claims.csv", "*.csv", "."])
+def test_what_a_command_uses_is_not_written_over(tmp_path, monkeypatch, name, used):
     monkeypatch.chdir(tmp_path)
-    read = Path("claims.csv")
-    read.write_text("cost\n1\n")
-    Path("linked.csv").symlink_to(read)
-    with pytest.raises(InputError, match=r"another file than .claims\.csv., which is in use"):
-        destination(Path(name), Path("model.json"), read)
+    Path("claims.csv").write_text("cost\n1\n")
+    Path("linked.csv").symlink_to("claims.csv")
+    with pytest.raises(InputError, match="--out must be no file of"):
+        destination(Path(name), Path("model.json"), None, Path(used))
+    assert destination(Path("other.csv"), Path(used)) == Path("other.csv")

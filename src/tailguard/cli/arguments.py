@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import partial
+from glob import glob
 from pathlib import Path
 from typing import TypeVar
 
@@ -227,12 +228,21 @@ def destination(path: Path, *others: Path | None) -> Path:
     >>> destination(Path("model.json"), Path("claims.csv"))
     PosixPath('model.json')
     """
-    for file in others:
-        if file is not None and os.path.realpath(path) == os.path.realpath(file):
-            raise InputError(f"--out must be another file than {str(file)!r}, which is in use.")
+    for other in others:
+        if other is not None and os.path.realpath(path) in map(os.path.realpath, _files_of(other)):
+            raise InputError(
+                f"--out must be no file of {str(other)!r}, which is in use; got {path}."
+            )
     if os.path.isdir(path) or not _writable(path):
         raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
     return path
+
+
+def _files_of(path: Path) -> list[Path]:
+    """List the file, or those that a folder of tables or a pattern stands for."""
+    if os.path.isdir(path):
+        return list(path.rglob("*"))
+    return [path, *map(Path, glob(str(path), recursive=True))]
 
 
 def _writable(path: Path) -> bool:

@@ -71,7 +71,7 @@ def reproduce(
     chosen, setup = find_experiments(experiment), Setup(quick, _folder(data), seeds)
     runnable = _runnable(chosen, setup, console)
     out.mkdir(parents=True, exist_ok=True)
-    page = destination(table or out / "claims.md")
+    page = destination(table or out / "claims.md", out / "claims.csv")
     for each in runnable:
         verdicts = _run_one(each, setup, out, jobs, console)
         known = all_experiments()
