@@ -64,7 +64,8 @@ def test_epsilon_and_delta(known, name, event):
         return
     accountant = empty.compose(EVENTS[event])
     epsilons = EPSILONS[:-1] if name == "pld" else EPSILONS
-    rel = 1e-9 if name in ("pld", "selection") else 4e-13
+    # The order of sums, a processor's own, moves epsilon at a delta of 1e-10 by parts of 1e-8.
+    rel = {"pld": 1e-7, "selection": 1e-9}.get(name, 4e-13)
     known(
         [
             [accountant.epsilon(delta) for delta in DELTAS],
