@@ -33,12 +33,15 @@ def test_an_existing_file_may_be_replaced(tmp_path):
     assert destination(path) == path
 
 
-@pytest.mark.parametrize("name", ["claims.csv", "./claims.csv", "linked.csv"])
-@pytest.mark.parametrize("used", ["claims.csv", "*.csv", "."])
+@pytest.mark.parametrize("name", ["a.parquet", "./a.parquet", "linked.parquet"])
+@pytest.mark.parametrize("used", ["a.parquet", "*.parquet", "."])
 def test_what_a_command_uses_is_not_written_over(tmp_path, monkeypatch, name, used):
     monkeypatch.chdir(tmp_path)
-    Path("claims.csv").write_text("cost\n1\n")
-    Path("linked.csv").symlink_to("claims.csv")
+    for file in ("a.parquet", "model.json"):
+        Path(file).write_text("")
+    Path("linked.parquet").symlink_to("a.parquet")
     with pytest.raises(InputError, match="--out must be no file of"):
         destination(Path(name), Path("model.json"), None, Path(used))
-    assert destination(Path("other.csv"), Path(used)) == Path("other.csv")
+    # What lies beside the tables of a folder is none of them.
+    for other in map(Path, ("model.json", "new.csv")):
+        assert destination(other, Path(used)) == other

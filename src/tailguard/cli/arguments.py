@@ -14,6 +14,7 @@ import typer
 from tailguard.checks import InputError
 from tailguard.ledger import Ledger
 from tailguard.privacy.guarantees import ApproxDP, PureDP
+from tailguard.sources.parquet_files import parquet_files_in
 
 Value = TypeVar("Value")
 
@@ -241,7 +242,7 @@ def destination(path: Path, *others: Path | None) -> Path:
 def _files_of(path: Path) -> list[Path]:
     """List the file, or those that a folder of tables or a pattern stands for."""
     if os.path.isdir(path):
-        return list(path.rglob("*"))
+        return parquet_files_in(path)
     return [path, *map(Path, glob(str(path), recursive=True))]
 
 

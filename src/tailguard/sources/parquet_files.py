@@ -197,7 +197,7 @@ def _paths(where: str) -> list[Path]:
     if os.path.isfile(place):
         return [place]
     if os.path.isdir(place):
-        found = _parquet_files_in(place)
+        found = parquet_files_in(place)
         found = [file for file in found if not _is_hidden(file.relative_to(place))]
     else:
         found = [Path(file) for file in glob(where, recursive=True) if Path(file).is_file()]
@@ -214,8 +214,14 @@ def _paths(where: str) -> list[Path]:
     return sorted(found)
 
 
-def _parquet_files_in(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder and of all below it, which must not change meanwhile."""
+def parquet_files_in(folder: Path) -> list[Path]:
+    """List the Parquet files of a folder and of all below it, which must not change meanwhile.
+
+    Examples
+    --------
+    >>> parquet_files_in(Path("nowhere"))
+    []
+    """
     try:
         return [file for file in folder.rglob("*") if is_parquet(file) and file.is_file()]
     except OSError as error:

@@ -44,6 +44,16 @@ def test_the_average_is_as_noisy_as_it_says_and_as_its_rounds_allow():
     assert said == pytest.approx(0.2 / np.sqrt(16), rel=0.1)
 
 
+def test_noise_is_larger_along_directions_whose_whitening_is_noisy():
+    """By the mean of the squared inverse of second moments that noise has moved."""
+    exact = settled(rounds(8, 0.2))
+    blurred = replace(exact.geometry.whitening, noise_radius_squared=np.array([0.0, 0.2, 0.5]))
+    fit = averaged(replace(exact, geometry=replace(exact.geometry, whitening=blurred)))
+    stretch = np.sqrt(blurred.variance_inflation)
+    assert stretch[0] == 1.0 < stretch[1] < stretch[2]
+    np.testing.assert_allclose(fit.noise, exact.noise @ np.diag(stretch))
+
+
 def test_noisy_rounds_and_those_that_went_far_count_less():
     """Arrivals weigh by the inverse of their noise and of a share of their way, both squared."""
     good, bad = OPTIMUM, OPTIMUM + np.array([0.0, 0.0, 0.3])

@@ -152,6 +152,15 @@ def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_
     assert np.isfinite(model.coef_noise_std_).all()
 
 
+def test_sampling_and_noise_are_larger_along_directions_whose_whitening_is_noisy():
+    session, fit = counting_fit(1.0)
+    blurred = replace(fit.geometry.whitening, noise_radius_squared=np.array([0.0, 0.2, 0.5, 0.0]))
+    fit = replace(fit, geometry=replace(fit.geometry, whitening=blurred))
+    told = GradientVariance(np.eye(4), np.zeros((4, 4)), 0.1)
+    variances = N_ROWS * np.diag(whole_covariance(session, fit, told))
+    np.testing.assert_allclose(variances, blurred.variance_inflation)
+
+
 def test_along_a_correction_its_own_variance_replaces_that_of_rounds_and_sampling():
     _, fit = counting_fit(1.0)
     told = GradientVariance(np.eye(4), np.zeros((4, 4)), 0.1)
