@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import settings
 
-from support.known import known_of
 from support.repeatable_noise import RepeatableNoise
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
@@ -14,7 +13,6 @@ NOISE = RepeatableNoise()
 
 def pytest_addoption(parser):
     parser.addoption("--fresh-noise", action="store_true", help="draw noise that no run repeats")
-    parser.addoption("--keep-known", action="store_true", help="write known values anew")
 
 
 def pytest_configure(config):
@@ -41,9 +39,3 @@ def pytest_fixture_setup(fixturedef, request):
 def secret_noise():
     """Noise that no name repeats, for as long as it is entered."""
     return NOISE.named(None)
-
-
-@pytest.fixture
-def known(request):
-    """Compares a value with the one that is kept under the test's name."""
-    return known_of(request.node, keep=request.config.getoption("--keep-known"))

@@ -46,6 +46,13 @@ def test_a_file_of_examples_is_called_as_its_query():
 
 
 @every_example
+def test_a_query_is_a_key(name):
+    """By identity: it may hold arrays, which have no hash and are compared by their entries."""
+    query = EXAMPLES[name].query
+    assert {query: 1}[query] == 1
+
+
+@every_example
 def test_one_replaced_record_moves_the_lattice_by_at_most_the_charge(name):
     assert attack(EXAMPLES[name], 100, seed=1) <= 1.0 + 1e-12
 

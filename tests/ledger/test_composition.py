@@ -222,3 +222,14 @@ def test_a_filter_counts_failures_apart():
 def test_a_cover_costs_the_square_of_its_mu_and_its_failure():
     charge = Charge(ZeroConcentrated(0.02), cover=(0.25, 2.0**-40))
     assert price(GdpAccountant, charge) == (Fraction(1, 16), Fraction(1, 2**40))
+
+
+def test_a_cover_that_was_written_down_agrees_with_one_a_thousandth_smaller():
+    cap = Cap(tg.ApproxDP(1.0, 1e-6))
+    mu, missed = cap.charge(ZeroConcentrated(0.01)).cover
+    near = [(0.9991, 1.0), (0.9989, 1.0), (1.0, 0.9991), (1.0, 0.9989), (2.0, 2.0)]
+    charges = [Charge(ZeroConcentrated(0.01), (a * mu, b * missed)) for a, b in near]
+    assert [cap.agrees(each) for each in charges] == [True, False, True, False, True]
+    assert not cap.agrees(Charge(ZeroConcentrated(0.01)))
+    assert not cap.agrees(Charge(Gaussian(0.1), (0.1, 1e-9)))
+    assert cap.agrees(Charge(Gaussian(0.1)))
