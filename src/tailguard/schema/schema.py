@@ -170,8 +170,6 @@ class Schema:
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
         plain["categorical"] = {column: list(v) for column, v in self.categorical.items()}
         plain["missing"] = dict(self.missing)
-        if self.row_id is None:  # which files of version 1 did not have at first
-            del plain["row_id"]
         return {KEY: VERSION, **plain}
 
     @classmethod

@@ -40,8 +40,8 @@ Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: N
 
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
-VERSION = 2
-"""A change of meaning takes a new number: certificates of version 1 name no ledger."""
+VERSION = 1
+"""A change of meaning takes a new number."""
 
 # Totals are rounded by less than this share of them; a smaller difference is no unused budget.
 ROUNDING_MARGIN = 1e-9
@@ -215,8 +215,7 @@ class Certificate:
         What cannot be written again is refused, and releases that books would have refused.
         """
         try:
-            # Certificates of before versions were written are of version 1.
-            check_version("certificate", data.get(KEY, VERSION), newest=VERSION)
+            check_version("certificate", data.get(KEY), newest=VERSION)
             found = cls(
                 guarantee_from_dict(data["guarantee"]),
                 data["n_rows"],
@@ -226,11 +225,9 @@ class Certificate:
                 unused_stages=tuple(data["unused_stages"]),
                 mode=data["mode"],
                 sampler_distance=Distance(
-                    data.get("sampler_log_ratio", 0.0), data["sampler_total_variation"]
+                    data["sampler_log_ratio"], data["sampler_total_variation"]
                 ),
-                ledger_entries=tuple(
-                    LedgerEntry(**entry) for entry in data.get("ledger_entries", ())
-                ),
+                ledger_entries=tuple(LedgerEntry(**entry) for entry in data["ledger_entries"]),
                 version=data["version"],
             )
             if not covers(found.planned, found.releases):
