@@ -1,6 +1,5 @@
 """The JSON of a schema: nothing is lost on the way, and nothing else passes for one."""
 
-
 import numpy as np
 import pytest
 
