@@ -11,15 +11,7 @@ from tailguard.solvers.session import BudgetSession
 
 
 def example_session(X: FloatArray, *stages: Stage, mu: float = 1.0) -> BudgetSession:
-    """Reserve stages over records whose target is their first column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> session = example_session(np.zeros((4, 1)), Stage("rounds", "scores", 1.0, 1, 1))
-    >>> round(session.left(reserve=0.6), 9)
-    0.8
-    """
+    """Reserve stages over records whose target is their first column."""
     guarantee = GDP(mu)
     problem = Problem(Squared(), len(X), X.shape[1], intercept=True)
     plan = Plan("example", problem, guarantee, stages)
