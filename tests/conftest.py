@@ -1,5 +1,7 @@
 """Settings of the whole suite: examples of Hypothesis are fixed, and so is the noise of a test."""
 
+import re
+
 import pytest
 from hypothesis import settings
 
@@ -13,11 +15,25 @@ NOISE = RepeatableNoise()
 
 def pytest_addoption(parser):
     parser.addoption("--fresh-noise", action="store_true", help="draw noise that no run repeats")
+    parser.addoption(
+        "--about", metavar="IDEA", help="run tests of a loss, mean, query, set or file"
+    )
 
 
 def pytest_configure(config):
     if not config.getoption("--fresh-noise"):
         NOISE.install()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep tests whose names have the idea in them, be it called ``lp_loss`` or ``LpLoss``."""
+    if idea := letters(config.getoption("--about") or ""):
+        config.hook.pytest_deselected(items=[i for i in items if idea not in letters(i.nodeid)])
+        items[:] = [item for item in items if idea in letters(item.nodeid)]
+
+
+def letters(name):
+    return re.sub(r"[-_ ]", "", name).lower()
 
 
 @pytest.hookimpl(wrapper=True)

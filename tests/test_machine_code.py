@@ -1,5 +1,6 @@
 """Machine code follows every source that it can depend on, and stays in the user's cache folder."""
 
+import ast
 import errno
 import linecache
 import os
@@ -14,7 +15,7 @@ import pytest
 
 from support.edits import AUDITED_EDITS, EDITS, PROBES
 from tailguard import machine_code
-from tailguard.machine_code import PACKAGE, ROOMS, compiled, state_of_sources
+from tailguard.machine_code import PACKAGE, ROOMS, compiled, sources_of, state_of_sources
 
 SOURCES = sorted(
     source.relative_to(PACKAGE).as_posix()
@@ -69,6 +70,42 @@ def test_the_copied_state_is_that_of_the_package(package):
     assert state_of_sources(package) == state_of_sources(PACKAGE)
 
 
+def imported_by(path):
+    """What a source imports, by its syntax tree; names that may be modules, too."""
+    package = path.relative_to(PACKAGE.parent).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_source_depends_on_itself_and_on_what_its_imports_depend_on(source):
+    name = "tailguard." + source.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    imported = [each for each in imported_by(PACKAGE / source) if each.startswith("tailguard.")]
+    found = sources_of([name], PACKAGE)
+    assert found == {PACKAGE / source}.union(*(sources_of([each], PACKAGE) for each in imported))
+
+
+def test_an_edit_of_a_loss_leaves_the_code_that_serves_all_losses():
+    kernels = sources_of(["tailguard.kernels.fused", "tailguard.kernels.grouped"], PACKAGE)
+    assert PACKAGE / "losses/base.py" in kernels
+    assert PACKAGE / "kernels/tile_bounds.py" in kernels
+    assert PACKAGE / "losses/squared.py" not in kernels
+
+
+def test_a_closure_depends_on_the_modules_of_what_it_holds():
+    def held(number):
+        return number
+
+    held.__module__ = "tailguard.losses.squared"
+    modules = machine_code._modules(times(times(held)))
+    assert modules == {__name__, "tailguard.losses.squared"}
+
+
 @pytest.fixture
 def cache_folder(tmp_path, monkeypatch):
     """A folder that the user has chosen."""
@@ -78,10 +115,11 @@ def cache_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("tool", ["numba", "llvmlite"])
 def test_another_version_of_a_compiler_has_another_folder(tool, cache_folder, monkeypatch):
-    before = machine_code._folder("content")
-    assert before == machine_code._folder("content")
+    module = {"tailguard.noise.bernoulli"}
+    before = machine_code._folder("content", module)
+    assert before == machine_code._folder("content", module)
     monkeypatch.setattr(f"{tool}.__version__", "0.0")
-    assert machine_code._folder("content") != before
+    assert machine_code._folder("content", module) != before
 
 
 def times(factor):
@@ -106,7 +144,7 @@ def test_functions_made_in_one_place_and_signatures_share_no_folder():
 def test_the_users_choice_is_used_and_left_alone(cache_folder):
     path = Path(cache_path(lambda number: 3 * number))
     assert path.is_relative_to(cache_folder)
-    assert path.parent.parent.name.startswith("tailguard-")
+    assert path.parent.name.startswith("tailguard-")
     assert str(cache_folder) == numba.config.CACHE_DIR
 
 
@@ -197,7 +235,7 @@ def test_a_function_that_was_typed_in_is_compiled_in_memory(
     assert ninefold(2.0) == 18.0
 
 
-def state_folders(base):
+def folders_in(base):
     return sorted(path.name for path in base.iterdir())
 
 
@@ -205,8 +243,8 @@ def name_of(number):
     return f"tailguard-{number:032x}"
 
 
-def test_the_states_used_last_are_kept(tmp_path):
-    kept = machine_code.STATES_KEPT
+def test_the_folders_used_last_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_code, "FOLDERS_KEPT", kept := 8)
     for number in range(kept):
         (tmp_path / name_of(number) / "code").mkdir(parents=True)
         os.utime(tmp_path / name_of(number), (number, number))
@@ -215,41 +253,40 @@ def test_the_states_used_last_are_kept(tmp_path):
     machine_code._use(tmp_path / name_of(kept))
     machine_code._use(tmp_path / name_of(kept + 1))
     numbers = [0, *range(3, kept + 2)]
-    assert state_folders(tmp_path) == [*map(name_of, numbers), "tailguard-notes"]
+    assert folders_in(tmp_path) == [*map(name_of, numbers), "tailguard-notes"]
 
 
-def test_a_state_that_another_process_removes_is_no_error(tmp_path, monkeypatch):
+def test_a_folder_that_another_process_removes_is_no_error(tmp_path, monkeypatch):
     """Between the listing and the look at a folder, and while it is being removed."""
-    for number in range(machine_code.STATES_KEPT + 2):
+    monkeypatch.setattr(machine_code, "FOLDERS_KEPT", 8)
+    for number in range(10):
         (tmp_path / name_of(number)).mkdir()
     listed = list(tmp_path.iterdir())
     shutil.rmtree(listed[0])
     monkeypatch.setattr(Path, "glob", lambda *_: listed)
     machine_code._use(tmp_path / name_of(99))
-    assert len(state_folders(tmp_path)) <= machine_code.STATES_KEPT + 1
+    assert len(folders_in(tmp_path)) <= 9
 
 
 def test_a_process_whose_folder_was_removed_goes_on(cache_folder):
-    first = Path(cache_path(lambda number: 9 * number))
+    assert cache_path(lambda number: 9 * number)
     shutil.rmtree(cache_folder)
-    again = Path(cache_path(lambda number: 10 * number))
-    assert first.parent.parent == again.parent.parent
-    assert files_of(again)
+    assert files_of(Path(cache_path(lambda number: 10 * number)))
 
 
-STATES = """
+COMPILE = """
 import sys
 import numba
 from tailguard import machine_code
-machine_code.STATES_KEPT = 1
+machine_code.FOLDERS_KEPT = 1
 for number in range(8):
     numba.__version__ = f"{number}.{sys.argv[1]}"
     assert machine_code.compiled(lambda x: 2.0 * x, "float64(float64)")(4.0) == 8.0
 """
 
 
-def test_processes_remove_states_of_each_other_without_harm(tmp_path, cache_folder):
-    (tmp_path / "script.py").write_text(STATES)
+def test_processes_remove_folders_of_each_other_without_harm(tmp_path, cache_folder):
+    (tmp_path / "script.py").write_text(COMPILE)
     command = [sys.executable, str(tmp_path / "script.py")]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache_folder)}
     runs = [subprocess.Popen([*command, str(number)], env=environment) for number in range(3)]

@@ -5,21 +5,22 @@ for caches (``$XDG_CACHE_HOME`` or ``~/.cache`` on Linux). Where it cannot be wr
 compiles in memory. Nothing is written beside the sources.
 
 Numba's own cache looks at the file of a compiled function alone. It misses a change in what that
-function calls, and in constants from other files. So each state of the sources has a folder, named
-after the content of every file that machine code can depend on. The states used last are kept. A
-process whose folder another one removes compiles again.
-
-Numba numbers the files of a function, and two processes may give one number to two signatures, or
-to two closures. So each function and signature has a folder of its own. Closures share a name, so
-the names of compiled closures include a hash of what they call.
+function calls, and in constants from other files. Numba also numbers the files of a function, and
+two processes may give one number to two signatures, or to two closures. So each function, signature
+and state of the sources has a folder of its own. Its name is a hash of the function and of the
+content of every file that its machine code can depend on: those of its module, of the functions
+that it holds, and of what these import. Closures share a name, so the names of compiled closures
+include a hash of what they call. The folders used last are kept. A process whose folder another one
+removes compiles again.
 
 Loading Numba takes 0.3 s, so ``import tailguard`` does not do it.
 """
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -33,8 +34,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
 ROOMS = ("kernels", "losses", "noise")
-STATES_KEPT = 8
-"""States of the sources whose machine code is kept, of 4 MB on the disk each (measured)."""
+FOLDERS_KEPT = 300
+"""Functions whose code is kept: about eight states of all sources, 75 KB each (measured)."""
+IMPORTS = re.compile(r"^[ ]*(?:import ([\w.]+)|from ([\w.]+) import (\([^)]*\)|.*))", re.MULTILINE)
 
 _LOCK = RLock()  # Numba's cache folder is a setting of the whole process
 
@@ -47,13 +49,50 @@ def state_of_sources(package: Path) -> str:
     >>> len(state_of_sources(PACKAGE))
     64
     """
+    return _state((source for room in ROOMS for source in (package / room).rglob("*.py")), package)
+
+
+def _state(sources: Iterable[Path], package: Path) -> str:
     state = sha256(__version__.encode())
-    for room in ROOMS:
-        for source in sorted((package / room).rglob("*.py")):
-            content = source.read_bytes()
-            state.update(f"{source.relative_to(package).as_posix()} {len(content)} ".encode())
-            state.update(content)
+    for source in sorted(sources):
+        content = source.read_bytes()
+        state.update(f"{source.relative_to(package).as_posix()} {len(content)} ".encode())
+        state.update(content)
     return state.hexdigest()
+
+
+def sources_of(modules: Iterable[str], package: Path) -> set[Path]:
+    """Return the files of some modules and of all that they import, within the three rooms.
+
+    Examples
+    --------
+    >>> sorted(path.name for path in sources_of(["tailguard.noise.gaussian_table"], PACKAGE))
+    ['gaussian_table.py']
+    """
+    waiting, found = list(modules), set()
+    while waiting:
+        name = waiting.pop()
+        place = package.joinpath(*name.split(".")[1:])
+        path = next(filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py")), None)
+        if path and path not in found and path.relative_to(package).parts[0] in ROOMS:
+            found.add(path)
+            waiting += _imported(path.read_text(encoding="utf-8"), _package_of(name, path))
+    return found
+
+
+def _package_of(name: str, path: Path) -> str:
+    return name if path.stem == "__init__" else name.rpartition(".")[0]
+
+
+def _imported(text: str, package: str) -> list[str]:
+    """Return the modules that a source of ``package`` imports; names that may be modules, too."""
+    found = []
+    for module, base, names in IMPORTS.findall(text):
+        dots = len(base) - len(base.lstrip("."))
+        above = package.split(".")[: 1 - dots or None] if dots else []
+        origin = module or ".".join([*above, *filter(None, [base.lstrip(".")])])
+        found += [origin, *(f"{origin}.{name}" for name in re.findall(r"\w+", names))]
+    return [name for name in found if name.startswith("tailguard.")]
 
 
 # After a later edit, files no longer show what this process has loaded.
@@ -82,7 +121,7 @@ def _compiled(function: Any, signature: Any, **options: Any) -> Any:
     content = _content(function)
     if function.__closure__:
         function.__qualname__ += f"_{_digest(content)}"
-    folder = _folder(f"{signature} {options} {content}")
+    folder = _folder(f"{signature} {options} {content}", _modules(function))
     if folder:
         try:
             return _specialised(_cached(function, folder, options), signature)
@@ -135,11 +174,20 @@ def _content(function: Any) -> str:
     return f"{names} {code.co_code.hex()} {constants} {cells}"
 
 
+def _modules(function: Any) -> set[str]:
+    """Return the modules of a function and of what its closure holds, but for numbers and texts."""
+    found = {str(getattr(function, "__module__", None))}
+    for cell in getattr(function, "__closure__", None) or ():
+        if not isinstance(cell.cell_contents, int | float | str):
+            found |= _modules(cell.cell_contents)
+    return found
+
+
 def _digest(content: str) -> str:
     return sha256(content.encode()).hexdigest()[:32]
 
 
-def _folder(content: str) -> Path | None:
+def _folder(content: str, modules: set[str]) -> Path | None:
     """Return a writable folder for one function and signature, or None to compile in memory."""
     import llvmlite  # type: ignore[import-untyped] # noqa: PLC0415 (see the module's docstring)
     import numba  # noqa: PLC0415
@@ -148,11 +196,12 @@ def _folder(content: str) -> Path | None:
     base, state = _base(settings.CACHE_DIR), state_of_sources(PACKAGE)
     if base is None or state != STATE_AT_IMPORT:
         return None
-    tools = f"{state} {numba.__version__} {llvmlite.__version__}"
-    folder = base / f"tailguard-{_digest(tools)}" / _digest(content)
+    if all(name.startswith("tailguard.") for name in modules):
+        state = _state(sources_of(modules, PACKAGE), PACKAGE)
+    versions = f"{numba.__version__} {llvmlite.__version__}"
+    folder = base / f"tailguard-{_digest(f'{content} {state} {versions}')}"
     try:
-        _use(folder.parent)
-        folder.mkdir(parents=True, exist_ok=True)
+        _use(folder)
         # Numba itself would go on to a folder beside the sources.
         TemporaryFile(dir=folder).close()
     except OSError:
@@ -174,23 +223,20 @@ def _base(chosen: str) -> Path | None:
         return None
 
 
-@cache
-def _use(state: Path) -> None:
-    """Mark the folder of a state as used now; a new one takes the place of the oldest."""
-    is_new = not state.exists()
-    state.mkdir(parents=True, exist_ok=True)
-    os.utime(state)
+def _use(folder: Path) -> None:
+    """Mark a folder as used now; a new one takes the place of the oldest."""
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
     if is_new:
-        states = sorted(
-            state.parent.glob(f"tailguard-{'[0-9a-f]' * 32}"), key=_last_use, reverse=True
-        )
-        for old in states[STATES_KEPT:]:
+        ours = folder.parent.glob(f"tailguard-{'[0-9a-f]' * 32}")
+        for old in sorted(ours, key=_last_use, reverse=True)[FOLDERS_KEPT:]:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _last_use(state: Path) -> float:
-    """Return when a process last used a state; 0 if another process has removed it."""
+def _last_use(folder: Path) -> float:
+    """Return when a process last used a folder; 0 if another process has removed it."""
     try:
-        return state.stat().st_mtime
+        return folder.stat().st_mtime
     except OSError:
         return 0.0
