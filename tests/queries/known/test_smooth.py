@@ -120,7 +120,7 @@ def test_centres(known, overlap):
 
 
 LAYOUTS = [
-    *({}, {"n_blocks": 12}, {"least_rows": 3}, {"order": 5, "n_blocks": 9}),
+    *({}, {"n_blocks": 12}, {"least_rows": 3}, {"n_blocks": 9}),
     *({"layout": "overlapping"}, {"layout": "overlapping", "n_blocks": 100}),
     *({"calibration": c} for c in ("numerical", "published")),
     {"calibration": "paper", "unsafe_reproduction": True},
@@ -170,7 +170,6 @@ def test_refused_samples_and_aggregates(known):
     options = [
         *({"n_blocks": bad} for bad in (3, 4, 5000, 5001, 4.5)),
         *({"least_rows": bad} for bad in BAD),
-        *({"order": bad} for bad in (-1, 0, 1.5)),
         *({"layout": "other"}, {"calibration": "loose"}, {"calibration": "paper"}),
         {"unsafe_reproduction": None},
     ]
