@@ -21,7 +21,6 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
 from tailguard.rows import keyed
-from tailguard.schema.schema import Schema
 from tailguard.sources.given import given
 from tailguard.sources.lazy import of_polars
 from tailguard.tables import identifiers

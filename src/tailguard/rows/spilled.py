@@ -74,7 +74,8 @@ class Ranks:
         return found
 
     def _parts(self, digits: IntArray) -> IntArray:
-        return digits * PARTS // (self.last + 1)
+        # Beyond the last there are none, or the table has changed.
+        return np.minimum(digits * PARTS // (self.last + 1), PARTS - 1)
 
     def check(self, n_rows: int) -> None:
         """Refuse records that are not so many as there were before."""

@@ -186,12 +186,11 @@ class StreamRows:
         by their places, since who holds a part need not know where it begins.
         """
         work = partial(self._reader.identified, hashed=hashed, most=most)
-        runs: Iterable[Run] = self.runs()
-        if most < LARGEST_WORD and not self._reader.numbered:
-            choose = partial(self._reader.chosen, hashed, most)
-            tables = self._table.chosen(self._reader.names, choose)
-            if tables is not None:
-                runs = (([table], 0) for table in tables)
+        choose = partial(self._reader.chosen, hashed, most)
+        tables = self._table.chosen(self._reader.names, choose) if most < LARGEST_WORD else None
+        runs: Iterable[Run] = self.runs(told=tables is None)
+        if tables is not None and not self._reader.numbered:
+            runs = (([table], 0) for table in tables)
         return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
 
     def restricted(self, places: Order) -> Rows:
@@ -206,15 +205,19 @@ class StreamRows:
             return self._as_array().in_order(order)
         return GatheredRows(self, order)
 
-    def runs(self, names: list[str] | None = None) -> Iterator[Run]:
-        """Yield all records in runs of whole chunks, not read yet; or some columns of them."""
+    def runs(self, names: list[str] | None = None, *, told: bool = True) -> Iterator[Run]:
+        """Yield all records in runs of whole chunks, not read yet; or some columns of them.
+
+        Whoever listens is ``told`` how far it has come, unless records decide that they come here.
+        """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
         batches = self._table.batches(names or self._reader.names, length)
         for tables, first in runs_of(batches, length):
             n_rows = first + sum(map(len, tables))
             yield tables, first
-            tell_read(n_rows, self.n_rows)
+            if told:
+                tell_read(n_rows, self.n_rows)
         if n_rows != self.n_rows:
             raise InputError(
                 f"{self._table.where} must have the same rows whenever it is read; it had "
