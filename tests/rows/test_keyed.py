@@ -14,6 +14,7 @@ from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredRecords
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource, make_source
+from tailguard.progress import LISTENER, listening
 from tailguard.rows import keyed, spilled, streams
 from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.keyed import KeyedRows, ids_differ, in_keyed_order
@@ -158,6 +159,28 @@ def test_whether_identifiers_differ_is_told_by_all_of_them(place, monkeypatch):
             for each in (TABLE, table)
         ]
         assert told == [True, False]
+
+
+class Reads(list):
+    """What a listener hears of passes."""
+
+    def read(self, n_rows, n_all):
+        self.append((n_rows, n_all))
+
+
+@pytest.mark.parametrize("kind", [DaskTable, of_polars])
+@pytest.mark.parametrize("count", [500, N_ROWS])
+def test_what_is_told_of_passes_is_the_same_whether_identifiers_differ_or_not(kind, count, place):
+    heard = []
+    for table in (TABLE, TABLE.with_columns(id=pl.lit(7))):
+        parts = dd.from_pandas(table.to_pandas(), npartitions=3, sort=False)
+        source = DaskTable(parts) if kind is DaskTable else of_polars(table.lazy())
+        streamed = StreamRows(source, RecordReader(SCHEMA, alone=True))
+        with listening(Reads()):
+            rows = KeyedRows(streamed, KeyedHash(SimulationSource(3)), count)
+            rows.reduce(GatheredRecords(n_rows=count, n_columns=3))
+            heard.append(list(LISTENER.get()))
+    assert heard[0] == heard[1] != []
 
 
 def test_so_many_equal_identifiers_that_a_part_is_long_are_not_put_in_order(monkeypatch):
