@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IntArray
+from tailguard.array_types import FloatArray
 from tailguard.kernels.bins import Bins
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
@@ -269,18 +269,17 @@ def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def moved_end(places: IntArray) -> FloatArray:
-    """Return points on a line at nine places, a third at -1, 0 and 1; the first one goes across.
+def moved_end() -> FloatArray:
+    """Return nine points on a line, a third at -1, 0 and 1, of which the first one goes across.
 
     The central point goes with it, by as much as its scale says.
 
     Examples
     --------
-    >>> moved_end(np.arange(9))[1].tolist()
+    >>> moved_end()[1].tolist()
     [1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
     """
     line = np.repeat([-1.0, 0.0, 1.0], 3)
-    pair = np.empty((2, line.size))
-    for side, line[0] in enumerate((-1.0, 1.0)):
-        pair[side, places] = line
-    return pair
+    moved = line.copy()
+    moved[0] = 1.0
+    return np.array([line, moved])

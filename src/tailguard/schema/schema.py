@@ -43,8 +43,8 @@ class Schema:
     classes
         The labels of the target, for models of labels.
     row_id
-        A column of whole numbers or text that tells every row from all others. With it the rows of
-        a table need no order: they are taken in a secret one, by a key, wherever they lie.
+        A column of whole numbers, text or UUIDs that tells every row from all others. With it the
+        rows of a table need no order: they are taken in a secret one, by a key, wherever they lie.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError, check_choice
-from tailguard.design.columns import BatchedTable, Columns, TableColumns, columns_of
+from tailguard.design.columns import BatchedTable, TableColumns, columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.missing import Fill
 from tailguard.schema.declared import check_columns
@@ -37,7 +37,7 @@ class Given:
     names
         Names of the features, where they have names.
     row_ids
-        What tells the rows apart, where a column was named; of a table in batches, None.
+        The identifiers of the rows, where a column was named; of a table in batches, None.
     order
         ``"any"`` where the order of rows says nothing, as it was stated.
 
@@ -148,7 +148,7 @@ def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) ->
     features = design_matrix(columns, schema)
     row_id = schema.row_id
     return Given(
-        row_ids=None if row_id is None else _identifiers(columns, row_id),
+        row_ids=None if row_id is None else identifiers_of(columns.target(row_id, ("text",))),
         records=features,
         n_rows=len(features),
         n_features=features.shape[1],
@@ -159,11 +159,6 @@ def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) ->
         names=schema.coefficient_names,
         targets=() if y is None else (y,),
     )
-
-
-def _identifiers(columns: Columns, name: str) -> Any:
-    """Return the column that tells rows apart."""
-    return identifiers_of(columns.target(name, ("text",)), f"Column {name!r} of {columns.where}")
 
 
 def _of_batches(X: BatchedTable, schema: Schema, *, y: Any, exposure: Any) -> Given:

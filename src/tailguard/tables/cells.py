@@ -104,8 +104,14 @@ def _of_fraction(ratio: Fraction) -> float:
     return above / below if type(above) is type(below) is int else np.nan
 
 
-def _scalars(kinds: str) -> list[type]:
-    """Return NumPy's types of scalars of these kinds."""
+def scalar_types(kinds: str) -> list[type]:
+    """Return NumPy's types of scalars of these kinds.
+
+    Examples
+    --------
+    >>> np.int8 in scalar_types("iu"), np.float64 in scalar_types("iu")
+    (True, False)
+    """
     return [kind for kind in set(np.sctypeDict.values()) if np.dtype(kind).kind in kinds]
 
 
@@ -113,10 +119,10 @@ def _scalars(kinds: str) -> list[type]:
 TEXTS = {id(kind) for kind in (str, np.str_)}
 CODED = {id(kind) for kind in (bytes, np.bytes_)}
 READERS: dict[int, Callable[[Any], float]] = {
-    **{id(kind): float for kind in (bool, float, Decimal, *_scalars("biuf"))},
+    **{id(kind): float for kind in (bool, float, Decimal, *scalar_types("biuf"))},
     **dict.fromkeys(TEXTS, _of_text),
     **dict.fromkeys(CODED, _of_bytes),
-    **{id(kind): _of_complex for kind in (complex, *_scalars("c"))},
+    **{id(kind): _of_complex for kind in (complex, *scalar_types("c"))},
     id(int): _of_integer,
     id(Fraction): _of_fraction,
 }

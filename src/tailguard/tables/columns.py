@@ -24,11 +24,23 @@ def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
     >>> kind_of(np.zeros(2), "y"), kind_of(np.array(["no", "yes"]), "y"), kind_of([0, 1], "y")
     ('numbers', 'cells', 'cells')
     """
+    kind = kind_if_read(column)
+    if kind is None:
+        raise refused(where, type_of(column), allowed)
+    return kind
+
+
+def kind_if_read(column: Any) -> Kind | None:
+    """Say by its type how a column is read; None where it is read as nothing, such as one of dates.
+
+    Examples
+    --------
+    >>> kind_if_read(np.zeros(2)), kind_if_read(np.array(["2020-01-01"], dtype="M8[D]"))
+    ('numbers', None)
+    """
     if isinstance(column, list):
         return "cells"
     kind: Kind | None = _library(column).kind(column)
-    if kind is None:
-        raise refused(where, type_of(column), allowed)
     return kind
 
 
