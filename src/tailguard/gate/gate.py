@@ -336,7 +336,11 @@ class Gate:
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        return noised_answer(query, state, calibration, read, self._source)
+        try:
+            return noised_answer(query, state, calibration, read, self._source)
+        except BaseException:  # which a record may have caused
+            self._books.forfeit()
+            raise
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """End the run: nothing more is reserved or released, and a ledger is told.
