@@ -20,6 +20,7 @@ from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.estimators.wald import intervals, wald_test
 from tailguard.gate import Gate
+from tailguard.ledger.cap import within_filter
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
 from tailguard.plans.plan import Plan
@@ -189,9 +190,8 @@ class PrivateLinearModel(BaseEstimator):
         return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
-        guarantee = resolve_guarantee(
-            epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
-        )
+        asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
+        guarantee = within_filter(asked, self.ledger)
         task = self._task(X, y, **told)
         solver, plan = plan_for(self._solver(), task.problem, guarantee)
         gate = task.gate(

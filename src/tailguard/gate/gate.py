@@ -365,4 +365,5 @@ class Gate:
             private=self._source.private,
             sampler_distance=self._books.distance,
             ledger_entries=self._books.entries,
+            charged=self._books.charged,
         )

@@ -275,6 +275,26 @@ def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
     raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(cap)}.")
 
 
+def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
+    """Return what a run plans with that asks for a ledger's whole (epsilon, delta).
+
+    It is less the hundredth of delta that the ledger keeps for failures. So Gaussian noise is
+    within the filter in mu, and the run is not charged as a first one that meets no filter, of
+    which nothing can be given back. Any other guarantee is returned as it is.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> ledger = SimpleNamespace(cap=ApproxDP(1.0, 1e-6))
+    >>> within_filter(ApproxDP(1.0, 1e-6), ledger), within_filter(ApproxDP(0.5, 1e-6), ledger)
+    (ApproxDP(epsilon=1.0, delta=9.9e-07), ApproxDP(epsilon=0.5, delta=1e-06))
+    """
+    cap = getattr(ledger, "cap", None)  # books in memory have none
+    if isinstance(cap, ApproxDP) and guarantee == cap:
+        return ApproxDP(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
+    return guarantee
+
+
 @filters_of.register
 def _(cap: ApproxDP) -> tuple[Filter, ...]:
     mu = mu_of(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
