@@ -20,7 +20,6 @@ from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.estimators.wald import intervals, wald_test
 from tailguard.gate import Gate
-from tailguard.ledger.cap import within_filter
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
 from tailguard.plans.plan import Plan
@@ -31,6 +30,7 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
+from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import dense_pieces, to_features
@@ -191,7 +191,7 @@ class PrivateLinearModel(BaseEstimator):
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
         asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
-        guarantee = within_filter(asked, self.ledger)
+        guarantee = planned_guarantee(self.solver, asked, self.ledger)
         task = self._task(X, y, **told)
         solver, plan = plan_for(self._solver(), task.problem, guarantee)
         gate = task.gate(

@@ -6,7 +6,6 @@ from typing import Any
 from tailguard.checks import InputError, check_boolean, check_methods
 from tailguard.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate import Gate
-from tailguard.ledger.cap import within_filter
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
@@ -14,7 +13,7 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
-from tailguard.solvers.options import promises_nothing
+from tailguard.solvers.options import planned_guarantee, promises_nothing
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import check_plain_labels, classes_assumed, n_labels
@@ -94,9 +93,8 @@ def minimize(
     >>> bool(np.linalg.norm(solved.coef) <= 2.0 + 1e-9)
     True
     """
-    promise = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
-    if getattr(solver, "guarantee", None) is None:  # a theorem's is its own
-        promise = within_filter(promise, ledger)
+    asked = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = planned_guarantee(solver, asked, ledger)
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
