@@ -1,6 +1,7 @@
 """A ledger charges before it releases, keeps its cap, and outlives the process."""
 
 import pickle
+from datetime import date
 
 import numpy as np
 import pytest
@@ -354,3 +355,10 @@ def test_events_that_a_ledger_shows_are_copies(ledger):
     ledger.charge(Gaussian(0.2), key="report")
     object.__setattr__(ledger.reserved.events[0], "mu", 1e-9)
     assert ledger.reserved.events[0].mu == 0.2
+
+
+def test_a_line_carries_a_day_and_a_settled_one_no_time(ledger):
+    tg.mean(X, ledger=ledger, **FIT)
+    days = [date.fromisoformat(line.time) for line in ledger.lines() if line.kind != "settled"]
+    assert len(days) == 2
+    assert [line.time for line in ledger.lines() if line.kind == "settled"] == [""]

@@ -120,7 +120,7 @@ def settled_of(line: Line) -> tuple[tuple[str, ...], Charge | None]:
     (('3f', '3f (2)'), None)
     """
     keys, left = _read(line, _settled_in)
-    if keys[0] != line.key:
+    if keys[:1] != (line.key,):
         raise changed_line(line.ledger, line.position)
     return keys, left
 
