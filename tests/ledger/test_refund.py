@@ -162,12 +162,22 @@ def test_a_search_is_final_once_its_tries_have_begun(tmp_path):
 
 
 def test_what_was_released_beyond_what_is_priced_by_itself_stays_charged():
-    """A share that was reserved for a block may be asked of all records."""
-    reserved = [Gaussian(0.3), Parallel("halves", 0, Gaussian(0.4))]
     asked = Release("mean", "Mean", "gaussian", "l2", sensitivity=0.5, noise_std=1.0)
-    assert left_charged(reserved, [asked]) is None
+    halves = [Parallel("halves", 0, Gaussian(0.4)), Parallel("halves", 1, Laplace(0.4))]
+    assert left_charged([Gaussian(0.3), *halves], [asked]) is None
+    assert left_charged([Gaussian(0.5), *halves], [asked]) == Composed((Gaussian(0.5),))
     assert left_charged([Gaussian(0.5)], [asked]) == Composed((Gaussian(0.5),))
     assert left_charged([Repeated(Gaussian(0.5), 2)], [asked]) == Composed((Gaussian(0.5),))
+
+
+def test_blocks_of_which_none_was_asked_are_given_back_and_may_be_asked_of_all_records():
+    """Of blocks the costliest counts, and what one was to be asked may be asked of everyone."""
+    asked = Release("mean", "Mean", "gaussian", "l2", sensitivity=0.375, noise_std=1.0)
+    blocks = [Parallel("halves", each, Gaussian(mu)) for each, mu in enumerate((0.25, 0.5))]
+    assert left_charged([Gaussian(0.125), *blocks], [asked]) == Composed((Gaussian(0.375),))
+    assert left_charged([*blocks, *blocks], []) == Composed(())
+    asked = Release("mean", "Mean", "gaussian", "l2", sensitivity=0.625, noise_std=1.0)
+    assert left_charged([Gaussian(0.125), *blocks], [asked]) is None
 
 
 def test_the_smaller_of_what_was_reserved_and_released_counts():

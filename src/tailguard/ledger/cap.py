@@ -6,15 +6,16 @@ found in the ledger would keep the cap had they been fixed in advance: what is e
 
 * A cap in pure epsilon, rho or mu adds up in its own currency.
 * Under (epsilon, delta), charges may be added up in pure epsilon, up to ``epsilon``, or in mu, up
-  to the mu that (epsilon, delta) allows. Gaussian releases over all records have a mu of their own.
-  What a run does besides, if it has none, such as noise that follows the records, samples and
-  shuffles, is priced as a whole at a Gaussian release that covers it but for a small failure
-  (``privacy/accounting/cover.py``); a hundredth of delta is kept for failures.
+  to the mu that (epsilon, delta) allows. Gaussian releases over all records, or over blocks of
+  which the costliest counts, have a mu of their own. What a run does besides, if it has none, such
+  as noise that follows the records, samples and shuffles, is priced as a whole at a Gaussian
+  release that covers it but for a small failure (``privacy/accounting/cover.py``); a hundredth of
+  delta is kept for failures.
 * The first charge is checked by every accountant, as a single fit is.
 
 What counts. A run that is open counts with all that it reserved. One that was settled after an
-early stop counts with what it released (``refund.py`` says where that is allowed), and every other
-one for ever with what it reserved.
+early stop counts with what it released, where ``settling.py`` allows that, and every other one for
+ever with what it reserved.
 
 Proof that filters may stand side by side. Let the *released total* of a history, in the currency of
 a filter, be the price of every Gaussian or pure release, and that of a whole cover from the first
@@ -75,9 +76,8 @@ class Charge:
     event
         Its planned event, which is what it costs.
     cover
-        The mu of a Gaussian release that covers all of it but its Gaussian releases over all
-        records, and what that may miss; None where the event has a price of its own, or none at
-        all.
+        The mu of a Gaussian release that covers all of it but what is Gaussian, and what that may
+        miss; None where the event has a price of its own, or none at all.
 
     Examples
     --------

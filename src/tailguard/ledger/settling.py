@@ -8,8 +8,8 @@ and under the lock of the file:
   price of its own, whether the run goes on or not. Nothing else has: a cover prices the rest of a
   run as a whole, and a pass over a secret partition, a sample or a search was paid as one. So once
   one of these has begun, all of it stays charged;
-* the releases are within what was reserved for Gaussian noise on sums over all records. Whatever
-  else was reserved had a price apart, and nothing of it was released;
+* the releases are within what was reserved for Gaussian noise, of which squares of mu add up.
+  Whatever else was reserved had a price apart, and nothing of it was released;
 * the charges meet a filter, so that no charge was admitted as a first one that meets none.
 
 The run's books are closed before this is asked, so that nothing more is released. Then the run
@@ -53,7 +53,8 @@ def left_charged(events: Sequence[Event], releases: Sequence[Release]) -> Event 
     """
     spent, others = flatten(spent_event(releases)).split()
     reserved, _ = FlatEvents.total(map(flatten, events)).split()
-    if others.kinds or squared_mu(spent) > squared_mu(reserved) * (1 + Fraction(ROUNDING)):
+    most = squared_mu(reserved) * (1 + Fraction(ROUNDING))  # as far as books let rounding go
+    if others.kinds or spent.blocks or squared_mu(spent) > most:
         return None
     return min(reserved, spent, key=squared_mu).event
 

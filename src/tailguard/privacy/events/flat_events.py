@@ -88,11 +88,15 @@ class FlatEvents:
         return Composed((*leaves, *blocks))
 
     def split(self) -> tuple["FlatEvents", "FlatEvents"]:
-        """Return the Gaussian releases over all records, and everything else."""
-        parts: tuple[dict[Event, int], dict[Event, int]] = {}, {}
-        for leaf, times in self.leaves.items():
-            parts[not isinstance(leaf, Gaussian)][leaf] = times
-        return FlatEvents(parts[0]), FlatEvents(parts[1], self.blocks)
+        """Return what is Gaussian, over all records or in maps of which all is, and all else."""
+        return self._part(gaussian=True), self._part(gaussian=False)
+
+    def _part(self, *, gaussian: bool) -> "FlatEvents":
+        leaves = self.leaves.items()
+        return FlatEvents(
+            {leaf: times for leaf, times in leaves if isinstance(leaf, Gaussian) is gaussian},
+            {name: part for name, part in self.blocks.items() if (name in self._mixed) != gaussian},
+        )
 
     @cached_property
     def kinds(self) -> frozenset[type[Event]]:
