@@ -38,6 +38,9 @@ FOLDERS_KEPT = 300
 """Functions whose code is kept: about eight states of all sources, 75 KB each (measured)."""
 IMPORTS = re.compile(r"^[ ]*(?:import ([\w.]+)|from ([\w.]+) import (\([^)]*\)|.*))", re.MULTILINE)
 
+BUILDERS: list[Callable[..., Any]] = []
+"""What compiles the loops of all modules that were imported, each by itself."""
+
 _LOCK = RLock()  # Numba's cache folder is a setting of the whole process
 
 
@@ -97,6 +100,24 @@ def _imported(text: str, package: str) -> list[str]:
 
 # After a later edit, files no longer show what this process has loaded.
 STATE_AT_IMPORT = state_of_sources(PACKAGE)
+
+
+def builds_loop(build: Function) -> Function:
+    """Decorate a function that compiles one loop, for the type that its argument names if any.
+
+    It compiles once in a process, and is among ``BUILDERS``.
+
+    Examples
+    --------
+    >>> @builds_loop
+    ... def halve():
+    ...     return compiled(lambda number: number / 2, "float64(float64)")
+    >>> halve()(4.0), halve in BUILDERS
+    (2.0, True)
+    """
+    built: Any = cache(build)
+    BUILDERS.append(built)
+    return built  # type: ignore[no-any-return]
 
 
 def compiled(function: Function, signature: Any, **options: Any) -> Function:

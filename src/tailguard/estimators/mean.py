@@ -12,6 +12,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
 from tailguard.engine import GivenProblem, run
 from tailguard.gate import Gate
+from tailguard.ledger.cap import within_filter
 from tailguard.means.base import CalibrationMode
 from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
@@ -179,7 +180,8 @@ def mean(
     >>> result.certificate.mode
     'private'
     """
-    promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = within_filter(asked, ledger)
     check_choice("calibration", calibration, ("tight", "paper", "numerical"))
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):

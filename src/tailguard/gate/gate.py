@@ -336,11 +336,20 @@ class Gate:
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        return noised_answer(query, state, calibration, read, self._source)
+        try:
+            return noised_answer(query, state, calibration, read, self._source)
+        except BaseException:  # which a record may have caused
+            self._books.forfeit()
+            raise
 
-    def settle(self) -> None:
-        """Tell the ledger that the run is over; what was reserved stays charged."""
-        self._books.settle()
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """End the run: nothing more is reserved or released, and a ledger is told.
+
+        What was reserved stays charged, unless the run ``stopped_early``, which is a choice made on
+        released numbers before anything was refused or failed: then the ledger may give back what
+        was left unspent.
+        """
+        self._books.settle(stopped_early=stopped_early)
 
     def close(self) -> None:
         """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""
@@ -356,4 +365,5 @@ class Gate:
             private=self._source.private,
             sampler_distance=self._books.distance,
             ledger_entries=self._books.entries,
+            charged=self._books.charged,
         )
