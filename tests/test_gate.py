@@ -53,7 +53,7 @@ class LastingBooks:
 
     entries = ()
 
-    def settle(self):
+    def settle(self, *, stopped_early=False):
         self.settled = True
 
     def reserve(self, event, *, coordinates=0):

@@ -139,7 +139,7 @@ def test_what_a_run_released_is_told_once(ledger):
     run.settle()
     run.settle()  # the same once more changes nothing
     before = ledger.lines()
-    run.record(Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0))
-    with pytest.warns(tg.BudgetWarning, match="must be told once .* entry 3 says something else"):
-        run.settle()
+    with pytest.raises(tg.BudgetError, match="before their run is settled"):
+        run.record(Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0))
+    run.settle()
     assert ledger.lines() == before

@@ -338,9 +338,14 @@ class Gate:
     ) -> IntArray:
         return noised_answer(query, state, calibration, read, self._source)
 
-    def settle(self) -> None:
-        """Tell the ledger that the run is over; what was reserved stays charged."""
-        self._books.settle()
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """End the run: nothing more is reserved or released, and a ledger is told.
+
+        What was reserved stays charged, unless the run ``stopped_early``, which is a choice made on
+        released numbers before anything was refused or failed: then the ledger may give back what
+        was left unspent.
+        """
+        self._books.settle(stopped_early=stopped_early)
 
     def close(self) -> None:
         """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""

@@ -113,12 +113,17 @@ class RunBooks:
             return draw()
         return self._checkpoint.answered(release.to_dict(), draw, question)
 
-    def settle(self) -> None:
-        """Say that the run is over; what was reserved stays charged."""
-        if self._checkpoint is not None:
-            self._checkpoint.finish()
-        if self._ledger is not None:
-            self._ledger.settle()
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """Close the books; a ledger may give back what an early stop left unspent.
+
+        It gives nothing back with a checkpoint, from which the run could go on.
+        """
+        with self._lock:
+            self.own.settle()
+            if self._checkpoint is not None:
+                self._checkpoint.finish()
+            if self._ledger is not None:
+                self._ledger.settle(stopped_early=stopped_early and not self.has_checkpoint)
 
     def close(self) -> None:
         """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""

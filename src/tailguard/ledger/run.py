@@ -41,13 +41,16 @@ class LedgerRun(MemoryBooks):
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
         """Charge the ledger, and only then reserve."""
-        count = len(self._entries)
-        key = f"{self._first_key} ({count + 1})" if count else self._first_key
-        self._entries = (*self._entries, self._charge(event, key, coordinates))
-        super().reserve(event, coordinates=coordinates)
+        with self._lock:
+            self._check_open()
+            count = len(self._entries)
+            key = f"{self._first_key} ({count + 1})" if count else self._first_key
+            self._entries = (*self._entries, self._charge(event, key, coordinates))
+            super().reserve(event, coordinates=coordinates)
 
-    def settle(self) -> None:
+    def settle(self, *, stopped_early: bool = False) -> None:
         """Write down what was released; where that fails, the charge stands as it would anyway."""
+        super().settle()
         told = [release.to_dict() for release in self.releases]
         for entry in self._entries:
             try:
