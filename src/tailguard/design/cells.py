@@ -6,7 +6,7 @@ and from what is declared. They tell which column makes records void.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,22 @@ from tailguard.tables.columns import cells_of, marks_of, numbers_of
 from tailguard.tables.kinds import is_column, rows_of, table_columns
 from tailguard.tables.matrices import one_column
 from tailguard.tables.sparse_features import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces
+
+Role: TypeAlias = Literal["feature", "levels", "target", "exposure"]
+"""What a column is read as: numbers, declared levels, the target or the exposure."""
+
+
+class TableColumn(NamedTuple):
+    """A column of a table: what it is read as, and its name, or its number where it has none.
+
+    Examples
+    --------
+    >>> TableColumn("target", "cost").name
+    'cost'
+    """
+
+    role: Role
+    name: str | int
 
 
 class Marks(NamedTuple):

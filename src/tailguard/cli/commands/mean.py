@@ -88,6 +88,8 @@ def estimate_means(
     ledger_key: options.LedgerKeyOption = None,
     checkpoint: options.CheckpointOption = None,
     resume: options.ResumeOption = False,
+    check_records: options.CheckRecordsOption = True,
+    on_unusable: options.OnUnusableOption = "stop",
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Print private means, and write them with their certificate if asked to.
@@ -122,6 +124,8 @@ def estimate_means(
         unsafe_reproduction=unsafe_reproduction,
         ledger=ledger_of(ledger, ledger_name, ledger_key),
         checkpoint=checkpoint_of(checkpoint, resume=resume),
+        check_records=check_records,
+        on_unusable=on_unusable,
         random_state=random_state,
         **_chosen(method, groups, option or []),
     )
@@ -182,5 +186,7 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
         "privacy noise: predicted standard deviation of the added noise alone; sampling error and "
         "the bias of clipping come on top; nan where it follows the records and is not told",
     )
+    for note in result.notes:
+        print_wrapped(console, note)
     if explain:
         print_plain(console, result.explain())
