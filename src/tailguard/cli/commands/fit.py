@@ -36,6 +36,7 @@ exit code 3, having spent little, and names the column.
 """
 
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -101,17 +102,9 @@ def fit(
     """
     tg.ApproxDP(epsilon, delta)
     columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
-    declared = declared_schema(
-        schema,
-        features=features,
-        categorical=categorical,
-        drop=drop,
-        missing=missing,
-        target=target,
-        exposure=exposure,
-        classes=classes,
-        row_id=row_id,
-    )
+    said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
+    said |= {"missing": missing, "target": target, "exposure": exposure, "row_id": row_id}
+    declared = declared_schema(schema, classes=classes, **said)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
     own |= {"--level": level, "--power": power, "--threshold": threshold}
     settled = settled_for(declared, columns)

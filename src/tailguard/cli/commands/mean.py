@@ -112,21 +112,17 @@ def estimate_means(
     table.check_types(settled.numeric)
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns")
+    how: dict[str, Any] = {"order": order, "method": method, "random_state": random_state}
+    how |= {"check_records": check_records, "on_unusable": on_unusable}
+    how |= {"calibration": calibration, "unsafe_reproduction": unsafe_reproduction}
+    how |= {"moment": _moment(moment_order, moment_bound, moment_kind), "guarantee": guarantee}
     result = with_progress(
         tg.mean,
         table,
         schema=settled,
-        order=order,
-        guarantee=guarantee,
-        method=method,
-        moment=_moment(moment_order, moment_bound, moment_kind),
-        calibration=calibration,  # type: ignore[arg-type] # the library checks it
-        unsafe_reproduction=unsafe_reproduction,
         ledger=ledger_of(ledger, ledger_name, ledger_key),
         checkpoint=checkpoint_of(checkpoint, resume=resume),
-        check_records=check_records,
-        on_unusable=on_unusable,
-        random_state=random_state,
+        **how,
         **_chosen(method, groups, option or []),
     )
     if out is not None:
