@@ -81,7 +81,7 @@ class GivenProblem:
         rule: RecordRule,
     ) -> tuple[Made, AnyPlan, RecordCheck | None]:
         """Plan with what a count of usable records leaves of a guarantee."""
-        return rule.plan(make, guarantee, self.problem.n_rows, self.columns)
+        return rule.plan(make, guarantee, self.problem, self.columns)
 
     def gate(
         self,

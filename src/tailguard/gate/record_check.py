@@ -29,6 +29,7 @@ from tailguard.gate.gate import Gate
 from tailguard.gate.unusable import about, blamed_columns, unusable_sentence
 from tailguard.plans.budget import BUDGET_MARGIN, part_of, usable_guarantee
 from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.concentrated import epsilon_of_zcdp, rho_of
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -73,12 +74,15 @@ class RecordCheck:
         The stages of both releases.
     reserves_kinds
         Whether the second one has a share of its own.
+    coordinates
+        How many numbers both releases have, at most.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> columns = [TableColumn("feature", "age"), TableColumn("target", "cost")]
-    >>> check, _ = RecordRule().checks(tg.GDP(1.0), 1000, columns)
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=1)
+    >>> check, _ = RecordRule().checks(tg.GDP(1.0), problem, columns)
     >>> round(check.count.mu**2, 6), round(check.rest.mu**2, 6), round(check.kinds.mu**2, 6)
     (0.005, 0.995, 0.015)
     """
@@ -90,16 +94,12 @@ class RecordCheck:
     count: Stage
     kinds: Stage
     reserves_kinds: bool
+    coordinates: int
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages that the whole plan begins with."""
         return (self.count, self.kinds) if self.reserves_kinds else (self.count,)
-
-    @property
-    def coordinates(self) -> int:
-        """How many numbers both releases have."""
-        return self.count.coordinates + self.kinds.coordinates
 
     @property
     def mu(self) -> float:
@@ -167,10 +167,10 @@ class RecordRule:
     Examples
     --------
     >>> import tailguard as tg
-    >>> columns = [TableColumn("feature", "age")]
-    >>> [check.reserves_kinds for check in RecordRule().checks(tg.GDP(1.0), 1000, columns)]
-    [False, True]
-    >>> RecordRule().left_out(tg.GDP(1.0), 100)
+    >>> problem = Problem(None, n_rows=100, n_features=1)
+    >>> list(RecordRule().checks(tg.GDP(1.0), problem, [TableColumn("feature", "age")]))
+    []
+    >>> RecordRule().left_out(tg.GDP(1.0), problem)
     'usable records are not counted: the number of records times mu is 100, below 222'
     """
 
@@ -185,7 +185,7 @@ class RecordRule:
         self,
         make: Callable[[Guarantee], tuple[Made, AnyPlan]],
         guarantee: Guarantee,
-        n_rows: int,
+        problem: Problem,
         columns: Sequence[TableColumn],
     ) -> tuple[Made, AnyPlan, RecordCheck | None]:
         """Plan with what a count of usable records leaves; with all where there is none.
@@ -193,7 +193,7 @@ class RecordRule:
         ``make`` returns something, and its plan, for a guarantee.
         """
         try:
-            for check in self.checks(guarantee, n_rows, columns):
+            for check in self.checks(guarantee, problem, columns):
                 made, plan = make(check.rest)
                 if check.fits(plan):
                     return made, plan, check
@@ -201,38 +201,39 @@ class RecordRule:
             pass  # what is refused is said of the whole guarantee below
         made, plan = make(guarantee)
         if plan.admits_check:
-            plan = replace(plan, remarks=(*plan.remarks, self.left_out(guarantee, n_rows)))
+            plan = replace(plan, remarks=(*plan.remarks, self.left_out(guarantee, problem)))
         return made, plan, None
 
     def checks(
-        self, guarantee: Guarantee, n_rows: int, columns: Sequence[TableColumn]
+        self, guarantee: Guarantee, problem: Problem, columns: Sequence[TableColumn]
     ) -> Iterator[RecordCheck]:
         """Yield what may come before a plan: kinds of cells paid by what it leaves, or apart."""
         if not self.check_records or isinstance(guarantee, PureDP | Unprotected):
             return
-        if n_rows * guarantee.gaussian_mu() < FEWEST:
+        if problem.n_rows * guarantee.gaussian_mu() < FEWEST:
             return
-        usable = usable_guarantee(guarantee, 1 + KINDS * len(columns))
+        # Of the matrix, target and exposure included, so that levels plan as their indicators do.
+        coordinates = 1 + KINDS * (problem.n_features + 2)
+        usable = usable_guarantee(guarantee, coordinates)
         mu = usable.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         first, second = (part_of(Gaussian(mu), share) for share in (COUNT_SHARE, KINDS_SHARE))
         size = KINDS * len(columns)
         count = Stage.of(first, "usable records", "how many records can be used", 1, 1)
         kinds = Stage.of(second, "kinds of cells", "which columns cannot be used", 1, size)
+        told = tuple(columns), self.on_unusable, count, kinds
         for apart in (False, True):
             # A plan that is not all Gaussian is one whose costs add up as rho, where they do.
             rest = _left_of(usable, mu, COUNT_SHARE + KINDS_SHARE * apart, in_rho=apart)
-            yield RecordCheck(
-                guarantee, rest, tuple(columns), self.on_unusable, count, kinds, apart
-            )
+            yield RecordCheck(guarantee, rest, *told, apart, coordinates)
 
-    def left_out(self, guarantee: Guarantee, n_rows: int) -> str:
+    def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
         """Say that usable records are not counted, and why."""
         why = "what the plan costs leaves no room for a count"
         if not self.check_records:
             why = "check_records=False"
         elif isinstance(guarantee, PureDP | Unprotected):
             why = "what the plan costs are no squares that add up"
-        elif (records := n_rows * guarantee.gaussian_mu()) < FEWEST:
+        elif (records := problem.n_rows * guarantee.gaussian_mu()) < FEWEST:
             why = f"the number of records times mu is {records:.3g}, below {FEWEST:g}"
         return f"usable records are not counted: {why}"
 

@@ -188,14 +188,14 @@ def plan_search(
     if rule is None:
         return _solved(tasks, problem, guarantee, tries)
     try:
-        for check in rule.checks(guarantee, problem.n_rows, columns):
+        for check in rule.checks(guarantee, problem, columns):
             plan = _solved(tasks, problem, guarantee, tries, check)
             if check.is_covered(plan.event):
                 return plan
     except InputError:
         pass  # what is refused is said of the whole guarantee below
     plan = _solved(tasks, problem, guarantee, tries)
-    return replace(plan, remarks=(rule.left_out(guarantee, problem.n_rows),))
+    return replace(plan, remarks=(rule.left_out(guarantee, problem),))
 
 
 def _solved(

@@ -79,6 +79,8 @@ def _cell_number(cell: Any) -> float:
 
 def _is_empty(cell: Any, missing: set[int]) -> bool:
     """Whether a cell that is no number holds nothing."""
+    if _n_entries(cell) > 1:
+        return False
     cell = _unpacked(cell)
     text = _text(cell)
     if text is not None:
@@ -90,6 +92,14 @@ def _missing_types() -> set[int]:
     """Return the types that are empty: those of pandas' missing cells, and real numbers, as NaN."""
     pandas = sys.modules.get("pandas")
     return REAL if pandas is None else REAL | {id(type(pandas.NA)), id(type(pandas.NaT))}
+
+
+def _n_entries(cell: Any) -> int:
+    """Return how many entries a list, a tuple or an array has, and 1 of any other cell."""
+    kind = type(cell)
+    if kind is np.ndarray:
+        return int(cell.size)
+    return len(cell) if kind is list or kind is tuple else 1
 
 
 def _unpacked(cell: Any) -> Any:

@@ -6,7 +6,5 @@ from tailguard.queries.usable_records import UsableRecords
 
 
 def examples():
-    yield Example(
-        "usable-records/poisson", UsableRecords(), None, (0.0, 0.0, 0.0, 2.0), (0.0, 0.0, 0.0, -1.0),
-        Poisson(),
-    )  # fmt: skip
+    allowed, refused = (0.0, 0.0, 0.0, 2.0), (0.0, 0.0, 0.0, -1.0)
+    yield Example("usable-records/poisson", UsableRecords(), None, allowed, refused, Poisson())
