@@ -19,7 +19,7 @@ what it asks for, and stop, on what was released).
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -27,15 +27,14 @@ from tailguard.checks import InputError, UnusableTableError, check_boolean, chec
 from tailguard.design.cells import TableColumn
 from tailguard.gate.gate import Gate
 from tailguard.gate.unusable import about, blamed_columns, unusable_sentence
-from tailguard.plans.budget import BUDGET_MARGIN, part_of, usable_guarantee
+from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
-from tailguard.privacy.accounting.concentrated import epsilon_of_zcdp, rho_of
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.events import Composed, Event, Gaussian
+from tailguard.privacy.accounting.solve import satisfies, spent_share
+from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
 from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
@@ -51,6 +50,9 @@ ON_UNUSABLE = ("stop", "fit")
 
 # Shares of the squared mu. The first costs a fit .25 % of its mu.
 COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
+# Noise that is not Gaussian may cost a little more beside a count than alone. So a plan is made
+# anew with what is over taken off, and a little more, and at most so many times.
+OVERSHOOT, MOST_PLANS = 1.1, 4
 # Normal noise is below so many of its deviations with a chance of 1e-6 (computed: 9.7e-7).
 SURELY = 4.76
 # The number of records times mu at which a table of void records alone stops with a chance of
@@ -82,7 +84,7 @@ class RecordCheck:
     >>> import tailguard as tg
     >>> columns = [TableColumn("feature", "age"), TableColumn("target", "cost")]
     >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=1)
-    >>> check, _ = RecordRule().checks(tg.GDP(1.0), problem, columns)
+    >>> check = RecordRule().check(tg.GDP(1.0), problem, columns)
     >>> round(check.count.mu**2, 6), round(check.rest.mu**2, 6), round(check.kinds.mu**2, 6)
     (0.005, 0.995, 0.015)
     """
@@ -115,14 +117,16 @@ class RecordCheck:
         """Return the whole plan, for one that was made with the rest."""
         return replace(plan, guarantee=self.guarantee, stages=(*self.stages, *plan.stages))
 
+    def adds_up(self, plan: Plan) -> bool:
+        """Whether a count may come before a plan whose costs are squares that add up."""
+        hidden = any(stage.shuffled or stage.sampled is not None for stage in plan.stages)
+        currencies = {stage.currency for stage in plan.stages}
+        return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
+
     def fits(self, plan: Plan) -> bool:
-        """Whether the whole plan keeps the guarantee, and covers both releases."""
-        sampled = any(stage.shuffled or stage.sampled is not None for stage in plan.stages)
-        if sampled or not plan.admits_check:
-            return False  # what samples cost are no squares that add up
-        whole = self.whole(plan).event
+        """Whether the whole plan keeps the guarantee."""
         distance = COORDINATE_DISTANCE.times(plan.coordinates + self.coordinates)
-        return self.is_covered(whole) and satisfies(whole, self.guarantee, distance=distance)
+        return satisfies(self.whole(plan).event, self.guarantee, distance=distance)
 
     def is_covered(self, event: Event) -> bool:
         """Whether both releases cost at most an event."""
@@ -168,8 +172,8 @@ class RecordRule:
     --------
     >>> import tailguard as tg
     >>> problem = Problem(None, n_rows=100, n_features=1)
-    >>> list(RecordRule().checks(tg.GDP(1.0), problem, [TableColumn("feature", "age")]))
-    []
+    >>> RecordRule().check(tg.GDP(1.0), problem, [TableColumn("feature", "age")]) is None
+    True
     >>> RecordRule().left_out(tg.GDP(1.0), problem)
     'usable records are not counted: the number of records times mu is 100, below 222'
     """
@@ -192,11 +196,21 @@ class RecordRule:
 
         ``make`` returns something, and its plan, for a guarantee.
         """
+        apart, over = False, 0.0
         try:
-            for check in self.checks(guarantee, problem, columns):
+            for _ in range(MOST_PLANS):
+                check = self.check(guarantee, problem, columns, apart=apart, over=over)
+                if check is None:
+                    break
                 made, plan = make(check.rest)
-                if check.fits(plan):
+                if not check.adds_up(plan):
+                    break
+                if not check.is_covered(check.whole(plan).event):
+                    apart = True
+                elif check.fits(plan):
                     return made, plan, check
+                else:
+                    over += OVERSHOOT * (spent_share(guarantee, check.whole(plan).event) - 1.0)
         except InputError:
             pass  # what is refused is said of the whole guarantee below
         made, plan = make(guarantee)
@@ -204,27 +218,39 @@ class RecordRule:
             plan = replace(plan, remarks=(*plan.remarks, self.left_out(guarantee, problem)))
         return made, plan, None
 
-    def checks(
-        self, guarantee: Guarantee, problem: Problem, columns: Sequence[TableColumn]
-    ) -> Iterator[RecordCheck]:
-        """Yield what may come before a plan: kinds of cells paid by what it leaves, or apart."""
+    def check(
+        self,
+        guarantee: Guarantee,
+        problem: Problem,
+        columns: Sequence[TableColumn],
+        *,
+        apart: bool = False,
+        over: float = 0.0,
+    ) -> RecordCheck | None:
+        """Return what may come before a plan; None where nothing does.
+
+        ``apart`` gives the kinds of cells a share of their own. ``over`` is by how much an earlier
+        plan exceeded the guarantee, as a part of it.
+        """
         if not self.check_records or isinstance(guarantee, PureDP | Unprotected):
-            return
+            return None
         if problem.n_rows * guarantee.gaussian_mu() < FEWEST:
-            return
+            return None
         # Of the matrix, target and exposure included, so that levels plan as their indicators do.
         coordinates = 1 + KINDS * (problem.n_features + 2)
         usable = usable_guarantee(guarantee, coordinates)
         mu = usable.gaussian_mu() * (1.0 - BUDGET_MARGIN)
-        first, second = (part_of(Gaussian(mu), share) for share in (COUNT_SHARE, KINDS_SHARE))
-        size = KINDS * len(columns)
-        count = Stage.of(first, "usable records", "how many records can be used", 1, 1)
-        kinds = Stage.of(second, "kinds of cells", "which columns cannot be used", 1, size)
-        told = tuple(columns), self.on_unusable, count, kinds
-        for apart in (False, True):
-            # A plan that is not all Gaussian is one whose costs add up as rho, where they do.
-            rest = _left_of(usable, mu, COUNT_SHARE + KINDS_SHARE * apart, in_rho=apart)
-            yield RecordCheck(guarantee, rest, *told, apart, coordinates)
+        sizes, query = (problem.n_rows, problem.n_features), CellKinds(len(columns))
+        # What the noise is really worth, so that the run spends what it planned.
+        count_mu = UsableRecords().calibrate(*sizes, mu * math.sqrt(COUNT_SHARE)).share
+        kinds_mu = query.calibrate(*sizes, mu * math.sqrt(KINDS_SHARE)).share
+        purposes = "how many records can be used", "which columns cannot be used"
+        count = Stage("usable records", purposes[0], count_mu, 1, 1)
+        kinds = Stage("kinds of cells", purposes[1], kinds_mu, 1, KINDS * len(columns))
+        first = math.hypot(count_mu, kinds_mu * apart)
+        rest = _without(usable, math.sqrt(mu**2 - first**2), over)
+        told = guarantee, rest, tuple(columns), self.on_unusable, count, kinds
+        return RecordCheck(*told, apart, coordinates)
 
     def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
         """Say that usable records are not counted, and why."""
@@ -238,16 +264,10 @@ class RecordRule:
         return f"usable records are not counted: {why}"
 
 
-def _left_of(guarantee: Guarantee, mu: float, share: float, *, in_rho: bool) -> Guarantee:
-    """Return what is left of a guarantee without a share of the square of its mu.
-
-    Of (epsilon, delta) that is what is left of its mu, or of its rho as well.
-    """
-    left = mu * math.sqrt(1.0 - share)
+def _without(guarantee: Guarantee, mu: float, over: float) -> Guarantee:
+    """Return a guarantee of the same kind at mu, less the part that an earlier one was over."""
     if isinstance(guarantee, ApproxDP):
-        delta, epsilon = guarantee.delta, epsilon_of(left, guarantee.delta)
-        if in_rho:
-            rho = rho_of(guarantee.epsilon, delta) - share * mu**2 / 2.0
-            epsilon = min(epsilon, epsilon_of_zcdp(rho, delta))
-        return ApproxDP(epsilon, delta)
-    return ZCDP(left**2 / 2.0) if isinstance(guarantee, ZCDP) else GDP(left)
+        return ApproxDP(epsilon_of(mu, guarantee.delta) * (1.0 - over), guarantee.delta)
+    if isinstance(guarantee, ZCDP):
+        return ZCDP(mu**2 / 2.0 * (1.0 - over))
+    return GDP(mu * (1.0 - over))

@@ -188,7 +188,10 @@ def plan_search(
     if rule is None:
         return _solved(tasks, problem, guarantee, tries)
     try:
-        for check in rule.checks(guarantee, problem, columns):
+        for apart in (False, True):
+            check = rule.check(guarantee, problem, columns, apart=apart)
+            if check is None:
+                break
             plan = _solved(tasks, problem, guarantee, tries, check)
             if check.is_covered(plan.event):
                 return plan
