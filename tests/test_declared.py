@@ -26,7 +26,7 @@ MODULES = sorted(
     if path.stem != "__init__"
 )
 NUMBERS = (int, float, str, bytes, Decimal, Fraction, np.ndarray, np.generic, range)
-FOUND = {"KNOWN", "MACHINE"}
+FOUND = {"BUILDERS", "KNOWN", "MACHINE"}
 """What a process remembers, and the machine that it runs on, which no module declares."""
 HOLDERS = (tuple, list, dict, set, frozenset)
 

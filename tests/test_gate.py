@@ -53,6 +53,10 @@ class LastingBooks:
 
     entries = ()
 
+    @property
+    def charged(self):
+        return self.reserved
+
     def settle(self, *, stopped_early=False):
         self.settled = True
 

@@ -29,6 +29,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 PACKAGE = Path(__file__).parent
 ROOMS = ("kernels", "losses", "noise")
 
+BUILDERS: list[Callable[..., Any]] = []
+"""What compiles the loops of all modules that were imported, each by itself."""
+
 _LOCK = RLock()  # where machine code is kept is a setting of the process
 
 
@@ -51,6 +54,24 @@ def state_of_sources(package: Path) -> str:
 
 # A source that was edited since may not be the one that this process has read.
 STATE_AT_IMPORT = state_of_sources(PACKAGE)
+
+
+def builds_loop(build: Function) -> Function:
+    """Decorate a function that compiles one loop, for the type that its argument names if any.
+
+    It compiles once in a process, and is among ``BUILDERS``.
+
+    Examples
+    --------
+    >>> @builds_loop
+    ... def halve():
+    ...     return compiled(lambda number: number / 2, "float64(float64)")
+    >>> halve()(4.0), halve in BUILDERS
+    (2.0, True)
+    """
+    built: Any = cache(build)
+    BUILDERS.append(built)
+    return built  # type: ignore[no-any-return]
 
 
 def compiled(function: Function, signature: Any, **options: Any) -> Function:

@@ -31,6 +31,7 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
+from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import dense_pieces, to_features
@@ -196,10 +197,15 @@ class PrivateLinearModel(BaseEstimator):
         return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
+<<<<<<< HEAD
         rule = RecordRule(self.check_records, self.on_unusable)
         guarantee = resolve_guarantee(
             epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
         )
+=======
+        asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
+        guarantee = planned_guarantee(self.solver, asked, self.ledger)
+>>>>>>> ledger
         task = self._task(X, y, **told)
         solver, plan, check = task.planned(
             lambda rest: plan_for(self._solver(), task.problem, rest), guarantee, rule

@@ -14,8 +14,13 @@ from tailguard.design.cells import Cells
 from tailguard.engine import GivenProblem, run
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
+<<<<<<< HEAD
 from tailguard.gate.record_check import RecordRule
 from tailguard.means.base import CalibrationMode, MeanPlan
+=======
+from tailguard.ledger.cap import within_filter
+from tailguard.means.base import CalibrationMode
+>>>>>>> ledger
 from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.means.registry import described
@@ -187,7 +192,8 @@ def mean(
     >>> result.certificate.mode
     'private'
     """
-    promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = within_filter(asked, ledger)
     check_choice("calibration", calibration, ("tight", "paper", "numerical"))
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):

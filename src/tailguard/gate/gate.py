@@ -340,7 +340,11 @@ class Gate:
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        return noised_answer(query, state, calibration, read, self._source)
+        try:
+            return noised_answer(query, state, calibration, read, self._source)
+        except BaseException:  # which a record may have caused
+            self._books.forfeit()
+            raise
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """End the run: nothing more is reserved or released, and a ledger is told.
@@ -368,4 +372,5 @@ class Gate:
             private=self._source.private,
             sampler_distance=self._books.distance,
             ledger_entries=self._books.entries,
+            charged=self._books.charged,
         )

@@ -14,7 +14,7 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
-from tailguard.solvers.options import promises_nothing
+from tailguard.solvers.options import planned_guarantee, promises_nothing
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import check_plain_labels, classes_assumed, n_labels
@@ -96,7 +96,8 @@ def minimize(
     >>> bool(np.linalg.norm(solved.coef) <= 2.0 + 1e-9)
     True
     """
-    promise = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
+    asked = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = planned_guarantee(solver, asked, ledger)
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")

@@ -29,8 +29,8 @@ every_cap = pytest.mark.parametrize("name", CAPS)
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A file, at a time and of a version that do not change; and words without its folder."""
-    moments = iter(f"2026-01-01T00:00:{second:02}+00:00" for second in range(60))
-    monkeypatch.setattr(store, "_now", lambda: next(moments))
+    moments = iter(f"2026-01-{day:02}" for day in range(1, 32))
+    monkeypatch.setattr(store, "_today", lambda: next(moments))
     monkeypatch.setattr(contents, "__version__", "1.2")
     return tmp_path / "budget.sqlite"
 

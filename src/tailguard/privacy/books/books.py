@@ -55,6 +55,11 @@ class Books(Protocol):
         ...
 
     @property
+    def charged(self) -> Event:
+        """What stays charged: what was reserved, or less after an early stop."""
+        ...
+
+    @property
     def releases(self) -> Sequence[Release]:
         """Everything that was released, in order."""
         ...
@@ -147,6 +152,11 @@ class MemoryBooks:
         return tuple(self._releases)
 
     @property
+    def charged(self) -> Event:
+        """What was reserved: there is no cap that anything could be given back to."""
+        return self.reserved
+
+    @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """No durable ledger was charged."""
         return ()
@@ -158,6 +168,7 @@ class MemoryBooks:
     def settle(self, *, stopped_early: bool = False) -> None:
         """Close the books; what was reserved stays reserved, however the run ended."""
         with self._lock:
+            self._check_process()
             self._settled = True
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
@@ -182,12 +193,16 @@ class MemoryBooks:
                 self._releases.append(release)
 
     def _check_open(self) -> None:
-        """Refuse settled books, and the copy of a fork, in which all could be released again."""
+        """Refuse settled books, too."""
+        self._check_process()
         if self._settled:
             raise BudgetError(
                 "books must be written before their run is settled; this one is, and nothing more "
                 "is reserved or released."
             )
+
+    def _check_process(self) -> None:
+        """Refuse the copy of a fork, in which everything could be released once more."""
         if os.getpid() != self._process:
             raise BudgetError(
                 "books must be written by the process that opened them; a fork has a copy of them."

@@ -76,6 +76,24 @@ class FlatEvents:
             },
         )
 
+    @property
+    def event(self) -> Event:
+        """All of it as one event again."""
+        leaves = (leaf if n == 1 else Repeated(leaf, n) for leaf, n in self.leaves.items())
+        blocks = (
+            Parallel(block_map, block, part.event)
+            for block_map, parts in self.blocks.items()
+            for block, part in parts.items()
+        )
+        return Composed((*leaves, *blocks))
+
+    def split(self) -> tuple["FlatEvents", "FlatEvents"]:
+        """Return the Gaussian releases over all records, and everything else."""
+        parts: tuple[dict[Event, int], dict[Event, int]] = {}, {}
+        for leaf, times in self.leaves.items():
+            parts[not isinstance(leaf, Gaussian)][leaf] = times
+        return FlatEvents(parts[0]), FlatEvents(parts[1], self.blocks)
+
     @cached_property
     def kinds(self) -> frozenset[type[Event]]:
         """The types of all leaves, at any depth."""
