@@ -197,15 +197,9 @@ class PrivateLinearModel(BaseEstimator):
         return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
-<<<<<<< HEAD
         rule = RecordRule(self.check_records, self.on_unusable)
-        guarantee = resolve_guarantee(
-            epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
-        )
-=======
         asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
         guarantee = planned_guarantee(self.solver, asked, self.ledger)
->>>>>>> ledger
         task = self._task(X, y, **told)
         solver, plan, check = task.planned(
             lambda rest: plan_for(self._solver(), task.problem, rest), guarantee, rule

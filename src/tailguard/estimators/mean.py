@@ -14,13 +14,9 @@ from tailguard.design.cells import Cells
 from tailguard.engine import GivenProblem, run
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
-<<<<<<< HEAD
 from tailguard.gate.record_check import RecordRule
-from tailguard.means.base import CalibrationMode, MeanPlan
-=======
 from tailguard.ledger.cap import within_filter
-from tailguard.means.base import CalibrationMode
->>>>>>> ledger
+from tailguard.means.base import CalibrationMode, MeanPlan
 from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.means.registry import described
