@@ -110,7 +110,7 @@ def about(value: float, noise_std: float, most: int) -> str:
     >>> about(163_189.4, 60.0, 163_212), about(-41.0, 60.0, 163_212)
     ('163,200', '0')
     """
-    unit = 10 ** max(0, round(math.log10(max(noise_std, 1.0))))
+    unit = 10 ** math.ceil(math.log10(max(noise_std, 1.0)))
     return f"{min(max(round(value / unit) * unit, 0), most):,}"
 
 

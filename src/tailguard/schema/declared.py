@@ -48,7 +48,7 @@ def undeclared_note(columns: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> print(undeclared_note(["age", "region"])[-72:])
+    >>> print(undeclared_note(["age", "region"])[-47:])
     leave columns out (schema={'drop': ['region']})
     """
     last = columns[-1]
