@@ -47,8 +47,9 @@ def test_the_best_try_is_a_model_of_its_candidate(fitted):
 
 def test_the_certificate_names_one_mechanism_and_is_recomputed_from_its_file(fitted):
     certificate = fitted.certificate_
-    *units, selection = certificate.releases
-    assert {release.mechanism for release in units} == {"gaussian"}
+    count, *units, selection = certificate.releases
+    assert {release.mechanism for release in (count, *units)} == {"gaussian"}
+    assert count.name == "number of usable records"
     assert {release.stage.split()[0] for release in units} == {"target"}
     assert selection.event() == fitted.plan_.selection
     assert selection.parameters == {"mean_tries": 3, "law": "geometric", "n_candidates": 3}
@@ -141,7 +142,8 @@ def test_other_laws_keep_the_promise(law):
 
 def test_one_expected_try_is_one_fit_with_its_score():
     plan = search(n_tries=1, random_state=0).fit(X, Y).plan_
-    whole = (plan.selection.mu**2 + plan.units.total_mu**2) ** 0.5
+    parts = (plan.selection.mu, plan.units.total_mu, plan.check.mu)
+    whole = sum(mu**2 for mu in parts) ** 0.5
     assert whole == pytest.approx(tg.ApproxDP(**PRIVACY).gaussian_mu(), rel=1e-4)
 
 

@@ -34,6 +34,7 @@ from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
+from tailguard.queries.usable_records import CellKinds, UsableRecords
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.rows.arrays import make_rows
@@ -51,6 +52,7 @@ SKEWED = View(SQUARED, RAW, np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0
 OPPOSITE = (9.0, 0.0, 0.0, 1e6), (9.0, 0.0, 0.0, -1e6)
 EVERYWHERE = (-1e6, -1e6, -1e6, 0.0), (1e6, 1e6, 1e6, 0.0)
 FAR = (0.0,) * 4, (1e6,) * 4
+VOID = (np.inf,) * 4
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,14 @@ def _peeled() -> WorstPair:
     return WorstPair("peeled-step/keeps-3", query, ZERO, *exact, SQUARED)
 
 
+def _usable_records() -> WorstPair:
+    return WorstPair("usable-records/one", UsableRecords(), None, (0.0,) * 4, VOID)
+
+
+def _cell_kinds() -> WorstPair:
+    return WorstPair("cell-kinds/numbers", CellKinds(N_FEATURES + 1), None, (0.0,) * 4, VOID)
+
+
 WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
     "mean-clipped-gradient": _clipped_gradient,
     "mean-record-gradient": _record_gradient,
@@ -236,6 +246,8 @@ WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
     "soft-mean": _soft,
     "iterative-mean": _iterative,
     "peeled-step": _peeled,
+    "usable-records": _usable_records,
+    "cell-kinds": _cell_kinds,
 }
 """Name of a query -> its worst pair. Queries whose noise follows the records are elsewhere."""
 

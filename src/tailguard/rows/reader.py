@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import IntArray
+from tailguard.design.cells import TargetRule, named_marks
 from tailguard.design.columns import BatchedTable, TableColumns
 from tailguard.design.matrix import design_matrix
 from tailguard.design.runs import Run
@@ -73,8 +74,7 @@ class RecordReader:
     @property
     def numbers(self) -> list[str]:
         """The columns that a record is made of."""
-        others = [name for name in (self.schema.target, self.schema.exposure) if name]
-        return [*(self.schema.features or ()), *others]
+        return list(self.schema.read_columns)
 
     @property
     def ids(self) -> list[str]:
@@ -120,6 +120,15 @@ class RecordReader:
                 block = replace(block, features=block.features.astype(np.float64, copy=False))
         return replace(block, first=None) if self.alone else block
 
+    def marked(self, run: Run) -> RecordBlock:
+        """Return marks of the cells of a run in the place of its records."""
+        tables, first = run
+        rule = TargetRule(loss=self.loss, classes=self.classes)
+        names = self.schema.read_columns
+        pieces = (each for t in tables for each in TableColumns(t).pieces(names, len(t)))
+        blocks = [RecordBlock(*named_marks(columns, self.schema, rule)) for columns in pieces]
+        return joined(blocks, first)
+
     def identified(
         self, run: Run, hashed: KeyedHash, most: int = LARGEST_WORD
     ) -> tuple[RecordBlock, Words] | None:
@@ -154,7 +163,7 @@ class RecordReader:
 
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
         """Return the kernel's lattice sum over the records of a run, in whatever process."""
-        block = self.block(run)
+        block = self.marked(run) if kernel.reads_cells else self.block(run)
         with limited_blas():
             return kernel.sum_block(block)
 

@@ -144,7 +144,7 @@ class StreamRows:
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
-        if self._is_short:
+        if self._is_short and not kernel.reads_cells:
             return self._as_array().reduce(kernel, n_threads)
         if kernel.together == "all":
             return kernel.sum_block(joined(list(self.blocks())))

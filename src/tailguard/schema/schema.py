@@ -95,6 +95,12 @@ class Schema:
         return tuple(name for name in self.features or () if name not in self.categorical)
 
     @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns that a record is made of: features, target and exposure."""
+        beside = (self.target, self.exposure)
+        return (*(self.features or ()), *(name for name in beside if name is not None))
+
+    @property
     def levels(self) -> dict[str, tuple[str, ...]]:
         """The levels of each categorical column as text."""
         return {column: tuple(map(str, levels)) for column, levels in self.categorical.items()}

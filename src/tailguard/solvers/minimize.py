@@ -6,6 +6,7 @@ from typing import Any
 from tailguard.checks import InputError, check_boolean, check_methods
 from tailguard.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate import Gate
+from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
@@ -38,6 +39,8 @@ def minimize(
     solver: str | Solver = "auto",
     ledger: AnyLedger | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    check_records: bool = True,
+    on_unusable: str = "stop",
     random_state: int | None = None,
 ) -> Solved:
     """Minimise the mean loss over the records, privately.
@@ -63,7 +66,7 @@ def minimize(
     exposure, classes
         As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
         to k - 1 where no classes are declared.
-    solver, ledger, checkpoint, random_state
+    solver, ledger, checkpoint, check_records, on_unusable, random_state
         As for ``LinearRegression``.
 
     Returns
@@ -116,11 +119,13 @@ def minimize(
         constraint=constraint,
         has_offset=exposure is not None,
     )
-    chosen, plan = plan_for(solver, problem, promise)
-    gate = GivenProblem(table, classes, problem).gate(
+    task = GivenProblem(table, classes, problem)
+    rule = RecordRule(check_records, on_unusable)
+    chosen, plan, check = task.planned(lambda rest: plan_for(solver, problem, rest), promise, rule)
+    gate = task.gate(
         Gate, guarantee=promise, ledger=ledger, checkpoint=checkpoint, random_state=random_state
     )
-    return run(chosen, plan, gate, assumptions=assumed)
+    return run(chosen, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
 
 
 def _assumed(loss: Loss | RecordLoss, table: Given, classes: Any) -> tuple[str, ...]:
