@@ -172,6 +172,13 @@ def test_workflows_may_little_keep_no_secret_and_run_known_code(name):
     assert writing <= {"sign", "publish", "announce"}
 
 
+def test_every_page_is_reached_from_the_index():
+    index, pages = text("docs/index.md"), [page.name for page in (ROOT / "docs").glob("*.md")]
+    assert [name for name in pages if f"]({name})" not in index] == ["index.md"]
+    for name in ("docs/install.md", "docs/statement-of-need.md", "CITATION.cff", "paper/paper.md"):
+        assert f"]({name})" in text("README.md")
+
+
 # Figures on the pages
 
 # What comes along with a dependency; what several need is told with the first.
@@ -214,8 +221,9 @@ def test_the_page_on_installing_has_the_measured_sizes():
     for name, mb in weight.items():
         assert re.search(rf"^\* \*\*{name}\*\*,[^.]* {mb:.0f} MB", page, re.MULTILINE)
     assert f"install would be {whole - weight['scikit-learn']:.0f} MB" in " ".join(page.split())
-    assert f"{figures['without_bytecode_mb']:.0f} MB" in page
-    assert f"{figures['after_the_demo_mb']:.0f} MB" in page
+    assert f"\n{install_size.sum_of(rows, 'bytecode_mb'):.0f} MB are bytecode" in page
+    less = [figures[f"{when}_mb"] for when in ("without_bytecode", "after_the_demo")]
+    assert "That is {:.0f} MB, and {:.0f} MB after the demo".format(*less) in page
     assert {*figures["extras_mb"]} == PROJECT["optional-dependencies"].keys() - {"dev"}
     for name, more in figures["extras_mb"].items():
         assert re.search(rf"^\| `tailguard\[{name}\]` .* \| {more:.0f} \|$", page, re.MULTILINE)
