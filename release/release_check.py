@@ -76,13 +76,8 @@ def moved(sdist, folder):
 
 def differing(first, second):
     """Names of files of which two builds do not hold the same bytes."""
-    digests = [
-        {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-        for files in (first, second)
-    ]
-    return [
-        name for name in {**digests[0], **digests[1]} if len({d.get(name) for d in digests}) > 1
-    ]
+    one, other = ({file.name: file.read_bytes() for file in files} for files in (first, second))
+    return [name for name in one | other if one.get(name) != other.get(name)]
 
 
 def sdist_breaches(names, tracked):
