@@ -6,7 +6,7 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice
 from tailguard.design.cells import Cells, TableColumn
-from tailguard.design.columns import BatchedTable, Columns, TableColumns, columns_of
+from tailguard.design.columns import BatchedTable, TableColumns, columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.missing import Fill
 from tailguard.schema.declared import check_columns, undeclared_note
