@@ -23,7 +23,7 @@ Options by method, which must not come from the same file:
 {methods}
 
 A row with an empty or unreadable cell is void: it counts as a row,
-contributes nothing, and nothing is said about it; with --missing age=40 such
+contributes nothing, and no message names it; with --missing age=40 such
 a cell of age counts as 40 instead. Of a categorical column the means are the
 shares of its levels but the first. Every further mean of the same rows spends
 again.
