@@ -117,16 +117,16 @@ def convex_theorem(
     """
     n_steps = facts.steps(count)
     printed_mu = step_of(n_steps).printed_mu
-    kept = facts.promised_and_spent(printed_mu)
+    spent = facts.spent(printed_mu)
     if facts.n_steps is None and not facts.prints and printed_mu is not None:
         statement = replace(statement, deviations=(*statement.deviations, MORE_STEPS))
         n_steps = worthwhile_steps(
-            lambda steps: _bound(facts, step_of(steps), steps, kept[1], smooth),
+            lambda steps: _bound(facts, step_of(steps), steps, spent, smooth),
             printed=count,
             noise_ratio=facts.mu / printed_mu,
         )
     step = step_of(n_steps)
-    noise = _noise(facts, step, n_steps, kept[1])
+    noise = _noise(facts, step, n_steps, spent)
     solver = NoisyGradientDescent(
         n_steps,
         step_size=step.size,
@@ -138,11 +138,11 @@ def convex_theorem(
         facts,
         statement,
         solver,
-        _bound(facts, step, n_steps, kept[1], smooth),
+        _bound(facts, step, n_steps, spent, smooth),
         descent_prediction(facts, solver, noise=noise, error=error),
         noise_std=noise,
         n_passes=n_steps,
-        kept=kept,
+        spent=spent,
     )
 
 
@@ -222,12 +222,12 @@ def strongly_convex_theorem(
     n_steps: int,
     *,
     disjoint: bool = True,
-    following: tuple[float, Guarantee, Guarantee] | None = None,
+    following: tuple[float, Guarantee] | None = None,
 ) -> Theorem:
     """Descent with the last iterate, on ``disjoint`` blocks of records or on all.
 
     Steps on blocks are of ``1 / (strong_convexity + smoothness)``. ``following`` are the expected
-    noise, the promise and what is spent, where the noise follows the records.
+    noise and what is spent, where the noise follows the records.
 
     Examples
     --------
@@ -240,10 +240,10 @@ def strongly_convex_theorem(
     ('disjoint', 'last')
     """
     if following is None:
-        kept = facts.promised_and_spent(step.printed_mu)
-        noise = stated = _noise(facts, step, n_steps, kept[1], disjoint=disjoint)
+        spent = facts.spent(step.printed_mu)
+        noise = stated = _noise(facts, step, n_steps, spent, disjoint=disjoint)
     else:
-        noise, kept, stated = following[0], following[1:], math.nan
+        (noise, spent), stated = following, math.nan
     bound = strongly_convex_descent_bound(
         diameter=facts.diameter,
         n_steps=n_steps,
@@ -272,5 +272,5 @@ def strongly_convex_theorem(
         prediction,
         noise_std=stated,
         n_passes=1 if disjoint else n_steps,
-        kept=kept,
+        spent=spent,
     )

@@ -20,8 +20,8 @@ others 2025, Algorithm 3.
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.papers.solvers.acceleration import accelerate, step_parameter
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.acceleration import accelerate, step_parameter
 
 # A spread beyond so many distances is that of points anywhere in the set.
 LARGEST_SPREAD = 2.0

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from tailguard.engine import Solver
+from tailguard.means.groups import CENTRE_LOSS
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.theorem import Theorem
@@ -28,9 +29,6 @@ EVERYWHERE = "holds at all points of the set at once"
 """What a bound covers whose errors are those of a net of the set."""
 FIXED_POINTS = "counts the errors at points that do not depend on the records"
 OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block"
-# The spread of a median over that of a mean, for nearly Gaussian group means (Laplace 1818); the
-# centre of noised group means has about the noise of their median.
-CENTRE_LOSS = math.sqrt(math.pi / 2.0)
 
 
 @dataclass(frozen=True)
@@ -131,9 +129,9 @@ def theorem_of(
     *,
     noise_std: float,
     n_passes: float,
-    kept: tuple[Guarantee, Guarantee] | None = None,
+    spent: Guarantee | None = None,
 ) -> Theorem:
-    """Put a theorem together; ``kept`` is what is promised and spent, where not the guarantee.
+    """Put a theorem together; ``spent`` is what a run spends, where not the guarantee.
 
     Examples
     --------
@@ -145,13 +143,13 @@ def theorem_of(
     >>> theorem.n_passes
     1.0
     """
-    promise, spent = kept or (facts.guarantee, facts.guarantee)
     return Theorem(
         statement=statement.name,
         solver=solver,
         **facts.sizes,
-        guarantee=promise,
-        spent=spent,
+        guarantee=facts.guarantee,
+        spent=spent or facts.guarantee,
+        printed=facts.prints,
         bound=float(bound),
         bound_covers=statement.covers,
         lower_bound=statement.lower_bound,

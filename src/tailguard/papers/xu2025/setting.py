@@ -20,20 +20,18 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.losses.squared import Squared
-from tailguard.papers.common.facts import check_facts, check_order, tail_power
+from tailguard.means.facts import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches, theorem_of
 from tailguard.papers.common.theorem import Theorem
+from tailguard.papers.solvers.localised import SCHEDULES, Localised, printed_phase_mu
+from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.xu2025 import bounds, parameters
 from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.phased.localised import Localised, printed_phase_mu
-
-SCHEDULES = ("practical", "paper")
 
 
 @dataclass(frozen=True)
@@ -178,7 +176,7 @@ class DoubledNorms(Norms):
     row_limit
         On the norm of rows.
     schedule
-        ``"practical"``, ours; or ``"paper"``, the printed one: phases down to one record, with clip
+        ``"practical"``, ours; or ``"printed"``: phases down to one record, with clip
         norms, eta and penalties as printed. None is the printed one with printed noise, and ours
         else.
     exponent, lipschitz_bound
@@ -220,7 +218,7 @@ class DoubledNorms(Norms):
         schedule = self.schedule if self.schedule is not None else SCHEDULES[self.prints]
         check_choice("schedule", schedule, SCHEDULES)
         ours = self.knobs(n_rows) | {"row_limit": self.row_limit}
-        if schedule != "paper":
+        if schedule == "practical":
             return ours
         printed = {"exponent": self.exponent, "lipschitz_bound": self.lipschitz_bound}
         ours |= {"clip_norm": self.clip_norm}  # the schedule has one for every phase
@@ -242,9 +240,9 @@ def localised_theorem(
     >>> localised_theorem(facts, Statement("Theorem 1", 0.0, ()), solver, bound=1.0).bound
     1.0
     """
-    kept = facts.promised_and_spent(facts.printed_mu)
-    mu, pulls = kept[1].gaussian_mu(), []
-    for phase in solver.phases(facts.problem, mu, kept[1]):
+    spent = facts.spent(facts.printed_mu)
+    mu, pulls = spent.gaussian_mu(), []
+    for phase in solver.phases(facts.problem, mu, spent):
         noise = 2.0 * phase.clip_norm / (phase.n_rows * phase.strength * mu)
         pulls.append((phase.strength, facts.root_size * noise, facts.sampling(phase.n_rows)))
     return theorem_of(
@@ -253,9 +251,9 @@ def localised_theorem(
         solver,
         bound,
         partial(localised_excess, distance=facts.diameter / 2.0, pulls=tuple(pulls)),
-        noise_std=float(solver.plan(facts.problem, kept[1]).settings["first_noise_std"]),
+        noise_std=float(solver.plan(facts.problem, spent).settings["first_noise_std"]),
         n_passes=1,
-        kept=kept,
+        spent=spent,
     )
 
 
@@ -311,5 +309,4 @@ def accelerated_theorem(
         ),
         noise_std=noises[0],
         n_passes=1,
-        kept=(plan.guarantee, facts.guarantee),
     )
