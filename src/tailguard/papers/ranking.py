@@ -77,11 +77,6 @@ class Ranking:
         Excess of the centre of the set in the model, which needs no record.
     idle
         Whether no theorem is expected to save half of that.
-
-    Examples
-    --------
-    >>> Ranking((), (("a theorem", "a reason"),), curvature=1.0, centre=0.5, idle=True).found
-    ()
     """
 
     found: tuple[tuple[str, Theorem, float], ...]
@@ -110,13 +105,7 @@ class Ranking:
 
 
 def theorem_called(name: str) -> Callable[..., Theorem]:
-    """Return the call of a theorem of this name: of its paper, and of the call.
-
-    Examples
-    --------
-    >>> theorem_called("tao2022.convex").__name__
-    'convex'
-    """
+    """Return the call of a theorem of this name: of its paper, and of the call."""
     return {name: call for calls in THEOREMS.values() for name, call in calls.items()}[name]
 
 
@@ -134,17 +123,6 @@ def rank(
 
     *Edge cases.* The curvature is the smoothness, or its geometric mean with the strong convexity;
     where neither is stated, the slope's bound over the diameter.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> moment = tg.Moment(2.0, 5.0, kind="norm")
-    >>> ranking = rank(
-    ...     "convex", 100_000, 5, tg.ZCDP(0.1), moment=moment, diameter=2.0,
-    ...     facts={"smoothness": 1.0},
-    ... )
-    >>> ranking.curvature, ranking.centre, ranking.refusals
-    (1.0, 0.5, (('xu2025.localised', 'row_limit must be given.'),))
     """
     slope = min(facts.get("gradient_bound", math.inf), _slope_bound(n_features, moment))
     smoothness = facts.get("smoothness", math.inf)

@@ -65,15 +65,6 @@ class Step:
         stated in the budget itself, so that tight noise is the printed one at an exact budget.
     size
         How far a step goes, once their number is known.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.oracles import make_oracle
-    >>> step = Step(make_oracle("clipped", clip_norm=1.0), bias=0.0, sampling=0.01)
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0)
-    >>> step.by_root(facts, n_steps=400).size
-    0.1
     """
 
     oracle: Oracle
@@ -105,15 +96,6 @@ def convex_theorem(
 
     It averages its points; if ``smooth`` it returns the last one, as theorems for steps of
     ``1 / smoothness`` do, and the bound is that of such steps.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.kamath2022.convex(
-    ...     10_000, 3, tg.GDP(1.0), moment=tg.Moment(2.0, 1.0), diameter=2.0
-    ... )
-    >>> theorem.solver.schedule, theorem.solver.iterate
-    ('full', 'average')
     """
     n_steps = facts.steps(count)
     printed_mu = step_of(n_steps).printed_mu
@@ -182,14 +164,6 @@ def settled_blocks(
     """Return how many steps there are and the records of each, two a group at least.
 
     ``error_of(n_steps, n_rows)`` is the error of a gradient of so many records.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> shape = {"strong_convexity": 1.0, "smoothness": 4.0}
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, **shape)
-    >>> settled_blocks(facts, 20.0, lambda n_steps, n_rows: 1.0 / n_rows)
-    (25, 40)
     """
     most = max(1, facts.n_rows // (2 * math.ceil(n_groups)))
     n_steps = facts.n_steps or min(
@@ -200,16 +174,7 @@ def settled_blocks(
 
 
 def printed_blocks(facts: Facts, error: float) -> tuple[int, int]:
-    """Return the same by the printed rule, whose ``error`` does not depend on the steps.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> shape = {"strong_convexity": 1.0, "smoothness": 4.0}
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, **shape)
-    >>> printed_blocks(facts, error=0.1)
-    (11, 90)
-    """
+    """Return the same by the printed rule, whose ``error`` does not depend on the steps."""
     count = printed_strongly_convex_steps(error=error, **facts.shape)
     n_steps = facts.n_steps or whole_steps(count, maximum=max(1, facts.n_rows // 4))
     return n_steps, facts.block_rows(n_steps)
@@ -228,16 +193,6 @@ def strongly_convex_theorem(
 
     Steps on blocks are of ``1 / (strong_convexity + smoothness)``. ``following`` are the expected
     noise and what is spent, where the noise follows the records.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.kamath2022.strongly_convex(
-    ...     100_000, 3, tg.GDP(1.0), moment=tg.Moment(2.0, 1.0), diameter=2.0,
-    ...     strong_convexity=1.0, smoothness=2.0,
-    ... )
-    >>> theorem.solver.schedule, theorem.solver.iterate
-    ('disjoint', 'last')
     """
     if following is None:
         spent = facts.spent(step.printed_mu)

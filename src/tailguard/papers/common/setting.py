@@ -42,13 +42,6 @@ class Facts:
         ``"tight"``, or ``"printed"`` for the printed noise, which may keep less than the promise.
     doubled
         Whether the moment is of twice the order of the rate.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Facts(1000, 4, tg.ZCDP(0.5), tg.Moment(2.0, 9.0), diameter=2.0)
-    >>> round(facts.rho, 6), facts.root_size, facts.moment.scale
-    (0.5, 2.0, 3.0)
     """
 
     n_rows: int
@@ -142,16 +135,7 @@ class Facts:
         return self.moment.bound
 
     def into(self, formula: Callable[..., Found], **others: Any) -> Found:
-        """Put the facts that a formula names into it, or ``others`` in their place.
-
-        Examples
-        --------
-        >>> import tailguard as tg
-        >>> facts = Facts(10**5, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0), diameter=2.0)
-        >>> mean_bound = tg.papers.kamath2022.mean_bound
-        >>> round(facts.into(mean_bound), 5), round(facts.into(mean_bound, n_rows=10**3), 5)
-        (0.03115, 0.31147)
-        """
+        """Put the facts that a formula names into it, or ``others`` in their place."""
         return put_into(formula, lambda name: getattr(self, name, None), **others)
 
     @property
@@ -180,17 +164,7 @@ class Facts:
         return self.n_rows // n_steps
 
     def spent(self, printed_mu: float | None = None) -> Guarantee:
-        """Return what a run spends: the guarantee, or what printed noise truly costs.
-
-        Examples
-        --------
-        >>> import tailguard as tg
-        >>> facts = Facts(
-        ...     1000, 3, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, calibration="printed"
-        ... )
-        >>> facts.spent(0.4), facts.spent(1.5)
-        (GDP(mu=0.4), GDP(mu=1.5))
-        """
+        """Return what a run spends: the guarantee, or what printed noise truly costs."""
         if not self.prints:
             return self.guarantee
         if printed_mu is None:

@@ -43,16 +43,6 @@ def minimize_by(
     Sizes are those of the table; guarantee and set are the theorem's, a ball around zero where it
     was told a diameter. ``options`` and what is returned are those of ``tg.minimize``:
     ``intercept``, ``exposure``, ``classes``, ``ledger``, ``random_state``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> data = tg.datasets.heavy_tailed_linear(n_rows=20_000, n_features=3, seed=0)
-    >>> theorem = tg.papers.kamath2022.convex(
-    ...     guarantee=tg.GDP(1.0), moment=tg.Moment(2.0, 9.0), diameter=2.0
-    ... )
-    >>> theorem.minimize(tg.losses.Huber(1.0), data.features, data.target).coef.shape
-    (3,)
     """
     told: dict[str, Any] = {"constraint": self.constraint, "solver": self, "check_records": False}
     if self.guarantee is not None:
@@ -266,14 +256,6 @@ def theorem_on(
         says about the highest, and one of a lower order is refused. None is any.
     in_ball
         Whether ``minimize`` is over the ball of that diameter.
-
-    Examples
-    --------
-    >>> import inspect
-    >>> import tailguard as tg
-    >>> names = [*inspect.signature(tg.papers.zhao2024.convex).parameters]
-    >>> names[:6]
-    ['n_rows', 'n_features', 'guarantee', 'moment', 'smoothness', 'diameter']
     """
 
     def decorate(function: Callable[..., Theorem]) -> Callable[..., Any]:

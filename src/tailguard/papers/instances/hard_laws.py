@@ -18,13 +18,6 @@ class SpikeLaw:
     """Zero, but for one point that comes with a small chance.
 
     As heavy a tail as a moment allows, in a place where clipping hides it and noise hides the rest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> law = SpikeLaw(point=np.array([100.0, 0.0]), chance=0.0001)
-    >>> law.mean, law.raw_moment(2.0), round(law.central_moment(2.0), 6)
-    (array([0.01, 0.  ]), 1.0, 0.9999)
     """
 
     point: FloatArray
@@ -59,14 +52,7 @@ class SpikeLaw:
 
 @dataclass(frozen=True, eq=False)
 class GaussianLaw:
-    """Independent Gaussian coordinates of one standard deviation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> GaussianLaw(mean=np.zeros(3)).sample(5, seed=1).shape
-    (5, 3)
-    """
+    """Independent Gaussian coordinates of one standard deviation."""
 
     mean: FloatArray
     std: float = 1.0
@@ -83,13 +69,6 @@ class SignLaw:
     """Independent coordinates of fixed size, whose signs are those of a word a little too often.
 
     The sign is the word's with chance ``(1 + bias) / 2``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> law = SignLaw(word=np.array([1, -1, 1], dtype=np.int8), size=2.0, bias=0.01)
-    >>> law.mean
-    array([ 0.02, -0.02,  0.02])
     """
 
     word: NDArray[np.int8]
@@ -120,27 +99,14 @@ class SignLaw:
 
 
 def spike(word: NDArray[np.int8], *, chance: float, order: float, bound: float) -> SpikeLaw:
-    """``(bound / chance)^(1/order)`` times a word, at that chance: raw moments are the bound.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spike(np.array([1, 0], dtype=np.int8), chance=0.01, order=2.0, bound=1.0).point
-    array([10.,  0.])
-    """
+    """``(bound / chance)^(1/order)`` times a word, at that chance: raw moments are the bound."""
     check_moment_order(order)
     size = (check_positive("moment_bound", bound) / chance) ** (1.0 / order)
     return SpikeLaw(size * word, chance)
 
 
 def check_moment_order(order: float) -> float:
-    """Refuse orders at which a spike has no bounded mean.
-
-    Examples
-    --------
-    >>> check_moment_order(1.5)
-    1.5
-    """
+    """Refuse orders at which a spike has no bounded mean."""
     if check_finite("moment_order", order) <= 1.0:
         raise InputError(f"moment_order must be a number above 1; got {shown(order)}.")
     return float(order)

@@ -24,14 +24,7 @@ FACTOR = 0.1
 
 @dataclass(frozen=True, eq=False)
 class TsybakovInstance:
-    """A law of records, and the problem ``min -<w, x> + ||w||^growth / growth`` on a ball.
-
-    Examples
-    --------
-    >>> instance = hard_tsybakov(100, 4, n_rows=10**5, rho=0.5, growth=3.0, moment_order=2.0)[0]
-    >>> instance.excess(instance.minimiser)
-    0.0
-    """
+    """A law of records, and the problem ``min -<w, x> + ||w||^growth / growth`` on a ball."""
 
     law: SpikeLaw | SignLaw
     growth: float

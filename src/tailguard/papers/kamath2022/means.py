@@ -23,13 +23,7 @@ from tailguard.privacy.guarantees import GDP, ZCDP
 
 @dataclass(frozen=True)
 class PrintedClamped(PrintedLevel, Clamped):
-    """The clamped median of means with the noise of Theorem 4.1, less of which would do.
-
-    Examples
-    --------
-    >>> PrintedClamped(threshold=3.0, n_groups=4).threshold
-    3.0
-    """
+    """The clamped median of means with the noise of Theorem 4.1, less of which would do."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what the noise of Theorem 4.1 really spends: less than it promises."""
@@ -45,13 +39,7 @@ class PrintedClamped(PrintedLevel, Clamped):
 
 @dataclass(frozen=True)
 class PrintedZcdpSoft(PrintedSoft):
-    """The soft mean with the noise of Algorithm 4, which takes psi to be smaller than it is.
-
-    Examples
-    --------
-    >>> PrintedZcdpSoft(threshold=3.0, smoothing=2.0).strength
-    2.0
-    """
+    """The soft mean with the noise of Algorithm 4, which takes psi to be smaller than it is."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what it really spends: more than it promises for a smoothing above 1.3233."""

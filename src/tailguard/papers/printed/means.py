@@ -23,16 +23,7 @@ from tailguard.privacy.guarantees import Guarantee
 
 @dataclass(frozen=True)
 class Printed(MeanMethod):
-    """What marks a mean's plan as printed; it comes before the method that it is mixed into.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.papers.tao2022.means import PrintedTruncated
-    >>> plan = PrintedTruncated(threshold=3.0).plan(Problem(None, 1000, 1), tg.ApproxDP(1.0, 1e-5))
-    >>> plan.printed
-    True
-    """
+    """What marks a mean's plan as printed; it comes before the method that it is mixed into."""
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Plan with the printed noise, whatever it costs."""
@@ -41,16 +32,7 @@ class Printed(MeanMethod):
 
 @dataclass(frozen=True)
 class PrintedLevel(Printed, LevelMethod):
-    """The same for a mean that bounds records at a level, which a paper has public.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.papers.kamath2022.means import PrintedClamped
-    >>> method = PrintedClamped(threshold=3.0)
-    >>> method.plan(Problem(None, 1000, 1), tg.GDP(1.0)).stages[0].mu < 1.0
-    True
-    """
+    """The same for a mean that bounds records at a level, which a paper has public."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what the printed noise really spends: a mu, or an epsilon of Laplace noise."""
@@ -72,18 +54,7 @@ class PrintedLevel(Printed, LevelMethod):
 def mean_of_paper(
     X: Any, name: str, printed: type[MeanMethod], *, calibration: str, **told: Any
 ) -> MeanResult:
-    """Estimate means by a method of ``tg.mean``, or by the same with the printed noise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> from tailguard.papers.tao2022.means import PrintedTruncated
-    >>> told = {"threshold": 3.0, "guarantee": tg.ApproxDP(1.0, 1e-5), "random_state": 0}
-    >>> X = np.ones(1000)
-    >>> mean_of_paper(X, "truncated", PrintedTruncated, calibration="tight", **told).method
-    'truncated'
-    """
+    """Estimate means by a method of ``tg.mean``, or by the same with the printed noise."""
     check_choice("calibration", calibration, CALIBRATIONS)
     own = {each: told.pop(each) for each in own_options(name) if each in told}
     method = printed(**own) if calibration == "printed" else make_method(name, **own)

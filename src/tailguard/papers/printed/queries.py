@@ -32,14 +32,7 @@ PRINTED_TRIMMING = 20
 
 
 def as_printed(public: SmoothCalibration, largest_scale: float) -> SmoothCalibration:
-    """Return a calibration whose cost is unknown, with scales up to another limit.
-
-    Examples
-    --------
-    >>> public = SmoothCalibration("arsinh-normal", 2, 0.01, 0.1, "tight", 1.0, scale_ceiling=2.0)
-    >>> as_printed(public, largest_scale=4.0).event
-    Unbounded()
-    """
+    """Return a calibration whose cost is unknown, with scales up to another limit."""
     ceiling = largest_scale * (1.0 + FLOAT_MARGIN)
     return replace(public, calibration="printed", scale_ceiling=ceiling)
 
@@ -51,14 +44,6 @@ class PrintedTrimmedMean(TrimmedMean):
     Guarantee
     ---------
     None: the scale tells one record from another.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import ZeroConcentrated
-    >>> from tailguard.queries.units import Units
-    >>> query = PrintedTrimmedMean(None, Units.raw(1, intercept=False), low=-5.0, high=5.0)
-    >>> query.calibrate_event(5_000, 1, ZeroConcentrated(0.5)).facts["n_trimmed"]
-    250
     """
 
     calibration: str = "published"
@@ -89,16 +74,6 @@ def printed_smooth_scale(
 
     It has the mean of the ``ceil(s / 2)`` largest ``r(i, t)`` where :func:`central_scale` has an
     order statistic, and the diameter where there is none.
-
-    Examples
-    --------
-    >>> from tailguard.queries.sample_aggregate import ball_radii
-    >>> z = np.zeros((400, 1))
-    >>> moved = np.where(np.arange(400)[:, None] < 20, 1.0, 0.0)
-    >>> radii = [ball_radii(x) for x in (z, moved)]
-    >>> same, apart = (printed_smooth_scale(r, 1.0, 1.0, overlap=20) for r in radii)
-    >>> round(apart / same)  # where e is allowed
-    8103
     """
     n_points, first, n_largest = len(radii), first_ball(len(radii), overlap), math.ceil(overlap / 2)
     scale = least_scale(n_points, diameter, smoothness, overlap)
@@ -116,15 +91,6 @@ class PrintedSampleAggregate(SampleAggregate):
     Guarantee
     ---------
     None: the scale tells one record from another.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Approximate
-    >>> query = PrintedSampleAggregate(
-    ...     lambda X, y: np.median(X, axis=0), center=(0.0, 0.0), diameter=20.0, n_blocks=400
-    ... )
-    >>> query.calibrate_event(10_000, 2, Approximate(1.0, 1e-5)).event
-    Unbounded()
     """
 
     calibration: str = "published"

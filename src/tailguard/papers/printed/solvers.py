@@ -26,14 +26,7 @@ from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
 @dataclass(frozen=True)
 class PrintedTrimmedOracle(Oracle):
-    """The oracle of Algorithm 3, on the printed scale.
-
-    Examples
-    --------
-    >>> oracle = PrintedTrimmedOracle("trimmed", {"low": -1.0, "high": 1.0})
-    >>> oracle.query(None, Units.raw(3, intercept=False)).high
-    1.0
-    """
+    """The oracle of Algorithm 3, on the printed scale."""
 
     def query(self, loss: Loss | None, units: Units) -> Any:
         """Return the query for gradients of ``loss`` of records read in ``units``."""
@@ -42,17 +35,7 @@ class PrintedTrimmedOracle(Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedSampleAndAggregate(SampleAndAggregate):
-    """Sample and aggregate on the printed scale and, where a draw is found, overlapping blocks.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(
-    ...     tg.losses.Squared(), n_rows=20_000, n_features=2, constraint=tg.sets.L2Ball(2.0)
-    ... )
-    >>> PrintedSampleAndAggregate().plan(problem, tg.ApproxDP(1.0, 1e-5)).printed
-    True
-    """
+    """Sample and aggregate on the printed scale and, where a draw is found, overlapping blocks."""
 
     layout: str = "overlapping"
     calibration: str = "published"
@@ -72,16 +55,7 @@ class PrintedSampleAndAggregate(SampleAndAggregate):
 
 @dataclass(frozen=True)
 class PrintedHardThresholding(HardThresholding):
-    """Hard thresholding with Laplace noise of ``4 sqrt(2 s log(1/delta)) / epsilon``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=20_000, n_features=1000)
-    >>> plan = PrintedHardThresholding(n_nonzero=5).plan(problem, tg.ApproxDP(1.0, 1e-6))
-    >>> plan.settings["noise"]
-    'peeled-laplace'
-    """
+    """Hard thresholding with Laplace noise of ``4 sqrt(2 s log(1/delta)) / epsilon``."""
 
     def form(
         self, promise: Guarantee, earlier: Sequence[Stage], n_selected: int, n_free: int
@@ -96,13 +70,6 @@ def printed_form(guarantee: Guarantee, n_selected: int, n_free: int) -> tuple[st
     *Guarantee.* The noise is more than the guarantee needs: some 0.57 of epsilon are spent.
 
     *Reference.* Tao, Wu, Cheng and Wang 2022, Algorithm 4; valid for any delta up to 1/2.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.guarantees import ApproxDP
-    >>> form, ratio = printed_form(ApproxDP(1.0, 1e-5), 5, n_free=0)
-    >>> round(1 / ratio, 4)
-    42.9193
     """
     asked = printed_in(guarantee)
     nats = -(n_selected + n_free) * math.log(asked.delta)

@@ -8,14 +8,7 @@ CALIBRATIONS = ("tight", "printed")
 
 
 def printed_in(guarantee: Guarantee) -> ApproxDP:
-    """Return a guarantee for noise that its paper prints in epsilon and delta; refuse any other.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> printed_in(tg.ApproxDP(1.0, 1e-6)).delta
-    1e-06
-    """
+    """Return a guarantee for noise that its paper prints in epsilon and delta; refuse any other."""
     if isinstance(guarantee, ApproxDP):
         return guarantee
     raise InputError(

@@ -10,13 +10,7 @@ from tailguard.papers.reproduce.experiment import Experiment
 
 @cache
 def by_paper() -> Mapping[str, tuple[Experiment, ...]]:
-    """Return the experiments of every paper; importing them takes a second.
-
-    Examples
-    --------
-    >>> [experiment.name for experiment in by_paper()["rates"]]
-    ['rates']
-    """
+    """Return the experiments of every paper; importing them takes a second."""
     from tailguard.papers.reproduce.experiments import (  # noqa: PLC0415 - heavy
         lower_bounds,
         optimisation,
@@ -40,24 +34,12 @@ def by_paper() -> Mapping[str, tuple[Experiment, ...]]:
 
 
 def all_experiments() -> tuple[Experiment, ...]:
-    """Return every experiment, paper by paper.
-
-    Examples
-    --------
-    >>> "rates" in {experiment.name for experiment in all_experiments()}
-    True
-    """
+    """Return every experiment, paper by paper."""
     return tuple(each for experiments in by_paper().values() for each in experiments)
 
 
 def find_experiments(name: str) -> tuple[Experiment, ...]:
-    """Return the experiment of that name, all of a paper, or ``"all"``.
-
-    Examples
-    --------
-    >>> [experiment.name for experiment in find_experiments("rates")]
-    ['rates']
-    """
+    """Return the experiment of that name, all of a paper, or ``"all"``."""
     if name == "all":
         return all_experiments()
     if name in by_paper():

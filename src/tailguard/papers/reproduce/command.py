@@ -53,15 +53,7 @@ def reproduce(
     jobs: Annotated[int, typed("N", "How many processes.", min=1)] = 1,
     listed: Annotated[bool, flag("--list", "Only list what there is.")] = False,
 ) -> None:
-    """Run, judge and write down.
-
-    Examples
-    --------
-    >>> from tailguard.cli.app import run
-    >>> run(["reproduce", "rates", "--help"])  # doctest: +ELLIPSIS
-    <BLANKLINE>
-     Usage: tailguard reproduce [OPTIONS] ...
-    """
+    """Run, judge and write down."""
     console = Console(highlight=False)
     if listed:
         console.print(_list_of(all_experiments()))
@@ -81,13 +73,7 @@ def reproduce(
 
 
 def verdict_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
-    """Return the verdicts of one experiment.
-
-    Examples
-    --------
-    >>> verdict_table(find_experiments("rates")[0], []).row_count
-    0
-    """
+    """Return the verdicts of one experiment."""
     title = f"{experiment.name} (NON-PRIVATE simulation): {experiment.source}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for heading in ("claim", "printed noise", "tight noise"):

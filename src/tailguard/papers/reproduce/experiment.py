@@ -17,11 +17,6 @@ class Setup:
     """What a run is asked for: a glance or all of it, how many seeds, where the public sets are.
 
     Where ``n_seeds`` is None an experiment has its own number of seeds.
-
-    Examples
-    --------
-    >>> Setup().quick, Setup(quick=True).data is None
-    (False, True)
     """
 
     quick: bool = False
@@ -37,12 +32,6 @@ class Cell:
     """What is run at once for a seed and stored as one line; its name is unique.
 
     A cell that raises an ``InputError`` is stored as refused, with the sentence.
-
-    Examples
-    --------
-    >>> cell = Cell("mean", lambda seed: [Point("mean", "soft", "tight", 1.0, 0.5 + seed)])
-    >>> [point.value for point in cell.measure(1)]
-    [1.5]
     """
 
     name: str
@@ -55,11 +44,6 @@ class Axes:
 
     Where ``band`` is ``"extremes"`` the band around a curve lies between the worst and the best
     seed, else it is the 95 % interval of the median.
-
-    Examples
-    --------
-    >>> Axes("iteration", "error").log_y
-    True
     """
 
     x: str
@@ -83,12 +67,6 @@ class Claim:
         From all results and a noise to a decision.
     reason
         Why it fails, where it fails.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.judges import falls
-    >>> Claim("rows", "The error falls with the rows.", falls("soft")).reason
-    ''
     """
 
     name: str
@@ -121,12 +99,6 @@ class Experiment:
         How many seeds there are in full, and for a glance.
     table
         From the results to Markdown, where the paper has a table and no figure.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.catalogue import find_experiments
-    >>> find_experiments("rates")[0].n_seeds >= 10
-    True
     """
 
     name: str

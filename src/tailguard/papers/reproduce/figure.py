@@ -28,17 +28,7 @@ N_COLOURS = 200  # of a file: with fewer, curves of another colour become grey
 
 
 def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
-    """Draw a panel each, with a curve for every method and noise.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.catalogue import find_experiments
-    >>> from tailguard.papers.reproduce.results import Point
-    >>> found = Results([Point("a", "soft", "tight", x, 1.0 / x, 0) for x in (1.0, 2.0)])
-    >>> draw_figure(Path("toy.png"), find_experiments("rates")[0], found)
-    >>> Path("toy.png").stat().st_size < 150_000
-    True
-    """
+    """Draw a panel each, with a curve for every method and noise."""
     plt = _pyplot()
     panels = results.panels
     curves = list(dict.fromkeys(curve for _, curve, _ in results.keys))

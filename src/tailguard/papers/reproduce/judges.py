@@ -20,13 +20,7 @@ Outcome = Literal["holds", "does not hold", "not reached at this size", "not run
 
 @dataclass(frozen=True)
 class Decision:
-    """An outcome, and the figure that it was read from.
-
-    Examples
-    --------
-    >>> Decision("holds", "slope -0.50").outcome
-    'holds'
-    """
+    """An outcome, and the figure that it was read from."""
 
     outcome: Outcome
     figure: str
@@ -53,16 +47,6 @@ def below(
 
     It fails where so many places are above that the share cannot be kept; ``at`` may be
     the first or the last place of both alone, or the end of either, and ``panels`` at some panels.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.results import Point
-    >>> rows = [Point("a", name, "tight", 1.0, value + seed / 100, seed)
-    ...         for name, value in (("new", 1.0), ("old", 2.0)) for seed in range(3)]
-    >>> below("new", "old")(Results(rows), "tight")
-    Decision(outcome='holds', figure='0.5 times; below at 1 of 1')
-    >>> below("old", "new")(Results(rows), "tight").outcome
-    'does not hold'
     """
 
     def pairs_of(curves: Curves, noise: str) -> Iterator[Pair]:
@@ -78,13 +62,7 @@ def below(
 
 
 def above(curve: str, other: str, **options: object) -> Judge:
-    """Judge whether a curve lies above another: :func:`below` with the two exchanged.
-
-    Examples
-    --------
-    >>> above("old", "new")(Results([]), "tight")
-    Decision(outcome='not run', figure='-')
-    """
+    """Judge whether a curve lies above another: :func:`below` with the two exchanged."""
     return below(other, curve, **options)  # type: ignore[arg-type]
 
 
@@ -94,15 +72,6 @@ def falls(
     """Judge whether one end of curves lies ``factor`` times below the other, in all panels.
 
     That is the last place below the first, or the other way where ``rises``.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.results import Point
-    >>> rows = [Point("a", "soft", "tight", x, 1.0 / x, seed) for x in (1, 4) for seed in range(3)]
-    >>> falls("soft")(Results(rows), "tight")
-    Decision(outcome='holds', figure='0.25 times; below at 1 of 1')
-    >>> falls("soft", rises=True)(Results(rows), "tight").outcome
-    'does not hold'
     """
 
     def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
@@ -115,18 +84,7 @@ def falls(
 
 
 def saves(*curves: str) -> Judge:
-    """Judge whether tight noise leaves less than printed noise, wherever curves have both.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.results import Point
-    >>> rows = [Point("a", "soft", noise, 1.0, value + seed / 100, seed)
-    ...         for noise, value in (("tight", 1.0), ("printed", 2.0)) for seed in range(3)]
-    >>> saves("soft")(Results(rows), "tight")
-    Decision(outcome='holds', figure='0.5 times; below at 1 of 1')
-    >>> saves("soft")(Results(rows), "printed").outcome
-    'not run'
-    """
+    """Judge whether tight noise leaves less than printed noise, wherever curves have both."""
 
     def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
         for name in curves if noise == "tight" else ():
@@ -141,16 +99,6 @@ def spreads_more(curve: str, other: str) -> Judge:
 
     The logarithm of the ratio of standard deviations has a standard error of
     ``1 / sqrt(seeds - 1)`` if errors are normal; over all panels it must lie two of them above 0.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.results import Point
-    >>> rows = [Point("a", name, "tight", 1.0, scale * (-1) ** seed, seed)
-    ...         for name, scale in (("wild", 9.0), ("calm", 1.0)) for seed in range(10)]
-    >>> spreads_more("wild", "calm")(Results(rows), "tight")
-    Decision(outcome='holds', figure='spread 9 times')
-    >>> spreads_more("calm", "wild")(Results(rows), "tight").outcome
-    'does not hold'
     """
 
     def judge(results: Results, noise: str) -> Decision:

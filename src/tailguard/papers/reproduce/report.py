@@ -29,15 +29,7 @@ HEAD = ("claim", "the paper reports", "printed noise", "tight noise", "if not, w
 
 
 def write_curves(path: Path, results: Results) -> None:
-    """Write the summary of every place of every curve.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.results import Point
-    >>> write_curves(Path("toy.csv"), Results([Point("a", "soft", "tight", 1.0, 0.5, 0)]))
-    >>> Path("toy.csv").read_text().splitlines()[1]
-    'a,soft,tight,1,1,0.5,0.5,0.5,0.5,0.5'
-    """
+    """Write the summary of every place of every curve."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CSV_COLUMNS)
@@ -49,13 +41,7 @@ def write_curves(path: Path, results: Results) -> None:
 
 
 def refusals(lines: Iterable[CellLine]) -> list[str]:
-    """Return a sentence for every reason for which cells were refused.
-
-    Examples
-    --------
-    >>> refusals([CellLine("mean", 0, (), "n_rows must be above 5; got 3.")])
-    ['mean: n_rows must be above 5; got 3.']
-    """
+    """Return a sentence for every reason for which cells were refused."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for line in lines:
         if line.refused and line.cell not in reasons[line.refused]:
@@ -64,15 +50,7 @@ def refusals(lines: Iterable[CellLine]) -> list[str]:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    r"""Return a Markdown table.
-
-    Examples
-    --------
-    >>> print(markdown_table(("a", "b"), [("1", "2|3")]))
-    | a | b |
-    |---|---|
-    | 1 | 2\|3 |
-    """
+    r"""Return a Markdown table."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
@@ -85,14 +63,7 @@ def claims_page(
     folder: Path,
     page: Path,
 ) -> str:
-    """Return the page of all claims, with links from ``page`` to the figures in ``folder``.
-
-    Examples
-    --------
-    >>> text = claims_page([], [], folder=Path("out"), page=Path("claims.md"))
-    >>> text.splitlines()[0]
-    '# Claims of the papers, measured'
-    """
+    """Return the page of all claims, with links from ``page`` to the figures in ``folder``."""
 
     def link(path: Path) -> str:
         return Path(os.path.relpath(path, page.parent)).as_posix()

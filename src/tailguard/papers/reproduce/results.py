@@ -18,13 +18,7 @@ Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need b
 
 @dataclass(frozen=True)
 class Point:
-    """One measured number: in which panel, of which curve, noise and seed, where on the axis.
-
-    Examples
-    --------
-    >>> Point("ridge", "Algorithm 4", "tight", 1.0, 0.25).value
-    0.25
-    """
+    """One measured number: in which panel, of which curve, noise and seed, where on the axis."""
 
     panel: str
     curve: str
@@ -36,13 +30,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Summary:
-    """One place of a curve over all seeds: the median, its interval, and the extremes.
-
-    Examples
-    --------
-    >>> Summary.of(1.0, [1.0, 2.0, 9.0])
-    Summary(x=1.0, n_seeds=3, median=2.0, low=1.0, high=9.0, least=1.0, most=9.0)
-    """
+    """One place of a curve over all seeds: the median, its interval, and the extremes."""
 
     x: float
     n_seeds: int
@@ -73,12 +61,6 @@ def student_interval(
     """Student's interval of the mean; without end where there is one value.
 
     *Reference.* Student 1908.
-
-    Examples
-    --------
-    >>> low, high = student_interval([1.0, 2.0, 3.0])
-    >>> round(low, 2), round(high, 2)
-    (-0.48, 4.48)
     """
     if len(values) < 2:
         return -math.inf, math.inf
@@ -90,13 +72,7 @@ def student_interval(
 
 @dataclass(frozen=True)
 class Comparison:
-    """One curve against another at one place, on the same seeds: the ratio of their medians.
-
-    Examples
-    --------
-    >>> compare({0: 1.0, 1: 1.1}, {0: 2.0, 1: 2.1}).verdict()
-    'less'
-    """
+    """One curve against another at one place, on the same seeds: the ratio of their medians."""
 
     ratio: float
     gaps: tuple[float, ...]
@@ -119,11 +95,6 @@ def compare(
     """Compare ``own`` with ``factor`` times ``other``, seed by seed.
 
     Logarithms are compared, as factors are what is claimed; numbers where some are not positive.
-
-    Examples
-    --------
-    >>> compare({0: 1.0, 1: 1.1, 2: 1.0}, {0: 0.9, 1: 1.3, 2: 1.0}).verdict()
-    'tied'
     """
     seeds = sorted(own.keys() & other.keys())
     pairs = [(own[seed], factor * other[seed]) for seed in seeds]
@@ -137,14 +108,7 @@ def compare(
 
 
 class Results:
-    """All measured numbers of an experiment.
-
-    Examples
-    --------
-    >>> found = Results([Point("ridge", "soft", "tight", x, 1.0 / x) for x in (1.0, 2.0)])
-    >>> found.panels, found.places("ridge", "soft", "tight")
-    (('ridge',), (1.0, 2.0))
-    """
+    """All measured numbers of an experiment."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         self._found: dict[tuple[str, str, str], dict[float, dict[int, float]]] = {}

@@ -21,12 +21,7 @@ Progress = Callable[[int, int], object]  # of so many cells, so many are done
 
 
 def check_data(experiment: Experiment, setup: Setup) -> None:
-    """Refuse where a file that the experiment needs is not in the data folder.
-
-    Examples
-    --------
-    >>> check_data(find_experiments("rates")[0], Setup())
-    """
+    """Refuse where a file that the experiment needs is not in the data folder."""
     missing = [name for name in experiment.data if not _has(setup.data, name)]
     if missing:
         files = " and ".join(f"{name}.parquet" for name in missing)
@@ -37,13 +32,7 @@ def check_data(experiment: Experiment, setup: Setup) -> None:
 
 
 def lines_path(folder: Path, experiment: Experiment, setup: Setup) -> Path:
-    """Return where the lines of an experiment are kept.
-
-    Examples
-    --------
-    >>> lines_path(Path("out"), find_experiments("rates")[0], Setup(quick=True)).as_posix()
-    'out/lines/rates-quick.jsonl'
-    """
+    """Return where the lines of an experiment are kept."""
     return folder / "lines" / f"{experiment.name}{'-quick' if setup.quick else ''}.jsonl"
 
 
@@ -55,17 +44,7 @@ def run_experiment(
     n_jobs: int = 1,
     progress: Progress = lambda _done, _total: None,
 ) -> list[CellLine]:
-    """Run what has no line yet; return the lines of all cells and seeds.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.experiment import Axes
-    >>> from tailguard.papers.reproduce.results import Point
-    >>> cell = Cell("mean", lambda seed: [Point("mean", "soft", "tight", 1.0, float(seed))])
-    >>> toy = Experiment("toy", "-", "-", Axes("x", "y"), lambda setup: [cell], ())
-    >>> [line.seed for line in run_experiment(toy, Setup(quick=True), Path("out"))]
-    [0, 1]
-    """
+    """Run what has no line yet; return the lines of all cells and seeds."""
     path, cells = lines_path(folder, experiment, setup), experiment.cells(setup)
     names = {cell.name for cell in cells}
     kept = {(line.cell, line.seed) for line in read_lines(path)}

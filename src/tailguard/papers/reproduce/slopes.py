@@ -13,13 +13,7 @@ TOLERANCE = 0.1  # between slopes, as docs/reproduce.md states it
 
 @dataclass(frozen=True)
 class FittedSlope:
-    """Mean of the seeds' slopes, and its 95 % confidence interval.
-
-    Examples
-    --------
-    >>> FittedSlope(-0.51, -0.54, -0.48).near(-0.5)
-    True
-    """
+    """Mean of the seeds' slopes, and its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -31,13 +25,7 @@ class FittedSlope:
 
 
 def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
-    """Slope of log(error) in log(size), by least squares.
-
-    Examples
-    --------
-    >>> round(fit_slope([10, 100, 1000], [6.0, 0.6, 0.06]), 12)
-    -1.0
-    """
+    """Slope of log(error) in log(size), by least squares."""
     if len(sizes) != len(errors) or len(set(sizes)) < 2:
         raise InputError(
             f"errors must be as many as sizes, of which two must differ; got {len(errors)} and "
@@ -48,14 +36,7 @@ def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
 
 
 def slope_of(measured: Mapping[float, Mapping[int, float]]) -> FittedSlope:
-    """Fit a slope to size -> seed -> error; mean and Student's t interval over common seeds.
-
-    Examples
-    --------
-    >>> found = slope_of({1: dict.fromkeys(range(3), 1.0), 10: dict.fromkeys(range(3), 0.1)})
-    >>> found.mean == found.low == found.high
-    True
-    """
+    """Fit a slope to size -> seed -> error; mean and Student's t interval over common seeds."""
     seeds = sorted(set.intersection(*({*each} for each in measured.values())))
     errors = ([each[seed] for each in measured.values()] for seed in seeds)
     slopes = [fit_slope([*measured], of_seed) for of_seed in errors]

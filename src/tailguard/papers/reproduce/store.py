@@ -13,13 +13,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class CellLine:
-    """What one cell gave for one seed: points, or why it was refused.
-
-    Examples
-    --------
-    >>> CellLine("mean", 1, (Point("mean", "soft", "tight", 1.0, 0.5, seed=1),)).points[0].value
-    0.5
-    """
+    """What one cell gave for one seed: points, or why it was refused."""
 
     cell: str
     seed: int
@@ -51,13 +45,7 @@ class CellLine:
 
 
 def read_lines(path: Path) -> list[CellLine]:
-    """Read what was written; a line that an interrupt cut off is dropped.
-
-    Examples
-    --------
-    >>> read_lines(Path("none.jsonl"))
-    []
-    """
+    """Read what was written; a line that an interrupt cut off is dropped."""
     if not path.exists():
         return []
     found = []
@@ -70,14 +58,7 @@ def read_lines(path: Path) -> list[CellLine]:
 
 
 def append_lines(path: Path, lines: Iterable[CellLine]) -> None:
-    """Write lines at the end of a file, after a line that an interrupt cut off.
-
-    Examples
-    --------
-    >>> append_lines(Path("lines.jsonl"), [CellLine("mean", 0, ())])
-    >>> [line.cell for line in read_lines(Path("lines.jsonl"))]
-    ['mean']
-    """
+    """Write lines at the end of a file, after a line that an interrupt cut off."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as out:
         out.writelines(f"\n{line.as_json()}" for line in lines)

@@ -14,15 +14,7 @@ from tailguard.papers.reproduce.results import Results
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim, decided with the noise as printed and with the noise that is needed.
-
-    Examples
-    --------
-    >>> verdict = Verdict("toy", "Nobody 1900", "rows", "It falls.", "10 seeds", "slope 0",
-    ...                   "does not hold", "slope -1", "holds", "")
-    >>> verdict.tight_outcome
-    'holds'
-    """
+    """One claim, decided with the noise as printed and with the noise that is needed."""
 
     experiment: str
     source: str
@@ -42,15 +34,7 @@ class Verdict:
 
 
 def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list[Verdict]:
-    """Decide every claim of an experiment; a reason is given only where one fails.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.catalogue import find_experiments
-    >>> found = judge_claims(find_experiments("rates")[0], Results([]), Setup(quick=True))
-    >>> {verdict.tight_outcome for verdict in found}
-    {'not run'}
-    """
+    """Decide every claim of an experiment; a reason is given only where one fails."""
     run = f"{results.seeds_told}, `{_command(experiment, setup)}`"
     found = []
     for claim in experiment.claims:
@@ -74,13 +58,7 @@ def _command(experiment: Experiment, setup: Setup) -> str:
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
-    """Read the verdicts of earlier runs.
-
-    Examples
-    --------
-    >>> read_verdicts(Path("none.csv"))
-    []
-    """
+    """Read the verdicts of earlier runs."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -88,14 +66,7 @@ def read_verdicts(path: Path) -> list[Verdict]:
 
 
 def keep_verdicts(path: Path, new: Iterable[Verdict], order: Sequence[str]) -> list[Verdict]:
-    """Write new verdicts over those of the same experiments; return all, in the order of names.
-
-    Examples
-    --------
-    >>> one = Verdict("toy", "-", "rows", "It falls.", "2 seeds", "-", "not run", "-", "holds", "")
-    >>> keep_verdicts(Path("claims.csv"), [one], ["toy"]) == read_verdicts(Path("claims.csv"))
-    True
-    """
+    """Write new verdicts over those of the same experiments; return all, in the order of names."""
     listed = list(new)
     replaced = {verdict.experiment for verdict in listed}
     kept = [each for each in read_verdicts(path) if each.experiment not in replaced]

@@ -20,13 +20,6 @@ def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[flo
     The best of three proofs: disjoint batches, a shuffle of batches, a shuffle of records. The last
     one has never been the best (it was checked on grids), and has no line in the books: where it
     were, the first would be taken.
-
-    Examples
-    --------
-    >>> batch_noise(ApproxDP(0.1, 1e-5), n_batches=200, n_rows=50)[1]
-    True
-    >>> batch_noise(ApproxDP(8.0, 1e-5), n_batches=200, n_rows=50)[1]
-    False
     """
     alone = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
     if not isinstance(promise, ApproxDP) or n_batches == 1:
@@ -38,13 +31,7 @@ def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[flo
 
 
 def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
-    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
-
-    Examples
-    --------
-    >>> round(printed_batch_noise(ApproxDP(0.5, 1e-5), n_batches=50, n_rows=200)[0], 3)
-    2.084
-    """
+    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``."""
     asked = printed_in(promise)
     spread = math.sqrt(-n_batches * math.log(asked.delta))
     return 2.0 * n_batches * asked.epsilon / spread, n_batches > 1

@@ -305,12 +305,6 @@ def printed_phase_mu(guarantee: Guarantee) -> float:
     """Return what a phase spends with the noise ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
 
     That is less than it may for epsilon up to 20.7 log(1/delta), and plans are refused far below.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> round(printed_phase_mu(tg.ApproxDP(1.0, 1e-5)), 4)
-    0.0737
     """
     asked = printed_in(guarantee)
     return asked.epsilon / (4.0 * math.sqrt(-math.log(asked.delta)))

@@ -11,13 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Round:
-    """A run of the localised method on records of its own, within ``radius`` of where it starts.
-
-    Examples
-    --------
-    >>> Round(n_rows=1000, radius=2.0).radius
-    2.0
-    """
+    """A run of the localised method on records of its own, within ``radius`` of where it starts."""
 
     n_rows: int
     radius: float
@@ -39,11 +33,6 @@ class Phase:
         How far from the start of the round it may go.
     opens_round
         Whether the round starts here.
-
-    Examples
-    --------
-    >>> Phase(n_rows=500, strength=0.1, clip_norm=1.0, radius=2.0, opens_round=True).n_rows
-    500
     """
 
     n_rows: int
@@ -54,36 +43,18 @@ class Phase:
 
 
 def halving_sizes(n_rows: int, smallest: int) -> tuple[int, ...]:
-    """Halves, quarters and so on, down to ``smallest``; what is left over goes to the first.
-
-    Examples
-    --------
-    >>> halving_sizes(1000, smallest=32), halving_sizes(50, smallest=32)
-    ((563, 250, 125, 62), (50,))
-    """
+    """Halves, quarters and so on, down to ``smallest``; what is left over goes to the first."""
     rest = [size for size in printed_halving_sizes(n_rows)[1:] if size >= smallest]
     return (n_rows - sum(rest), *rest)
 
 
 def printed_halving_sizes(n_rows: int) -> tuple[int, ...]:
-    """Halves, quarters and so on, down to one record, as Algorithm 3 has it.
-
-    Examples
-    --------
-    >>> printed_halving_sizes(20), printed_halving_sizes(1)
-    ((10, 5, 2, 1), (1,))
-    """
+    """Halves, quarters and so on, down to one record, as Algorithm 3 has it."""
     return tuple(n_rows // 2**i for i in range(1, n_rows.bit_length())) or (n_rows,)
 
 
 def equal_sizes(n_rows: int) -> tuple[int, ...]:
-    """Cut into ``floor(log2(2 n / log2(n)) / 2) - 1`` equal rounds, at least 1; the last has more.
-
-    Examples
-    --------
-    >>> equal_sizes(1000), [len(equal_sizes(n_rows)) for n_rows in (10**4, 30_000, 10**6)]
-    ((500, 500), [4, 4, 7])
-    """
+    """Cut into floor(log2(2 n / log2(n)) / 2) - 1 equal rounds, at least 1; the last has most."""
     count = 1
     if n_rows > 1:
         count = max(1, math.floor(math.log2(2.0 * n_rows / math.log2(n_rows)) / 2.0) - 1)
@@ -95,11 +66,6 @@ def doubling_sizes(n_rows: int, growth_bound: float, smallest: int) -> tuple[int
 
     Their number is ``log2(log2(n)) / log2(growth_bound)``, at most, where ``growth_bound`` is above
     1 and at most the exponent of the noise condition.
-
-    Examples
-    --------
-    >>> doubling_sizes(10**4, growth_bound=2.0, smallest=32)
-    (1428, 2857, 5715)
     """
     printed = math.floor(math.log2(max(1.0, math.log2(n_rows))) / math.log2(growth_bound))
     count = max(1, min(printed, math.floor(math.log2(n_rows / smallest + 1.0))))
@@ -113,11 +79,6 @@ def strengths(
     """Strength of the penalty of each phase, ``4^i / (eta n_i^power)``.
 
     The paper has the powers ``2 p`` in the first phase and ``p`` later, with ``p`` at least 1.
-
-    Examples
-    --------
-    >>> strengths((500, 250), step_parameter=0.1)
-    (0.08, 0.64)
     """
     powers = (first_power, *[power] * (len(sizes) - 1))
     return tuple(

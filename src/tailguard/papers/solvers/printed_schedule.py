@@ -18,14 +18,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
 
 def printed_terms(guarantee: Guarantee) -> tuple[float, float]:
-    """Return epsilon and delta of a promise: ``2 sqrt(rho)`` and ``1 / e`` where it has none.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.guarantees import ZCDP
-    >>> printed_terms(ApproxDP(0.5, 1e-6)), round(printed_terms(ZCDP(0.25))[0], 9)
-    ((0.5, 1e-06), 1.0)
-    """
+    """Return epsilon and delta of a promise: ``2 sqrt(rho)`` and ``1 / e`` where it has none."""
     if isinstance(guarantee, ApproxDP):
         return guarantee.epsilon, guarantee.delta
     return math.sqrt(2.0) * guarantee.gaussian_mu(), math.exp(-1.0)
@@ -49,13 +42,6 @@ class PrintedSchedule:
     lipschitz_bound
         Of a loss; None takes the largest that the theorem admits at this p,
         ``n^(p/2) r (1 / sqrt(n) + a^(1/q-1))``.
-
-    Examples
-    --------
-    >>> facts = GradientFacts(size=10, row_limit=4.0, scale=1.0, order=2.0, largest=4.0)
-    >>> schedule = PrintedSchedule(10_000, facts, epsilon=1.0, delta=1e-5)
-    >>> round(schedule.clip_norm(5_000), 3), round(schedule.step_parameter(10_000, 2.0), 9)
-    (12.391, 3.5048e-05)
     """
 
     n_rows: int

@@ -21,13 +21,7 @@ from tailguard.plans.budget import Share
 
 @dataclass(frozen=True)
 class PrintedTruncated(PrintedLevel, Truncated):
-    """The truncated mean, or median of means, with the printed threshold and noise.
-
-    Examples
-    --------
-    >>> PrintedTruncated(threshold=3.0).threshold
-    3.0
-    """
+    """The truncated mean, or median of means, with the printed threshold and noise."""
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the threshold of Algorithm 1, or of Corollary 1 for a median of means."""

@@ -27,13 +27,7 @@ from tailguard.queries.units import Units
 
 @dataclass(frozen=True)
 class PrintedSoft(PrintedLevel, Soft):
-    """The soft mean at the printed scale, which ignores the noise, with the printed noise.
-
-    Examples
-    --------
-    >>> PrintedSoft(failure_probability=0.01).failure_probability
-    0.01
-    """
+    """The soft mean at the printed scale, which ignores the noise, with the printed noise."""
 
     def scale(self, facts: MeanFacts, budget: Share) -> float:
         """Return the scale of Theorem 6."""
@@ -63,13 +57,7 @@ class PrintedSoft(PrintedLevel, Soft):
 
 @dataclass(frozen=True)
 class PrintedTrimmed(Printed, Trimmed):
-    """The trimmed mean with constants, scale and conversion of epsilon as printed.
-
-    Examples
-    --------
-    >>> PrintedTrimmed(low=0.0, high=1.0).high
-    1.0
-    """
+    """The trimmed mean with constants, scale and conversion of epsilon as printed."""
 
     def rho(self, facts: MeanFacts) -> float:
         """Return the budget by the textbook's conversion."""

@@ -222,13 +222,6 @@ def least_of(facts: Facts, moment_bound: float) -> float:
     """Return the lower bound: for strongly convex losses where the convexity is stated.
 
     The paper has none of its own; those of Kamath, Liu and Zhang (2022) apply.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Facts(10**5, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0), diameter=2.0)
-    >>> round(least_of(facts, 1.0), 5)
-    0.03115
     """
     convex, strongly = kamath2022.convex_lower_bound, kamath2022.strongly_convex_lower_bound
     least = convex if facts.strong_convexity is None else strongly

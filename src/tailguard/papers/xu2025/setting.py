@@ -36,15 +36,7 @@ from tailguard.sets.l2_ball import L2Ball
 
 @dataclass(frozen=True)
 class Norms(Facts):
-    """Facts with the moment of the gradient's norm, and a clip norm in the place of the theorem's.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Norms(1000, 3, tg.GDP(0.5), tg.Moment(4.0, 16.0, kind="norm"), diameter=2.0)
-    >>> facts.order, facts.moment.scale, round(facts.clip_norm_of(1000), 4)
-    (4.0, 2.0, 8.2439)
-    """
+    """Facts with the moment of the gradient's norm; a clip norm may replace the theorem's."""
 
     clip_norm: float | None = None
 
@@ -181,13 +173,6 @@ class DoubledNorms(Norms):
         else.
     exponent, lipschitz_bound
         The paper's p and L of the printed schedule; None is the largest that the theorem admits.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> moment = tg.Moment(4.0, 16.0, kind="norm")
-    >>> DoubledNorms(1000, 3, tg.GDP(0.5), moment, diameter=2.0).order
-    2.0
     """
 
     row_limit: float = math.inf
@@ -228,18 +213,7 @@ class DoubledNorms(Norms):
 def localised_theorem(
     facts: Norms, statement: Statement, solver: Localised, bound: float
 ) -> Theorem:
-    """Put a theorem on the localised method together.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = DoubledNorms(
-    ...     10_000, 3, tg.GDP(0.5), tg.Moment(4.0, 16.0, kind="norm"), diameter=2.0
-    ... )
-    >>> solver = Localised(row_limit=2.0, step_parameter=facts.eta(10_000), **facts.knobs(10_000))
-    >>> localised_theorem(facts, Statement("Theorem 1", 0.0, ()), solver, bound=1.0).bound
-    1.0
-    """
+    """Put a theorem on the localised method together."""
     spent = facts.spent(facts.printed_mu)
     mu, pulls = spent.gaussian_mu(), []
     for phase in solver.phases(facts.problem, mu, spent):
@@ -266,16 +240,6 @@ def accelerated_theorem(
     """Put a theorem on the accelerated method together.
 
     ``reach`` says how far from the minimiser a risk may be, where it grows; passes begin there.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Norms(
-    ...     10_000, 3, tg.GDP(0.5), tg.Moment(2.0, 4.0, kind="norm"), diameter=2.0, smoothness=1.0
-    ... )
-    >>> solver = PermutedAccelerated(n_steps=7, smoothness=1.0, **facts.knobs(10_000))
-    >>> accelerated_theorem(facts, Statement("Theorem 6", 0.0, ()), solver).n_passes
-    1.0
     """
     size, order, smoothness = facts.n_features, facts.order, facts.shape["smoothness"]
     scale, plan = facts.moment.scale, solver.plan(facts.problem, facts.guarantee)

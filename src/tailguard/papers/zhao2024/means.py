@@ -23,13 +23,7 @@ from tailguard.privacy.events import Gaussian
 
 @dataclass(frozen=True)
 class PrintedClipped(PrintedLevel, Clipped):
-    """The l2-clipped mean with the budget that the paper's conversion leaves.
-
-    Examples
-    --------
-    >>> PrintedClipped(clip_norm=3.0).clip_norm
-    3.0
-    """
+    """The l2-clipped mean with the budget that the paper's conversion leaves."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what the noise of Theorem 2 spends: less than it promises."""
@@ -40,13 +34,7 @@ class PrintedClipped(PrintedLevel, Clipped):
 
 @dataclass(frozen=True)
 class PrintedIterative(PrintedLevel, Iterative):
-    """The iterative mean with the noise of equation (24), for secret groups.
-
-    Examples
-    --------
-    >>> PrintedIterative(n_groups=50).n_groups
-    50
-    """
+    """The iterative mean with the noise of equation (24), for secret groups."""
 
     def group_share(self, facts: MeanFacts) -> tuple[Share, bool]:
         """Return what a group spends by equation (24)."""

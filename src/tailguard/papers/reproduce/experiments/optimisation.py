@@ -43,11 +43,5 @@ def _experiment(paper: str) -> Experiment:
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """List one experiment a paper.
-
-    Examples
-    --------
-    >>> [len(experiment.claims) for experiment in experiments()]
-    [12, 12, 6, 6, 15]
-    """
+    """List one experiment a paper."""
     return tuple(map(_experiment, SOURCES))

@@ -71,11 +71,6 @@ class Known:
         the noise, which costs accuracy and never privacy.
     shape
         Of the risk on the ball, as theorems name it.
-
-    Examples
-    --------
-    >>> KNOWN["logistic"].curvature == (0.25 * 0.05) ** 0.5
-    True
     """
 
     second_moment: float
@@ -117,13 +112,7 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Place:
-    """A task, how many records it has, and an epsilon; delta is one over the records.
-
-    Examples
-    --------
-    >>> Place(RIDGE, 100_000, 1.0).theorem("kamath2022.soft_convex").solver.n_steps
-    100
-    """
+    """A task, how many records it has, and an epsilon; delta is one over the records."""
 
     task: Task
     n_rows: int
@@ -284,13 +273,7 @@ CLAIMS = (
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """List the one experiment on how theorems rank.
-
-    Examples
-    --------
-    >>> [experiment.name for experiment in experiments()]
-    ['ranking']
-    """
+    """List the one experiment on how theorems rank."""
     return (
         Experiment(
             "ranking",

@@ -201,13 +201,7 @@ def _optimal(words: str, name: str, where: str = "") -> Claim:
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """List both tables.
-
-    Examples
-    --------
-    >>> [experiment.name for experiment in experiments()]
-    ['zhao2024-table', 'xu2025-table']
-    """
+    """List both tables."""
     axes = Axes("size", "bound on the excess risk", log_x=True)
     return (
         Experiment(

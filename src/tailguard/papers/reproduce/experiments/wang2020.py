@@ -266,13 +266,7 @@ def _against_sizes() -> tuple[Experiment, ...]:
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """List Figures 1 to 6, and the range of Algorithm 3.
-
-    Examples
-    --------
-    >>> [experiment.name for experiment in experiments()][:2]
-    ['wang2020-1', 'wang2020-2']
-    """
+    """List Figures 1 to 6, and the range of Algorithm 3."""
     return (
         *_against_iterations(),
         *_against_sizes(),

@@ -262,13 +262,7 @@ def _halves(
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """List Figures 1a to 6b.
-
-    Examples
-    --------
-    >>> [experiment.name for experiment in experiments()][-2:]
-    ['xu2025-6a', 'xu2025-6b']
-    """
+    """List Figures 1a to 6b."""
     rivals = (TUNED, UNTUNED)
     lnc_beats = [_beats(LNC, rival, LIPSCHITZ) for rival in rivals]
     pnca_beats = [_beats(PNCA, rival, FEW_BATCHES) for rival in rivals]

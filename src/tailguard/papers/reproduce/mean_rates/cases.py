@@ -40,13 +40,6 @@ class RateCase:
 
     ``options`` are the method's, given the facts and those with the most rows and columns of the
     grid.
-
-    Examples
-    --------
-    >>> case = CASES["clamped"]
-    >>> facts = case.facts(10_000, 4, amount=1.0, order=2.0)
-    >>> round(case.plan(facts, facts)[1].settings["threshold"], 1)
-    59.5
     """
 
     name: str

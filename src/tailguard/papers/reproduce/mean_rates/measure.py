@@ -35,13 +35,7 @@ COORDINATES = 32
 
 @dataclass(frozen=True)
 class Slope:
-    """One slope that is measured: the regime of a row of the table, and the law of the records.
-
-    Examples
-    --------
-    >>> list_slopes(["soft"], quick=True)[1].panel
-    'soft, along d'
-    """
+    """One slope that is measured: the regime of a row of the table, and the law of the records."""
 
     regime: RateRegime
     law: Law
@@ -67,11 +61,6 @@ def list_slopes(names: Iterable[str] = CASES, *, quick: bool) -> list[Slope]:
 
     A slope is fitted through 6 points, and ten seeds of all take minutes of one core; for a glance
     through 3, at the first order of each row.
-
-    Examples
-    --------
-    >>> [(slope.law.name, slope.regime.axis) for slope in list_slopes(["soft"], quick=True)]
-    [('student-t', 'n'), ('student-t', 'd'), ('pareto', 'n'), ('pareto', 'd')]
     """
     axes: tuple[Axis, ...] = ("n", "d")
     return [
@@ -84,13 +73,7 @@ def list_slopes(names: Iterable[str] = CASES, *, quick: bool) -> list[Slope]:
 
 
 def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
-    """Return a cell for every sample that is reachable: slopes that need the same one share it.
-
-    Examples
-    --------
-    >>> [cell.name for cell in rate_cells(list_slopes(["soft"], quick=True)[:1])][0]
-    'student-t(2), n = 1000, d = 8'
-    """
+    """Return a cell for every sample that is reachable: slopes that need the same one share it."""
     users: dict[Sample, list[User]] = defaultdict(list)
     for place, slope in enumerate(slopes):
         regime = slope.regime
@@ -101,13 +84,7 @@ def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
 
 
 def has_rate(name: str, axis: Axis) -> Judge:
-    """Judge whether every slope of a row along an axis is as its theorem says.
-
-    Examples
-    --------
-    >>> has_rate("soft", "n")(Results([]), "tight")
-    Decision(outcome='not run', figure='-')
-    """
+    """Judge whether every slope of a row along an axis is as its theorem says."""
     case = CASES[name]
     rate = case.rate.slope_in_rows if axis == "n" else case.rate.slope_in_features
 

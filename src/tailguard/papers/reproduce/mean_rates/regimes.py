@@ -27,15 +27,7 @@ SEARCHED_DECADES = 24  # half of them: how far the fewest rows are looked for
 
 @dataclass(frozen=True)
 class RateRegime:
-    """A grid, a budget, and a case at an order of the moment.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.mean_rates.cases import CASES
-    >>> regime = find_regime(CASES["soft"], 2.0, "n", n_points=6)
-    >>> len(regime.points), regime.reachable, regime.points[-1][0] >= 300 * regime.points[0][0]
-    (6, True, True)
-    """
+    """A grid, a budget, and a case at an order of the moment."""
 
     case: RateCase
     order: float
@@ -92,15 +84,7 @@ class RateRegime:
 def find_regime(
     case: RateCase, order: float, axis: Axis, *, n_points: int, symmetric: bool = False
 ) -> RateRegime:
-    """Return the regime of fewest rows, reachable or not.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.mean_rates.cases import CASES
-    >>> regime = find_regime(CASES["truncated"], 2.0, "d", n_points=6)
-    >>> regime.sizes, regime.predicted
-    ((4, 8, 16, 32, 64, 128), 0.75)
-    """
+    """Return the regime of fewest rows, reachable or not."""
     for step in range(SEARCHED_DECADES):
         n_rows = round(1000.0 * 10.0 ** (step / 2.0))
         for amount in BUDGETS:

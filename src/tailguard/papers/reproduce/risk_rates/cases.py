@@ -34,13 +34,7 @@ COLUMN_NORM = 2.0  # largest norm of a row of the squared task, over the root of
 
 
 class Slopes(NamedTuple):
-    """Slopes of log(excess risk) in log(n), log(d) and log(mu).
-
-    Examples
-    --------
-    >>> Slopes(-1.0, 1.5, -1.0).d
-    1.5
-    """
+    """Slopes of log(excess risk) in log(n), log(d) and log(mu)."""
 
     n: float
     d: float
@@ -49,14 +43,7 @@ class Slopes(NamedTuple):
 
 @dataclass(frozen=True)
 class RiskCase:
-    """One theorem: its call, its task, its grids and its slopes, as functions of ``1 - 1/k``.
-
-    Examples
-    --------
-    >>> case = CASES["kamath2022 5.7"]
-    >>> case.upper(0.5), case.theorem("n", 20_000, order=2.0).n_rows
-    (Slopes(n=-1.0, d=1.5, mu=-1.0), 20000)
-    """
+    """One theorem: its call, its task, its grids and its slopes, as functions of ``1 - 1/k``."""
 
     name: str
     call: Callable[..., Any]

@@ -56,13 +56,6 @@ class HardCase:
         The upper bound; that of the first theorem where it is None.
     radius
         Of the set, a ball.
-
-    Examples
-    --------
-    >>> from tailguard.papers.reproduce.risk_rates.hard_cases import CASES
-    >>> case = CASES["Kamath 6.4"]
-    >>> case.least(4000) < case.upper_bound(4000), case.curves
-    (True, ('Kamath 5.2',))
     """
 
     name: str

@@ -31,14 +31,7 @@ ORDERED = (SLOWER, UNDECIDED, BETTER, AGREES)
 
 @dataclass(frozen=True)
 class RiskSlope:
-    """One slope that is measured: a theorem along an axis, at an order of the moment.
-
-    Examples
-    --------
-    >>> slope = list_slopes("wang2020", quick=True)[0]
-    >>> slope.panel, slope.curve, slope.sizes
-    ('wang2020 7, along n', 'k = 2', (20000.0, 77460.0, 300000.0))
-    """
+    """One slope that is measured: a theorem along an axis, at an order of the moment."""
 
     case: RiskCase
     axis: Axis
@@ -69,13 +62,7 @@ class RiskSlope:
 
 
 def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
-    """List what is measured of a paper: every theorem and axis, and along n every order.
-
-    Examples
-    --------
-    >>> len(list_slopes("zhao2024", quick=True))
-    6
-    """
+    """List what is measured of a paper: every theorem and axis, and along n every order."""
     return [
         RiskSlope(case, axis, order, n_points=3 if quick else 4)
         for case in CASES.values()
@@ -86,13 +73,7 @@ def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
 
 
 def risk_cells(slopes: Iterable[RiskSlope]) -> list[Cell]:
-    """Return a cell for every slope.
-
-    Examples
-    --------
-    >>> risk_cells(list_slopes("zhao2024", quick=True))[0].name
-    'zhao2024 4, along n, k = 2'
-    """
+    """Return a cell for every slope."""
     return [_cell(slope) for slope in slopes]
 
 
@@ -101,11 +82,6 @@ def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
 
     It holds within the tolerance of the theorem's slope, and does not where the risk falls more
     slowly, or grows faster. Where it does better, the theorem's worst case is not reached.
-
-    Examples
-    --------
-    >>> has_risk_rate(CASES["zhao2024 4"], "n")(Results([]), "tight")
-    Decision(outcome='not run', figure='-')
     """
 
     def judge(results: Results, noise: str) -> Decision:

@@ -30,18 +30,7 @@ MINIMISER_NORM = 0.5  # half of the way to the edge of the set
 
 @dataclass(frozen=True)
 class LinearTask:
-    """``-<w, x>`` on the unit ball: the worst excess over mean gradients of several ``sizes``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.wang2020.smoothed_convex(
-    ...     500, 4, tg.ZCDP(50.0), moment=tg.Moment(2.0, 1.0, kind="raw"), diameter=2.0,
-    ...     smoothness=0.5,
-    ... )
-    >>> 0.0 < LinearTask((0.5, 0.25)).excess(theorem, ParetoLaw(2.0), seed=1) < 1.0
-    True
-    """
+    """``-<w, x>`` on the unit ball: the worst excess over mean gradients of several ``sizes``."""
 
     sizes: tuple[float, ...]
 
@@ -59,18 +48,7 @@ class LinearTask:
 
 @dataclass(frozen=True)
 class SquaredTask:
-    """Linear regression with heavy-tailed errors; all weights are alike, or ``n_nonzero`` are.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.wang2020.smoothed_strongly_convex(
-    ...     500, 4, tg.ZCDP(50.0), moment=tg.Moment(2.0, 2.0, kind="raw"), diameter=2.0,
-    ...     strong_convexity=1.0, smoothness=1.0,
-    ... )
-    >>> 0.0 < SquaredTask().excess(theorem, ParetoLaw(2.0), seed=1) < 1.0
-    True
-    """
+    """Linear regression with heavy-tailed errors; all weights are alike, or ``n_nonzero`` are."""
 
     n_nonzero: int | None = None
 
@@ -94,17 +72,6 @@ def linear_risk(theorem: Theorem, rows: FloatArray, seed: int) -> FloatArray:
     """Minimise the mean of ``-<w, x>`` by a theorem; return its answer.
 
     A Huber loss of a target that no score comes near has that gradient at every record.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.zhao2024.convex(
-    ...     100, 2, tg.ZCDP(50.0), moment=tg.Moment(2.0, 1.0, kind="directional"), diameter=2.0,
-    ...     smoothness=0.5,
-    ... )
-    >>> rows = np.tile([0.3, 0.4], (100, 1))
-    >>> bool(np.linalg.norm(linear_risk(theorem, rows, seed=1)) <= 1.0 + 1e-9)
-    True
     """
     target = np.full(len(rows), FAR_TARGET)
     noise = nested_seed(seed, *rows.shape)

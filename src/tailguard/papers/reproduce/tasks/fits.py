@@ -20,14 +20,7 @@ from tailguard.solvers.registry import plan_for
 
 @dataclass(frozen=True)
 class Task:
-    """A loss on a set; ``labels`` is what a gate must be told of the target.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> Task("ridge", tg.losses.Squared(), tg.sets.L2Ball(2.0)).constraint.diameter()
-    4.0
-    """
+    """A loss on a set; ``labels`` is what a gate must be told of the target."""
 
     name: str
     loss: Loss
@@ -37,18 +30,7 @@ class Task:
 
 @dataclass(frozen=True)
 class PlannedFit:
-    """A solver on a task of so many records: its plan is made once, at the first run.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> task = Task("ridge", tg.losses.Squared(), tg.sets.L2Ball(2.0))
-    >>> data = tg.datasets.heavy_tailed_linear(500, 2, units=(1.0, 1.0), offset=0.0)
-    >>> fit = PlannedFit(task, tg.papers.solvers.DpSgd(clip_norm=1.0), 500, 2, tg.GDP(1.0))
-    >>> fit.run(data.features, data.target, seed=0).coef.shape
-    (2,)
-    """
+    """A solver on a task of so many records: its plan is made once, at the first run."""
 
     task: Task
     solver: Solver
@@ -77,11 +59,5 @@ class PlannedFit:
 
 
 def nested_seed(seed: int, n_rows: int, n_features: int) -> int:
-    """Return a seed of its own for every size: a larger sample does not begin with a smaller one.
-
-    Examples
-    --------
-    >>> nested_seed(1, 100, 2) != nested_seed(1, 200, 2)
-    True
-    """
+    """Return a seed of its own for every size, so that no sample begins with a smaller one."""
     return (seed << 48) + (n_rows << 16) + n_features

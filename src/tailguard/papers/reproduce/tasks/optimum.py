@@ -21,14 +21,7 @@ LEAST_STEP, SLACK = 1e-12, 1e-15  # below which rounding decides the comparison 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """A function of the weights and its gradient.
-
-    Examples
-    --------
-    >>> square = Objective(lambda w: float(w @ w), lambda w: 2.0 * w)
-    >>> square.value(np.array([3.0]))
-    9.0
-    """
+    """A function of the weights and its gradient."""
 
     value: Callable[[FloatArray], float]
     gradient: Callable[[FloatArray], FloatArray]
@@ -50,15 +43,7 @@ class Objective:
 
 
 def minimise_over(objective: Objective, constraint: ConstraintSet, size: int) -> FloatArray:
-    """Accelerated projected descent with backtracking and restarts.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> goal = Objective(lambda w: float((w - 3) @ (w - 3)), lambda w: 2.0 * (w - 3))
-    >>> minimise_over(goal, tg.sets.L2Ball(1.0), 1)
-    array([1.])
-    """
+    """Accelerated projected descent with backtracking and restarts."""
     point = ahead = np.asarray(constraint.project(np.zeros(size)), dtype=np.float64)
     momentum, step = 1.0, 1.0
     for _ in range(MOST_STEPS):

@@ -26,14 +26,7 @@ ADULT_WORDS = {"sex": "Male", "marital-status": "Married-civ-spouse"}
 
 @dataclass(frozen=True, eq=False)
 class PublicSet:
-    """Training and test records; the labels are 0 and 1.
-
-    Examples
-    --------
-    >>> rows, labels = np.eye(2), np.array([0.0, 1.0])
-    >>> PublicSet(rows, labels, rows, labels).first(1).n_rows
-    1
-    """
+    """Training and test records; the labels are 0 and 1."""
 
     X: FloatArray
     y: FloatArray
@@ -52,14 +45,7 @@ class PublicSet:
 
 @lru_cache(maxsize=2)
 def read_libsvm(folder: Path, name: str) -> PublicSet:
-    """Read a8a, a9a or w7a with its own split.
-
-    Examples
-    --------
-    >>> read_libsvm(Path("nowhere"), "a8a")
-    Traceback (most recent call last):
-    tailguard.checks.InputError: --data must be a folder with a8a.parquet; got 'nowhere'.
-    """
+    """Read a8a, a9a or w7a with its own split."""
     columns = _columns(folder, name)
     split, label = columns.pop("split").astype(str), columns.pop("label").astype(np.float64)
     X = np.column_stack([column.astype(np.float64) for column in columns.values()])
@@ -69,14 +55,7 @@ def read_libsvm(folder: Path, name: str) -> PublicSet:
 
 @lru_cache(maxsize=1)
 def read_adult(folder: Path) -> PublicSet:
-    """Read the first records of Adult: a constant, ages, years, hours, and four yes or no.
-
-    Examples
-    --------
-    >>> read_adult(Path("nowhere"))
-    Traceback (most recent call last):
-    tailguard.checks.InputError: --data must be a folder with adult.parquet; got 'nowhere'.
-    """
+    """Read the first records of Adult: a constant, ages, years, hours, and four yes or no."""
     columns = {name: column[:ADULT_ROWS] for name, column in _columns(folder, "adult").items()}
     shown = [columns[name].astype(np.float64) / unit for name, unit in ADULT_UNITS.items()]
     shown += [columns[name].astype(np.float64) > 0.0 for name in ADULT_AMOUNTS]

@@ -51,14 +51,7 @@ N_QUANTILES = 100_000  # of an integral: twice as many move an excess by less th
 
 @dataclass(frozen=True)
 class Method:
-    """A curve: how its theorem is called for sizes and a guarantee.
-
-    Examples
-    --------
-    >>> method = Method(BATCHES, "tight", batches)
-    >>> method.fit_for(RIDGE, 2000, 3, epsilon=1.0)().n_rows
-    2000
-    """
+    """A curve: how its theorem is called for sizes and a guarantee."""
 
     curve: str
     noise: Noise
@@ -85,13 +78,7 @@ def _soft(n_steps: int, n_rows: int, n_features: int, guarantee: Guarantee, **ho
 
 
 def batches(n_rows: int, n_features: int, guarantee: Guarantee) -> Theorem:
-    """Return Algorithm 4 on batches.
-
-    Examples
-    --------
-    >>> batches(20_000, 3, GDP(1.0)).solver.n_steps
-    20
-    """
+    """Return Algorithm 4 on batches."""
     told = {"moment": MOMENT, "constraint": L2Ball(RADIUS)}
     theorem: Theorem = wang2020.stochastic(n_rows, n_features, guarantee, **told)
     return theorem
@@ -104,11 +91,6 @@ def trimmed(
 
     Noise rests on the numerical proof where the budget is enough for it, else on the published
     constants.
-
-    Examples
-    --------
-    >>> trimmed(4.0, 100_000, 3, ApproxDP(1.0, 1e-6), smoothness=1.0).solver.step_size
-    1.0
     """
     told = {"moment": MOMENT, "constraint": L2Ball(RADIUS), "mean_range": kappa / 2.0, **how}
     call = partial(
@@ -130,13 +112,7 @@ def _checked(theorem: Any) -> Theorem:
 
 
 def as_stated(n_steps: int, n_rows: int) -> dict[str, Any]:
-    """Return the step and the trimmed number of the experiments.
-
-    Examples
-    --------
-    >>> as_stated(50, 1000)["n_trimmed"]
-    50
-    """
+    """Return the step and the trimmed number of the experiments."""
     n_trimmed = round(TRIMMED_SHARE * n_rows)
     return {"n_steps": n_steps, "n_trimmed": n_trimmed, "smoothness": 1.0 / TRIMMED_STEP}
 
@@ -145,13 +121,7 @@ AS_PRINTED: dict[str, Any] = {"calibration": "printed"}
 
 
 def curves_of(n_steps: int, n_rows: int, *, by_theorem: bool) -> tuple[Method, ...]:
-    """List the curves of Figures 1 and 2.
-
-    Examples
-    --------
-    >>> len(curves_of(50, 1000, by_theorem=False))
-    7
-    """
+    """List the curves of Figures 1 and 2."""
     stated = as_stated(n_steps, n_rows)
     found = [
         Method(ALGORITHM_3, "tight", partial(trimmed, KAPPA, **stated)),
@@ -169,39 +139,18 @@ def curves_of(n_steps: int, n_rows: int, *, by_theorem: bool) -> tuple[Method, .
 
 @lru_cache(maxsize=2)
 def draw(task: str, n_rows: int, n_features: int, seed: int) -> Dataset:
-    """Draw the records of a task.
-
-    Examples
-    --------
-    >>> draw("ridge", 100, 3, seed=1).features.shape
-    (100, 3)
-    """
+    """Draw the records of a task."""
     return LAWS[task](n_rows, n_features, seed=seed)
 
 
 def distance(task: Task, data: Dataset, weights: FloatArray) -> float:
-    """Return the distance from the optimum over its length.
-
-    Examples
-    --------
-    >>> distance(RIDGE, draw("ridge", 100, 3, seed=1), np.zeros(3))
-    1.0
-    """
+    """Return the distance from the optimum over its length."""
     optimum = LENGTHS[task.name] * data.coefficients
     return float(np.linalg.norm(weights - optimum) / np.linalg.norm(optimum))
 
 
 def excess(task: Task, data: Dataset, weights: FloatArray) -> float:
-    """Return the excess risk over the optimum, for the law of the records.
-
-    Examples
-    --------
-    >>> excess(RIDGE, draw("ridge", 100, 3, seed=1), np.zeros(3))
-    0.5
-    >>> data = draw("logistic", 100, 3, seed=1)
-    >>> excess(LOGISTIC, data, RADIUS * data.coefficients)
-    0.0
-    """
+    """Return the excess risk over the optimum, for the law of the records."""
     risk, optimum = RISKS[task.name], LENGTHS[task.name] * data.coefficients
     return risk(weights, data.coefficients) - risk(optimum, data.coefficients)
 
@@ -240,13 +189,7 @@ RISKS: dict[str, Callable[[FloatArray, FloatArray], float]] = {
 
 
 def path_of(trace: FloatArray, *, averages: bool) -> Iterator[tuple[int, FloatArray]]:
-    """Yield steps and their points, or the averages so far; some 25 of them.
-
-    Examples
-    --------
-    >>> [step for step, _ in path_of(np.zeros((100, 2)), averages=False)][:3]
-    [1, 4, 8]
-    """
+    """Yield steps and their points, or the averages so far; some 25 of them."""
     counts = np.arange(1, len(trace) + 1)
     points = np.cumsum(trace, axis=0) / counts[:, None] if averages else trace
     every = max(1, len(trace) // 25)
