@@ -36,13 +36,13 @@ from tailguard.cli.commands import (
     mean,
     plan,
     predict,
-    reproduce,
     schema,
 )
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import page
 from tailguard.gate.unusable import unusable_sentence
 from tailguard.version import __version__
+from tailguard.wing import wing
 
 # Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
 # sentence that names the parameter, what was given and what is allowed; 3 a table of which most
@@ -70,8 +70,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "plan": plan.list_methods,
     "certificate": certificate.certificate,
     "audit": audit.audit,
-    "reproduce": reproduce.reproduce,
 }
+if papers := wing("reproduce.command"):
+    COMMANDS["reproduce"] = papers.reproduce
 for name, command in COMMANDS.items():
     app.command(name, help=page(sys.modules[command.__module__].__doc__))(command)
 app.add_typer(ledger.app, name="ledger")

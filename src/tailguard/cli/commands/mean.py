@@ -78,8 +78,6 @@ def estimate_means(
     moment_kind: options.MomentKindOption = "central",
     groups: options.GroupsOption = None,
     option: options.MethodOption = None,
-    calibration: options.CalibrationOption = "tight",
-    unsafe_reproduction: options.UnsafeReproductionOption = False,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
     out: options.MeanOutOption = None,
@@ -114,7 +112,6 @@ def estimate_means(
     tell_undeclared(Console(), declared, table, "--columns")
     how: dict[str, Any] = {"order": order, "method": method, "random_state": random_state}
     how |= {"check_records": check_records, "on_unusable": on_unusable}
-    how |= {"calibration": calibration, "unsafe_reproduction": unsafe_reproduction}
     how |= {"moment": _moment(moment_order, moment_bound, moment_kind), "guarantee": guarantee}
     result = with_progress(
         tg.mean,

@@ -110,7 +110,8 @@ class MemoryBooks:
 
     *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
 
-    *Edge cases.* A refused release is not written down. Equal releases in a row share one line.
+    *Edge cases.* A refused release is not written down. Equal releases in a row share one line. A
+    gate sets ``unprotected`` where a simulation of printed noise costs more than its guarantee.
 
     Examples
     --------
@@ -127,6 +128,8 @@ class MemoryBooks:
     ...
     tailguard.checks.BudgetError: release 'slope' must be covered by the reserved budget; ...
     """
+
+    unprotected = False
 
     def __init__(self) -> None:
         self._reserved: tuple[Event, ...] = ()

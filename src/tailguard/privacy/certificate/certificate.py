@@ -33,7 +33,7 @@ from tailguard.privacy.events import (
     event_from_dict,
 )
 from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.guarantees import GDP, Guarantee, Unprotected, guarantee_from_dict
+from tailguard.privacy.guarantees import GDP, Guarantee, guarantee_from_dict
 from tailguard.version import __version__
 
 Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
@@ -81,7 +81,7 @@ class Certificate:
 
     *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
     cost; the run itself promises nothing. Nor does one in mode ``"reproduction: NOT PRIVATE"``,
-    whose noise is a paper's and keeps no promise.
+    whose noise is a paper's and costs more than the guarantee.
 
     Attributes
     ----------
@@ -142,6 +142,7 @@ class Certificate:
         books: Books,
         n_rows: int,
         private: bool,
+        unprotected: bool = False,
         assumptions_for_accuracy: tuple[str, ...] = (),
         unused_stages: tuple[str, ...] = (),
         sampler_distance: Distance = EXACT,
@@ -156,7 +157,7 @@ class Certificate:
             releases=tuple(books.releases),
             assumptions_for_accuracy=tuple(assumptions_for_accuracy),
             unused_stages=tuple(unused_stages),
-            mode=_mode(guarantee, private=private),
+            mode=_mode(private=private, unprotected=unprotected),
             sampler_distance=sampler_distance,
             ledger_entries=ledger_entries,
             charged=charged,
@@ -199,7 +200,7 @@ class Certificate:
         return {
             KEY: VERSION,
             "mode": self.mode,
-            "promise": self.guarantee.describe(),
+            "promise": self._promise(),
             "guarantee": self.guarantee.to_dict(),
             "neighbours": NEIGHBOURS,
             "n_rows": self.n_rows,
@@ -291,6 +292,16 @@ class Certificate:
         if self.charged is None:
             return {}
         return {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
+    @property
+    def _unprotected(self) -> bool:
+        """Whether it is of printed noise that breaks its promise."""
+        return self.mode == "reproduction: NOT PRIVATE"
+
+    def _promise(self) -> str:
+        """Say what is promised: nothing, where printed noise does not keep the guarantee."""
+        asked = self.guarantee.describe()
+        reproduced = f"none: this reproduces noise that does not keep {asked}"
+        return reproduced if self._unprotected else asked
 
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
@@ -304,7 +315,7 @@ class Certificate:
     def _sampler(self) -> str:
         """Say how far the noise is from the ideal, and where that is charged."""
         charged = "both are charged inside epsilon and delta"
-        if isinstance(self.guarantee, Unprotected):
+        if self._unprotected:
             charged = "nothing is promised"
         elif self.guarantee.delta is None:
             charged = "the promise holds up to these"
@@ -332,8 +343,8 @@ def _lessened(certificate: Certificate) -> bool:
     return within and covers(charged, certificate.releases)
 
 
-def _mode(guarantee: Guarantee, *, private: bool) -> Mode:
-    """Say whether anything is promised; noise that a reader can predict comes first."""
-    if not private:
-        return "simulation: NOT PRIVATE"
-    return "reproduction: NOT PRIVATE" if isinstance(guarantee, Unprotected) else "private"
+def _mode(*, private: bool, unprotected: bool) -> Mode:
+    """Say whether anything is promised; printed noise that breaks its promise comes first."""
+    if unprotected:
+        return "reproduction: NOT PRIVATE"
+    return "private" if private else "simulation: NOT PRIVATE"
