@@ -329,6 +329,8 @@ def test_a_search_counts_once_before_its_tries():
     names = [release.name for release in search.certificate_.releases]
     assert names.count("number of usable records") == 1
     assert names[0] == "number of usable records"
+    (planned,) = search.certificate_.planned.events
+    assert planned.events[0] == search.plan_.check.event
     assert search.notes_[0].startswith(RESTS_ON)
     assert any(note.startswith(RESTS_ON) for note in search.best_estimator_.notes_)
     assert "usable records are counted first, at mu = " in search.explain()
