@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 # A message has room for so many characters of a text, and so many parts of a tuple.
 LONGEST, MOST_SHOWN = 60, 5
+LONGEST_NAME = 200  # a name is for people to read and to type
 BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}
 
 
@@ -252,6 +253,21 @@ def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
     if not any(isinstance(value, type(choice)) and value == choice for choice in allowed):
         listed = ", ".join(repr(choice) for choice in allowed)
         raise InputError(f"{name} must be one of {listed}; got {shown(value)}.")
+    return value
+
+
+def check_text(name: str, value: object) -> str:
+    """Return a text that a file can hold, and that people can read and type.
+
+    Examples
+    --------
+    >>> check_text("key", 2026)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: key must be a text of 1 to 200 signs; got 2026.
+    """
+    held = isinstance(value, str) and value == value.encode(errors="ignore").decode()
+    if not isinstance(value, str) or not held or not 0 < len(value) <= LONGEST_NAME:
+        raise InputError(f"{name} must be a text of 1 to {LONGEST_NAME} signs; got {shown(value)}.")
     return value
 
 

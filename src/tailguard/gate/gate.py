@@ -44,6 +44,7 @@ from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.rows.unordered import UnorderedRows
 from tailguard.schema.schema import Schema
+from tailguard.tables import label_list
 
 
 class Gate:
@@ -116,6 +117,7 @@ class Gate:
         if loss is not None:
             check_known(loss)
         rows: Rows
+        labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
         if isinstance(X, BatchedTable):
             declared = Schema.of(schema)
@@ -134,7 +136,7 @@ class Gate:
             ledger=ledger,
             checkpoint=checkpoint,
             facts={
-                "declarations": (schema, missing, classes, loss, rows.feature_names),
+                "declarations": (schema, missing, labels, loss, rows.feature_names),
                 "random state": random_state,
             },
         )
@@ -237,7 +239,7 @@ class Gate:
         ---------
         Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
-        check_question(query, state)
+        self._check_question(query, state)
         block = None if block is None else self._partitions.check(block)
         n_rows = self.n_rows if block is None else block.n_rows
         sample_rows = self._sample_rows(stage, block)
@@ -270,7 +272,7 @@ class Gate:
         Each answer has noise of its own and costs at most what ``stage`` asks for to the records of
         its block.
         """
-        check_question(query, state)
+        self._check_question(query, state)
         blocks = self._partitions.check(Block(blocks, 0)).blocks
         if len(set(blocks.sizes)) > 1:
             raise InputError("blocks must be of equal size to be asked together.")
@@ -283,6 +285,11 @@ class Gate:
         reads = [partial(self._partitions.rows_of, block) for block in blocks]
         asked = partial(self._answer, query, state, calibration, n_rows)
         return np.array([asked(read, release) for read in reads])
+
+    def _check_question(self, query: AnyQuery, state: Any) -> None:
+        """Refuse whatever no proof covers, or no checkpoint can tell."""
+        check_question(query, state)
+        self._books.check_question((query, state))
 
     def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
