@@ -13,6 +13,8 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from tailguard.names.printable import printable
+
 T = TypeVar("T")
 
 # A message has room for so many characters of a text, and so many parts of a tuple.
@@ -35,6 +37,9 @@ class BudgetWarning(UserWarning):
 
 class TailguardError(ValueError):
     """Base of every error that tailguard raises on purpose."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(printable(each) if isinstance(each, str) else each for each in args))
 
 
 class InputError(TailguardError):
@@ -341,7 +346,7 @@ def warn_before_spending(*sentences: str) -> None:
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tailguard."):
         frame, level = frame.f_back, level + 1  # to the first line that is not of this library
-    for sentence in sentences:
+    for sentence in map(printable, sentences):
         warnings.warn(sentence, BudgetWarning, stacklevel=level)
 
 

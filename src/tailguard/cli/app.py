@@ -40,6 +40,7 @@ from tailguard.cli.commands import (
     schema,
 )
 from tailguard.cli.options import page
+from tailguard.names.printable import printable
 from tailguard.version import __version__
 
 # Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
@@ -107,7 +108,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one sentence on one line."""
-    typer.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+    typer.echo(f"Warning: {printable(' '.join(str(message).split()))}", err=True)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -146,7 +147,7 @@ def _help_of(error: typer.TyperException) -> str:
 
 def _complain(message: str, *, code: int) -> int:
     """Print one sentence on one line."""
-    sentence = " ".join(message.split())
+    sentence = printable(" ".join(message.split()))
     typer.echo(f"Error: {sentence.rstrip('.')}.", err=True)
     return code
 

@@ -115,6 +115,8 @@ def load_model(path: Path) -> ModelFile:
     """
     wanted = f"MODEL must be a file that 'tailguard fit' wrote; got {str(path)!r}"
     try:
+        if not path.is_file():  # some devices are read for ever
+            raise ValueError
         return ModelFile.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except InputError as error:
         raise InputError(f"{wanted}: {error}") from None

@@ -7,6 +7,7 @@ the chain of lines, which covers what was given, would be broken for good.
 import os
 
 from tailguard.checks import LONGEST_NAME, InputError, check_text, shown
+from tailguard.ledger.storage import check_no_side_file, check_regular_file
 
 
 def checked_path(path: object) -> str:
@@ -20,6 +21,8 @@ def checked_path(path: object) -> str:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise InputError(f"path must be that of a file; got {shown(path)}.")
+    check_regular_file("path", text)
+    check_no_side_file("path", text)
     return os.path.abspath(text)
 
 
