@@ -38,6 +38,7 @@ from tailguard.cli.commands import (
     predict,
     reproduce,
     schema,
+    verify,
 )
 from tailguard.cli.options import page
 from tailguard.names.printable import printable
@@ -67,6 +68,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "mean": mean.estimate_means,
     "plan": plan.list_methods,
     "certificate": certificate.certificate,
+    "verify": verify.verify,
     "audit": audit.audit,
     "reproduce": reproduce.reproduce,
 }

@@ -42,11 +42,10 @@ def central(**changes):
     return Release("center", "SampleAggregate", *facts, parameters=GAUSSIAN, **changes)
 
 
-def certified(*releases, guarantee=None):
+def certified(*releases, guarantee=None, **facts):
     planned = Composed(tuple(release.event() for release in releases))
-    return Certificate(
-        guarantee or tg.ApproxDP(50.0, 1e-3), n_rows=1000, planned=planned, releases=releases
-    )
+    promise = guarantee or tg.ApproxDP(50.0, 1e-3)
+    return Certificate(promise, n_rows=1000, planned=planned, releases=releases, **facts)
 
 
 def test_the_cost_is_recomputed_from_the_parameters_alone():
@@ -151,7 +150,11 @@ def test_books_count_unbounded_releases():
 
 
 def test_the_certificate_of_a_reproduction_states_an_infinite_cost():
-    certificate = certified(trimmed("paper"), guarantee=Unprotected(tg.ApproxDP(1.0, 1e-6)))
+    certificate = certified(
+        trimmed("paper"),
+        guarantee=Unprotected(tg.ApproxDP(1.0, 1e-6)),
+        mode="reproduction: NOT PRIVATE",
+    )
     data = json.loads(certificate.to_json())
     assert data["total"]["epsilon"] == data["spent"]["epsilon"] == "infinite"
     assert data["promise"].startswith("none")

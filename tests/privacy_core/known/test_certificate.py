@@ -56,6 +56,10 @@ CERTIFICATES = {
     "simulation": made(Gaussian(0.25), [MEAN], mode="simulation: NOT PRIVATE"),
     **{f"of {name}": made(spent_event([RELEASES[name]]), [RELEASES[name]]) for name in RELEASES},
 }
+CERTIFICATES["of sampled"] = replace(CERTIFICATES["of sampled"], n_rows=12)
+CERTIFICATES["of paper"] = replace(
+    CERTIFICATES["of paper"], guarantee=Unprotected(PROMISE), mode="reproduction: NOT PRIVATE"
+)
 CERTIFICATES = {name: replace(each, version="1.2") for name, each in CERTIFICATES.items()}
 
 
