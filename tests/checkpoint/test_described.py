@@ -9,12 +9,14 @@ import pytest
 from numba import njit
 
 import tailguard as tg
+from support.theorems import CASES
 from tailguard.checkpoint.described import described
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.plans.stage import Stage
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.sample_aggregate import SampleAggregate
+from tailguard.solvers.registry import plan_for
 
 SECRET = np.random.default_rng(7).standard_normal(1_500)
 RNG = np.random.default_rng(0)
@@ -292,6 +294,22 @@ def test_what_is_declared_in_public_is_told_in_full(tmp_path):
         assert "1.5" in described(declared)
     assert described(np.array([0.1, 2.0])) != described(np.array([0.1, 3.0]))
     assert described(np.array(["a", "b"], dtype=object)) == described(np.array(["a", "b"], object))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_theorem_is_told_with_its_sizes_or_without(name):
+    case = CASES[name]
+    told = [
+        described(plan_for(theorem, case.problem(), case.guarantee))
+        for theorem in (case.theorem(), case.unsized())
+    ]
+    assert all(name.split(".")[1] in each or case.theorem().statement in each for each in told)
+
+
+def test_a_function_in_the_guise_of_the_librarys_own_is_none():
+    function = functools.wraps(tg.papers.kamath2022.convex)(with_default(SECRET))
+    with pytest.raises(InputError, match="must hold no values"):
+        described(function)
 
 
 def test_what_nothing_is_known_of_is_refused():

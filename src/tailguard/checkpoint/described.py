@@ -109,8 +109,9 @@ def _is_code(value: Any, seen: set[int]) -> bool:
     value = getattr(value, "py_func", value)
     if id(value) in seen or isinstance(value, CODE):
         return True
-    if isinstance(value, type):
-        return _is_of_module(value)
+    named = isinstance(value, type) or str(getattr(value, "__module__", "")).startswith(OWN)
+    if named and _is_of_module(value):
+        return True
     if isinstance(value, BuiltinFunctionType):
         return isinstance(value.__self__, ModuleType | NoneType)
     if isinstance(value, MethodType):
@@ -131,9 +132,9 @@ def _bound_to(function: FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
 
 
-def _is_of_module(kind: type) -> bool:
-    """Whether a class is found by its name in its module, and so is code that anyone can read."""
-    found: Any = sys.modules.get(kind.__module__)
-    for name in kind.__qualname__.split("."):
+def _is_of_module(code: Any) -> bool:
+    """Whether something is found by its name in its module, and so is code that anyone can read."""
+    found: Any = sys.modules.get(code.__module__)
+    for name in getattr(code, "__qualname__", "?").split("."):
         found = getattr(found, name, None)
-    return found is kind
+    return found is code
