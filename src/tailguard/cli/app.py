@@ -37,10 +37,12 @@ from tailguard.cli.commands import (
     plan,
     predict,
     schema,
+    verify,
 )
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import page
 from tailguard.gate.unusable import unusable_sentence
+from tailguard.names.printable import printable
 from tailguard.version import __version__
 from tailguard.wing import wing
 
@@ -69,6 +71,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "mean": mean.estimate_means,
     "plan": plan.list_methods,
     "certificate": certificate.certificate,
+    "verify": verify.verify,
     "audit": audit.audit,
 }
 if papers := wing("reproduce.command"):
@@ -111,7 +114,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one sentence on one line."""
-    typer.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+    typer.echo(f"Warning: {printable(' '.join(str(message).split()))}", err=True)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -152,7 +155,7 @@ def _help_of(error: typer.TyperException) -> str:
 
 def _complain(message: str, *, code: int) -> int:
     """Print one sentence on one line."""
-    sentence = " ".join(message.split())
+    sentence = printable(" ".join(message.split()))
     typer.echo(f"Error: {sentence.rstrip('.')}.", err=True)
     return code
 

@@ -21,6 +21,7 @@ from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.means.registry import described
 from tailguard.moments import Moment
+from tailguard.names.printable import printable
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
@@ -88,7 +89,7 @@ class MeanResult:
 
     def __repr__(self) -> str:
         certificate = self.certificate
-        rows = self.rows()
+        rows = [(printable(name), value, noise) for name, value, noise in self.rows()]
         width = max(len(name) for name, _, _ in rows)
         lines = [
             f"private mean ({self.method}), n = {certificate.n_rows}, mode: {certificate.mode}",

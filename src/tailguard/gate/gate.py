@@ -45,6 +45,7 @@ from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.rows.unordered import UnorderedRows
 from tailguard.schema.schema import Schema
+from tailguard.tables import label_list
 
 
 class Gate:
@@ -119,6 +120,7 @@ class Gate:
         if loss is not None:
             check_known(loss)
         rows: Rows
+        labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
         if isinstance(X, BatchedTable):
             declared = Schema.of(schema)
@@ -138,7 +140,7 @@ class Gate:
             ledger=ledger,
             checkpoint=checkpoint,
             facts={
-                "declarations": (schema, missing, classes, loss, rows.feature_names),
+                "declarations": (schema, missing, labels, loss, rows.feature_names),
                 "random state": random_state,
             },
         )
@@ -303,6 +305,7 @@ class Gate:
             check_state(state)
         else:
             check_question(query, state)
+        self._books.check_question((query, state))
 
     def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""

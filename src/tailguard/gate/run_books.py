@@ -7,6 +7,7 @@ from typing import Any
 
 from tailguard.array_types import IntArray
 from tailguard.checkpoint.checkpoint import Checkpoint
+from tailguard.checkpoint.described import described
 from tailguard.checks import BudgetError, check_integer, check_methods
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
@@ -124,6 +125,11 @@ class RunBooks:
             self.own.record(release)
             self._coordinates += size
             self.distance += distance
+
+    def check_question(self, question: Any) -> None:
+        """Refuse a question of which a checkpoint cannot tell what it is, before it is booked."""
+        if self._path is not None:
+            described(question)
 
     def answered(self, release: Release, draw: Callable[[], IntArray], question: Any) -> IntArray:
         """Return what a checkpoint recorded for a release that is in the books, or draw."""

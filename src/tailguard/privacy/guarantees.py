@@ -222,7 +222,7 @@ def resolve_guarantee(
     if guarantee is not None:
         if epsilon is not None or delta is not None:
             raise InputError("Pass either guarantee=, or epsilon= and delta=; not both.")
-        if not isinstance(guarantee, tuple(KINDS.values())):
+        if type(guarantee) not in KINDS.values():
             raise InputError(
                 f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}."
             )

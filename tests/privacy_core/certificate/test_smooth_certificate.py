@@ -38,11 +38,10 @@ def central(**changes):
     return Release("center", "SampleAggregate", *facts, parameters=GAUSSIAN, **changes)
 
 
-def certified(*releases, guarantee=None):
+def certified(*releases, guarantee=None, **facts):
     planned = Composed(tuple(release.event() for release in releases))
-    return Certificate(
-        guarantee or tg.ApproxDP(50.0, 1e-3), n_rows=1000, planned=planned, releases=releases
-    )
+    promise = guarantee or tg.ApproxDP(50.0, 1e-3)
+    return Certificate(promise, n_rows=1000, planned=planned, releases=releases, **facts)
 
 
 def test_the_cost_is_recomputed_from_the_parameters_alone():

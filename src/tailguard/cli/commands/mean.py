@@ -53,6 +53,7 @@ from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.cli.progress_bar import with_progress
 from tailguard.means.registry import MEANS, check_options, own_options
+from tailguard.names.printable import printable
 from tailguard.sources.opening import opened_table
 
 METHODS = "\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS)
@@ -172,7 +173,7 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     table.add_column("mean", justify="right")
     table.add_column("privacy noise", justify="right")
     for name, value, noise in result.rows():
-        table.add_row(escape(name), f"{value:.6g}", f"{noise:.2g}")
+        table.add_row(escape(printable(name)), f"{value:.6g}", f"{noise:.2g}")
     console.print(table)
     print_wrapped(
         console,

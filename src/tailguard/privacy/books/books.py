@@ -28,16 +28,17 @@ and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergence
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from numbers import Integral, Real
 from threading import RLock
 from typing import Protocol
 
-from tailguard.checks import BudgetError
+from tailguard.checks import BudgetError, InputError
 from tailguard.privacy.books.composed_releases import ComposedReleases
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, check_event, event_from_dict
+from tailguard.privacy.events.events import KINDS
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
 
@@ -270,6 +271,9 @@ class ReadOnlyBooks:
 def own_copy(event: Event) -> Event:
     """Return the same event with nothing in it that anybody else holds, by way of its text.
 
+    Only the classes of ``tailguard.privacy.events`` are taken: others might say one cost and have
+    another.
+
     Examples
     --------
     >>> from tailguard.privacy.events import Gaussian
@@ -277,8 +281,24 @@ def own_copy(event: Event) -> Event:
     >>> own_copy(given) == given, own_copy(given) is given
     (True, False)
     """
-    plain = check_event("event", event).to_dict()
+    _check_classes(check_event("event", event))
+    plain = event.to_dict()
     return event_from_dict(json.loads(json.dumps(plain, default=_plain_number)))
+
+
+def _check_classes(event: Event) -> None:
+    """Refuse an event of a class that no accountant knows, at any depth."""
+    kind = type(event)
+    if KINDS.get(kind.kind) is not kind:
+        raise InputError(
+            "event must be of the classes of tailguard.privacy.events, whose costs are known; got "
+            f"a {kind.__qualname__}."
+        )
+    for each in fields(event):
+        value = getattr(event, each.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Event):
+                _check_classes(part)
 
 
 def _plain_number(number: Real) -> int | float:

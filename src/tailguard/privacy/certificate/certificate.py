@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from tailguard.checks import InputError, check_choice, check_integer, check_version
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
@@ -18,8 +20,10 @@ from tailguard.privacy.books import Books
 from tailguard.privacy.books.composed_releases import covers, spent_event
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
+from tailguard.privacy.certificate.agreement import check_agreement
 from tailguard.privacy.certificate.html import certificate_html
 from tailguard.privacy.certificate.text import COMPOSITION, certificate_text
+from tailguard.privacy.certificate.unproven import unproven
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -41,7 +45,8 @@ Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: N
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
 VERSION = 1
-"""A change of meaning takes a new number."""
+"""A change of meaning, of words or of how totals are worked out takes a new number, since what is
+read is compared with what is worked out."""
 
 # Totals are rounded by less than this share of them; a smaller difference is no unused budget.
 ROUNDING_MARGIN = 1e-9
@@ -223,9 +228,11 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """Read the facts back; totals are recomputed, never read.
+        """Read the facts back, and refuse data that states what does not follow from them.
 
-        What cannot be written again is refused, and releases that books would have refused.
+        Totals are recomputed. Refused are totals, words and remarks that differ from what the parts
+        give, a plan that costs more than the promise, releases that the plan does not cover, and
+        what cannot be written again. What no file alone can prove ``unproven`` lists in words.
         """
         try:
             check_version("certificate", data.get(KEY), newest=VERSION)
@@ -255,6 +262,8 @@ class Certificate:
                     "certificate must plan for all that was released; its releases cost more than "
                     "was planned."
                 )
+            with np.errstate(all="ignore"):  # of numbers that no run has
+                check_agreement(data, found)
             found.to_json()
             found.to_text()
             return found
@@ -271,10 +280,19 @@ class Certificate:
     def from_json(cls, text: str) -> "Certificate":
         """Read what ``to_json`` returns."""
         try:
-            data = json.loads(text)
+            data = read_json(text)
+        except InputError:
+            raise
         except (TypeError, ValueError, RecursionError):
             raise InputError("certificate must be JSON, as to_json writes it.") from None
         return cls.from_dict(data)
+
+    def unproven(self, settled: bool | None = None) -> tuple[str, ...]:
+        """Say what it states and its file cannot prove; ``settled`` says what a ledger adds.
+
+        That is None where there is no ledger, else whether the ledger lists the run's releases.
+        """
+        return unproven(self, settled)
 
     def to_text(self) -> str:
         """Return it as a page of plain text."""
@@ -292,6 +310,7 @@ class Certificate:
         if self.charged is None:
             return {}
         return {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
+
     @property
     def _unprotected(self) -> bool:
         """Whether it is of printed noise that breaks its promise."""
@@ -348,3 +367,21 @@ def _mode(*, private: bool, unprotected: bool) -> Mode:
     if unprotected:
         return "reproduction: NOT PRIVATE"
     return "private" if private else "simulation: NOT PRIVATE"
+
+
+def read_json(text: str) -> Any:
+    """Read JSON in which no key comes twice: a person might see the other one.
+
+    Examples
+    --------
+    >>> read_json('{"epsilon": 1.0}')
+    {'epsilon': 1.0}
+    """
+    return json.loads(text, object_pairs_hook=_without_repeats)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise InputError("certificate must hold what to_dict wrote; a key comes twice.")
+    return content
