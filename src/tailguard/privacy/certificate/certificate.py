@@ -292,6 +292,7 @@ class Certificate:
         if self.charged is None:
             return {}
         return {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
+
     @property
     def _unprotected(self) -> bool:
         """Whether it is of printed noise that breaks its promise."""
