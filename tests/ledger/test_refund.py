@@ -289,14 +289,6 @@ def test_only_the_whole_of_such_a_cap_is_planned_so(ledger, tmp_path):
         assert within_filter(asked, held) == asked
 
 
-def test_a_theorem_keeps_the_guarantee_that_it_states(ledger):
-    theorem = tg.papers.kamath2022.convex(
-        guarantee=tg.ApproxDP(**CAP), moment=tg.Moment(2.0, 9.0), diameter=2.0
-    )
-    found = theorem.minimize(tg.losses.Huber(1.0), X, X[:, 0], ledger=ledger)
-    assert found.certificate.guarantee == tg.ApproxDP(**CAP)
-
-
 STAGE = Stage("usable", "how many records can be used", mu=0.0125, times=1, size=1)
 REST = Stage("descent", "gradients", mu=0.2, times=1, size=2)
 
