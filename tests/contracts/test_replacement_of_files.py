@@ -224,7 +224,7 @@ def broken(fails_at, n_rows=30_000):
                 raise ValueError("the record with age 41 is at fault")
             yield batch
 
-    return LazyTable(("age",), n_rows, table[:0], read)
+    return LazyTable(("age",), n_rows, [table[:0]], read)
 
 
 @pytest.mark.parametrize("fails_at", [0, 2])
@@ -237,7 +237,7 @@ def test_what_fails_while_records_are_read_is_told_to_nobody(fails_at):
 
 def test_a_table_that_shrinks_between_passes_is_told_to_nobody():
     table = pa.table({"age": np.zeros(5000)})
-    shorter = LazyTable(("age",), 5001, table[:0], lambda names, n: table.to_batches(n))
+    shorter = LazyTable(("age",), 5001, [table[:0]], lambda names, n: table.to_batches(n))
     with pytest.raises(tg.ReleaseError):
         tg.mean(shorter, epsilon=1.0, delta=1e-6, method="clipped")
 

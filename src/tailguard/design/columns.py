@@ -78,6 +78,13 @@ class BatchedTable(ABC):
                 f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
             )
 
+    def check_readable(self, names: Sequence[str], n_rows: int) -> None:
+        """Refuse, before anything is spent, a table that cannot be read to its end.
+
+        What works out a user's query, which may fail because of a cell, reads these columns once.
+        """
+        return
+
     @abstractmethod
     def empties(self) -> Iterable[Any]:
         """Yield tables without rows: of the same columns, in all types that these may have."""

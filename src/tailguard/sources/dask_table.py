@@ -48,14 +48,18 @@ class DaskTable(BatchedTable):
         self.names = tuple(frame.columns)
         if not all(isinstance(name, str) for name in self.names):
             raise InputError("X must be a Dask data frame whose columns have names of text.")
-        check_typed(" ".join(map(str, silenced("X", lambda: list(frame.__dask_graph__())))))
-        self._lengths: list[int] = silenced("X", self._counted)
+        check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
+        self._lengths: list[int] = silenced(lambda: self._counted(self.names[:1]))
         self.n_rows = sum(self._lengths)
         self.check_shape()
 
     def empties(self) -> Iterable[Any]:
         """Return the one table without rows that Dask keeps of its types."""
         return [self._frame._meta]
+
+    def check_readable(self, names: Sequence[str], n_rows: int) -> None:
+        """Work these columns out once, on the workers, and refuse a table of which that fails."""
+        silenced(lambda: check_same(self._counted(names), self._lengths))
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield the partitions, of which a few are worked out at once."""
@@ -78,10 +82,10 @@ class DaskTable(BatchedTable):
         """Yield the chosen rows of each partition, chosen by the workers."""
         return chosen_by_workers(self._parts(names), choose)
 
-    def _counted(self) -> list[int]:
+    def _counted(self, names: Sequence[str]) -> list[int]:
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
-        return list(compute(*map(delayed(len), self._parts(self.names[:1]))))
+        return list(compute(*map(delayed(_length), _for_pool(self._parts(names)))))
 
     def _parts(self, names: Sequence[str]) -> list[Any]:
         """Return the partitions of these columns, planned once: Dask takes long over its plans."""
@@ -170,6 +174,10 @@ def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
 
 def _made(part: Any) -> Any:
     return part.made() if isinstance(part, _Recipe) else part
+
+
+def _length(part: Any) -> int:
+    return len(_made(part))
 
 
 def _chosen(part: Any, choose: Choose) -> Any:
