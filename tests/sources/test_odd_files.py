@@ -350,3 +350,17 @@ def test_columns_of_folders_and_missing_columns_of_a_dataset(tmp_path):
     np.testing.assert_array_equal(found, [[1, 5, 1], [2, 6, 1], [3, nan, 2], [nan, nan, 2]])
     with pytest.raises(InputError, match="X must be a dataset without a filter"):
         tg.mean(dataset.filter(ds.field("year") == 1), **BUDGET)
+
+
+@pytest.mark.parametrize("classes", [None, (0, 1)])
+def test_one_label_decides_about_its_own_record(classes, tmp_path):
+    labels = np.random.default_rng(0).integers(0, 2, (FILES, ROWS)).tolist()
+    fits = []
+    for last in ([*labels[-1][:-1], None], [*map(str, labels[-1][:-1]), "?"]):
+        for number, ill in enumerate([*labels[:-1], last]):
+            table = pa.table({"double": clean(number)["double"], "ill": ill})
+            parquet.write_table(table, tmp_path / f"{number}.parquet")
+        for source in (tmp_path, ds.dataset(tmp_path), dd.read_parquet(tmp_path)):
+            model = tg.LogisticRegression(classes=classes, random_state=0, **BUDGET)
+            fits.append(model.fit(source, target="ill").coef_.tobytes())
+    assert len(set(fits)) == 1
