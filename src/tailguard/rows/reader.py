@@ -6,6 +6,7 @@ It holds public declarations alone, so it can be sent to wherever the records ar
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,15 @@ class RecordReader:
         """The columns that are read."""
         return [*self.numbers, *self.ids]
 
-    def check(self, table: BatchedTable) -> None:
-        """Refuse a table that lacks a column, or has one of another type than is declared."""
+    def check(self, table: BatchedTable, n_rows: int) -> None:
+        """Refuse a table that lacks a column, has one of a type that is refused, or fails.
+
+        Where it is read for that, ``n_rows`` are at a time.
+        """
         check_columns(self.names, table.names, table.where)
-        for empty in table.empties():
-            self._check_types(TableColumns(empty, table.where))
+        for empties in (table.empties, partial(table.tried_out, self.names, n_rows)):
+            for empty in empties():
+                self._check_types(TableColumns(empty, table.where))
 
     def _check_types(self, columns: TableColumns) -> None:
         schema, where = self.schema, columns.where

@@ -111,7 +111,6 @@ class StreamRows:
 
     def __init__(self, table: BatchedTable, reader: RecordReader) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
-        reader.check(table)
         self._table = table
         self._reader = reader
         self._kept: ArrayRows | None = None
@@ -119,7 +118,7 @@ class StreamRows:
         self.n_rows = table.n_rows
         self.feature_names = reader.schema.coefficient_names
         self.n_features = len(self.feature_names)
-        table.check_readable(reader.names, whole_chunks(NUMBERS_AT_ONCE, self.width))
+        reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
 
     @property
     def has_target(self) -> bool:

@@ -15,7 +15,7 @@ from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
 from tailguard.design.runs import Choose, Work
-from tailguard.tables.kinds import rows_at
+from tailguard.tables.kinds import rows_at, rows_of
 
 from .lazy import check_typed, silenced
 from .part_sums import Edge, check_same, summed_edges, summed_part
@@ -49,7 +49,8 @@ class DaskTable(BatchedTable):
         if not all(isinstance(name, str) for name in self.names):
             raise InputError("X must be a Dask data frame whose columns have names of text.")
         check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
-        self._lengths: list[int] = silenced(lambda: self._counted(self.names[:1]))
+        heads = silenced(lambda: self._heads(self.names[:1]))
+        self._lengths: list[int] = [length for length, _ in heads]
         self.n_rows = sum(self._lengths)
         self.check_shape()
 
@@ -57,9 +58,14 @@ class DaskTable(BatchedTable):
         """Return the one table without rows that Dask keeps of its types."""
         return [self._frame._meta]
 
-    def check_readable(self, names: Sequence[str], n_rows: int) -> None:
-        """Work these columns out once, on the workers, and refuse a table of which that fails."""
-        silenced(lambda: check_same(self._counted(names), self._lengths))
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Work these columns out once, on the workers, and refuse a table of which that fails.
+
+        A partition may have other types than Dask keeps, such as those of its own file.
+        """
+        heads = silenced(lambda: self._heads(names))
+        check_same([length for length, _ in heads], self._lengths)
+        return [empty for _, empty in heads]
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield the partitions, of which a few are worked out at once."""
@@ -82,10 +88,11 @@ class DaskTable(BatchedTable):
         """Yield the chosen rows of each partition, chosen by the workers."""
         return chosen_by_workers(self._parts(names), choose)
 
-    def _counted(self, names: Sequence[str]) -> list[int]:
+    def _heads(self, names: Sequence[str]) -> list[tuple[int, Any]]:
+        """Return how many rows each partition has, and a table of its types without rows."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
-        return list(compute(*map(delayed(_length), _for_pool(self._parts(names)))))
+        return list(compute(*map(delayed(_head), _for_pool(self._parts(names)))))
 
     def _parts(self, names: Sequence[str]) -> list[Any]:
         """Return the partitions of these columns, planned once: Dask takes long over its plans."""
@@ -176,8 +183,9 @@ def _made(part: Any) -> Any:
     return part.made() if isinstance(part, _Recipe) else part
 
 
-def _length(part: Any) -> int:
-    return len(_made(part))
+def _head(part: Any) -> tuple[int, Any]:
+    table = _made(part)
+    return len(table), rows_of(table, 0, 0)
 
 
 def _chosen(part: Any, choose: Choose) -> Any:

@@ -27,9 +27,10 @@ FILES_SCANNED = re.compile(r"SCAN \[([^\]]*)\]")
 STRICT = re.compile(
     r'(?:col\("([^"]+)"\)[\w.]*)?\.(?:strict_cast\(|replace_strict\(|strptime\(\["raise")'
 )
-# How DuckDB says that it reads Parquet, and how many files it did read.
+# How DuckDB says that it reads Parquet, how many files it did read, and of how many it chose these.
 PARQUET_READ = re.compile(r"parquet[_ ]scan|read[_ ]parquet", re.IGNORECASE)
 FILES_READ = re.compile(r"Total Files Read:\D*(\d+)")
+FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
 
 FAILED = "X must be readable to its end; reading it failed."
 """What is said of a failure."""
@@ -93,7 +94,7 @@ class LazyTable(BatchedTable):
         """Yield all rows in the order in which the library has them."""
         yield from self.read(names, n_rows)
 
-    def check_readable(self, names: Sequence[str], n_rows: int) -> None:
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Read these columns once, and refuse a table of which that fails."""
 
         def read() -> None:
@@ -103,6 +104,7 @@ class LazyTable(BatchedTable):
                 check_same(sum(map(len, self.batches(names, n_rows))), self.n_rows)
 
         silenced(read, self.failure)
+        return []
 
 
 def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
@@ -237,8 +239,12 @@ update it.
     def try_out(names: Sequence[str]) -> None:
         """Work the columns out, since DuckDB counts files only as it reads them."""
         asked = chosen(names)
-        read = list(map(int, FILES_READ.findall(asked.explain("analyze"))))
-        if sum(read) > 1 or (PARQUET_READ.search(asked.explain()) and not read):
+        done = asked.explain("analyze")
+        read, listed = (
+            list(map(int, counted.findall(done))) for counted in (FILES_READ, FILES_LISTED)
+        )
+        unknown = PARQUET_READ.search(asked.explain()) and not read
+        if unknown or sum(read) > 1 or max(listed, default=0) > 1:
             raise InputError(NO_QUERY)
 
     return LazyTable(
