@@ -289,7 +289,7 @@ def silenced(ask: Callable[[], Any], failure: str = FAILED) -> Any:
     try:
         with quietly():
             return ask()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, InputError):  # what we say ourselves says nothing of cells
         raise
     except BaseException:  # polars panics, which is no Exception
         pass
