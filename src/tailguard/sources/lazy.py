@@ -58,10 +58,10 @@ class LazyTable(BatchedTable):
         The same columns without rows, in all types that they have.
     read
         Reads it from the start.
-    try_out
-        Reads some columns to their end, and fails where that cannot be done; None reads batches.
+    check
+        Refuses what the library says of reading some columns.
     failure
-        What is said where it fails.
+        What is said where reading fails.
     where
         What to call it.
 
@@ -79,7 +79,7 @@ class LazyTable(BatchedTable):
     n_rows: int
     nothing: Sequence[Any]
     read: Read
-    try_out: Callable[[Sequence[str]], Any] | None = None
+    check: Callable[[Sequence[str]], None] = lambda names: None
     failure: str = FAILED
     where: str = "X"
 
@@ -98,10 +98,8 @@ class LazyTable(BatchedTable):
         """Read these columns once, and refuse a table of which that fails."""
 
         def read() -> None:
-            if self.try_out is not None:
-                self.try_out(names)
-            else:
-                check_same(sum(map(len, self.batches(names, n_rows))), self.n_rows)
+            self.check(names)
+            check_same(sum(map(len, self.batches(names, n_rows))), self.n_rows)
 
         silenced(read, self.failure)
         return []
@@ -179,7 +177,7 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
 
 
 def of_polars(frame: Any) -> LazyTable:
-    """Return a polars ``LazyFrame``, collected in batches.
+    """Return a polars ``LazyFrame`` over one file at most, collected in batches.
 
     Examples
     --------
@@ -216,7 +214,7 @@ def of_polars(frame: Any) -> LazyTable:
 
 
 def of_duckdb(relation: Any) -> LazyTable:
-    """Return a DuckDB relation, queried anew for each pass through Arrow.
+    """Return a DuckDB relation over one file at most, queried anew for each pass through Arrow.
 
     Its rows must come in one order: in that of a file, or by an identifier without ties.
 
@@ -236,8 +234,8 @@ update it.
         quoted = ('"' + name.replace('"', '""') + '"' for name in names)
         return relation.project(", ".join(quoted))
 
-    def try_out(names: Sequence[str]) -> None:
-        """Work the columns out, since DuckDB counts files only as it reads them."""
+    def check(names: Sequence[str]) -> None:
+        """Refuse several files, which DuckDB counts only as it works a query out."""
         asked = chosen(names)
         done = asked.explain("analyze")
         read, listed = (
@@ -252,7 +250,7 @@ update it.
         silenced(lambda: int(relation.aggregate("count(*)").fetchall()[0][0]), NO_QUERY),
         [silenced(lambda: relation.limit(0).to_arrow_table(), NO_QUERY)],
         lambda names, n_rows: chosen(names).to_arrow_reader(n_rows),
-        try_out,
+        check,
         NO_QUERY,
     )
 
