@@ -248,6 +248,7 @@ class PrivateLinearModel(BaseEstimator):
         self.coef_noise_std_ = solved.solution.coef_noise_std
         self.intercept_noise_std_ = solved.solution.intercept_noise_std
         self.coef_std_ = solved.solution.coef_std
+        self._center = solved.solution.center
         self.intercept_std_ = solved.solution.intercept_std
         self.notes_: tuple[str, ...] = solved.notes
 

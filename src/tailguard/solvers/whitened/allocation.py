@@ -135,6 +135,13 @@ REGIMES = {
     # Else bounds of features are chosen anew, if there are any.
     "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
                                above={"fixed": MOSTLY_NOISE}),
+    # Contributions are cut in their own metric, and intervals told, where the budget bears it.
+    "some correction": Regime("residual squared corrected", {
+        "correction": 0.3, "variance": 0.0,
+    }, above={"fixed": 2000.0}),
+    "correction": Regime("residual squared corrected", {
+        "correction": 0.55, "variance": 0.0, "debiasing": 0.04,
+    }, above={"fixed": 4000.0}),
 }  # fmt: skip
 # The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
 # phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and its eighths at
@@ -208,6 +215,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
     told = {
         "residual": link.residual,
         "bounded": bounded,
+        "squared": problem.scored is not None and math.isfinite(problem.scored.curvature_bound()),
         "corrected": not robust and not bounded,
         "kept": robust or bounded,
         "likelihood": link.curved,
@@ -249,7 +257,7 @@ def sample_suffices(problem: Problem, n_rows: float, mu: float) -> bool:
 def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
     """Let the debiasing of few columns have more, where it is planned in full."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
-    if shares.debiasing < planned or budget < FEW:
+    if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
         return shares
     wanted = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
     room = shares.debiasing + shares.rest(problem) - LARGEST_DEBIASING

@@ -81,7 +81,8 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         jacobian = np.vstack([np.column_stack([jacobian, np.zeros(size)]), below])
     noise, whole, hidden = covariances(session, fit)
     noise_std, std = (np.sqrt(np.diag(jacobian @ part @ jacobian.T)) for part in (noise, whole))
-    std = np.maximum(std, noise_std)  # a correction may follow noise by more than all of it
+    if fit.estimate is None:
+        std = np.maximum(std, noise_std)  # a correction may follow noise by more than all of it
     noise_std[:size][geometry.left_out] = std[:size][geometry.left_out] = math.nan
     notes = list(fit.notes)
     if geometry.left_out.any():
@@ -99,6 +100,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
             notes.append(f"no interval for {lost.sum()} of {std.size} coefficients: {reason}")
         std[lost] = math.nan
     return Solution(
+        center=_center(session, fit),
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
@@ -112,6 +114,15 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         feature_bounds=geometry.feature_bounds,
         score_bound=score_bound(session, fit),
     )
+
+
+def _center(session: FitSession, fit: Fit) -> FloatArray | None:
+    """Return what intervals lie about, the intercept last; None for the coefficients."""
+    if fit.estimate is None:
+        return None
+    units = fit.geometry.units
+    coef, intercept = units.coefficients(fit.estimate.weights, session.problem.link)
+    return np.nan_to_num(np.append(coef, intercept))
 
 
 def score_bound(session: FitSession, fit: Fit) -> float:
@@ -213,6 +224,11 @@ def covariances(
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
+    if fit.estimate is not None:
+        hidden = [(fit.estimate.untold, "noise hides what tells its column from others")]
+        unsettled = "the corrected fit had not settled: its residuals are too far spread"
+        hidden.append((np.full(fit.weights.size, not fit.estimate.settled), unsettled))
+        return noise_covariance(fit), fit.estimate.whole(), hidden
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)

@@ -192,6 +192,45 @@ class Correction:
         return np.asarray(outside @ others @ outside + self.directions @ along @ self.directions.T)
 
 
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Standardised weights that intervals lie about, and what they are known to within.
+
+    Attributes
+    ----------
+    weights
+        The corrected weights.
+    noise
+        A matrix whose rows are what independent noise of one moves each weight by.
+    covariance
+        What they vary by through sampling, and by what the rounds left undone.
+    bias
+        How far off each weight may be through what was cut.
+    untold
+        Weights that the released moments do not resolve.
+    settled
+        Whether the rounds arrived.
+
+    Examples
+    --------
+    >>> one, zero = np.eye(1), np.zeros(1)
+    >>> known = Estimate(zero, 3.0 * one, 4.0 * one, zero, zero > 0.0, settled=True)
+    >>> known.whole()
+    array([[13.]])
+    """
+
+    weights: FloatArray
+    noise: FloatArray
+    covariance: FloatArray
+    bias: FloatArray
+    untold: BoolArray
+    settled: bool
+
+    def whole(self) -> FloatArray:
+        """Second moments of all errors together."""
+        return np.asarray(self.noise @ self.noise.T + self.covariance + np.diag(self.bias**2))
+
+
 def unknown_noise(width: int) -> FloatArray:
     """Return noise of so many whitened coordinates of which nothing is known.
 
@@ -222,6 +261,8 @@ class Fit:
         Whether the constant was read off residuals before the rounds.
     correction
         The one that debiasing made, if it made any.
+    estimate
+        What the correction by contributions told, if it was made.
 
     Examples
     --------
@@ -241,6 +282,7 @@ class Fit:
     iterates: tuple[NewtonIterate, ...] = ()
     constant_moved: bool = False
     correction: Correction | None = None
+    estimate: Estimate | None = None
     notes: tuple[str, ...] = ()
 
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":
