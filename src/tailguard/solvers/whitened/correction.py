@@ -87,6 +87,18 @@ class Rounds:
     late: float
 
     @property
+    def gain(self) -> FloatArray:
+        """What moves whitened weights by a gradient through ``T``."""
+        return np.asarray(self.inverse @ np.linalg.inv(self.metric.matrix).T)
+
+    @property
+    def undone(self) -> float:
+        """Squared way that is left, as far as the noise of the curvature leaves it undone."""
+        share = self.curvature.second.noise_std**2 / 2.0 + 0.02 * MISS
+        remains = 0.25 * max(0.0, self.late - 2.0) * self.noise_along**2
+        return self.left**2 * share + remains
+
+    @property
     def settled(self) -> bool:
         """Whether the rounds arrived, and rows were not cut too short."""
         return self.late <= SETTLED and self.curvature.lost() <= MOST_LOST
@@ -99,8 +111,9 @@ def correct(session: FitSession, fit: Fit) -> Fit:
     curvature = release_curvature(session, fit)
     metric = release_metric(session, fit, curvature)
     rounds = run_rounds(session, fit, curvature, metric)
-    estimate = estimated(session, fit, rounds)
-    weights, noise = believed(fit, rounds, estimate)
+    lean = Lean.of(rounds)
+    estimate = estimated(session, fit, rounds, lean)
+    weights, noise = believed(fit, rounds, lean)
     return replace(fit, weights=weights, noise=noise, estimate=estimate)
 
 
@@ -164,49 +177,65 @@ def _average(
     return shares, mean, math.sqrt(float(shares**2 @ ways))
 
 
-def estimated(session: FitSession, fit: Fit, rounds: Rounds) -> Estimate:
+def estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: "Lean") -> Estimate:
     """Work out what the corrected weights are known to within, by weight."""
     geometry, curvature, metric = fit.geometry, rounds.curvature, rounds.metric
-    through = geometry.matrix @ rounds.inverse @ np.linalg.inv(metric.matrix).T
+    through = geometry.matrix @ rounds.gain
     lengths = np.linalg.norm(through, axis=1)
     directions = through / np.maximum(lengths, 1e-300)[:, None]
     sampling = through @ metric.covariance() @ through.T / session.problem.n_rows
-    # What is left of the way, as far as the noise of the curvature leaves it undone.
-    share = curvature.second.noise_std**2 / 2.0 + 0.02 * MISS
-    remains = 0.25 * max(0.0, rounds.late - 2.0) * rounds.noise_along**2
-    undone = rounds.left**2 * share + remains
     raised, vague = curvature.shares(geometry.matrix)
+    pointing = POINTING**2 * _far_shares(session, fit, rounds, directions)
+    reach = np.sqrt(np.minimum(np.maximum(lean.along(directions), pointing), 1.0)) * lean.beyond
     return Estimate(
         weights=geometry.matrix @ rounds.mean,
         noise=curvature.inflation * rounds.noise * through,
         covariance=curvature.inflation**2 * sampling
-        + undone * geometry.matrix @ rounds.inverse @ geometry.matrix.T,
-        bias=curvature.inflation * lean(session, fit, rounds, directions) * lengths,
+        + rounds.undone * geometry.matrix @ rounds.inverse @ geometry.matrix.T,
+        bias=curvature.inflation * reach * lengths,
         untold=(raised > RAISED) | (vague > VAGUE),
         settled=rounds.settled,
     )
 
 
-def lean(session: FitSession, fit: Fit, rounds: Rounds, directions: FloatArray) -> FloatArray:
-    """How far along each direction what lies beyond the last level may move the mean.
+@dataclass(frozen=True, eq=False)
+class Lean:
+    """How contributions lean beyond the last level, judged by how they lean between the levels.
 
-    The largest of: as far as what lies between the levels leans, a share of where the far
-    contributions point, and a least share.
+    Attributes
+    ----------
+    beyond, between
+        Mean length beyond the last level, and between the first and the last.
+    above, variance
+        Mean part of contributions between those levels, and its noise along any direction.
+    prior
+        Squared size along a typical direction that is expected of that part.
     """
-    metric, width = rounds.metric, directions.shape[1]
-    level, scale = rounds.level / metric.scale, metric.scale
-    beyond = metric.tail.beyond(level) * scale
-    took = (metric.tail.seen_beyond(PARTS[0] * level) - metric.tail.seen_beyond(level)) * scale
-    above = rounds.increments[1:].sum(axis=0)
-    variance = float((rounds.increment_noise[1:] ** 2).sum())
-    pooled = float(above @ above) / width - variance * (1.0 + math.sqrt(2.0 / width))
-    prior = max(TYPICAL_BIAS**2 / width * took**2, pooled)
-    share = prior / max(prior + variance, 1e-300)
-    seen = prior * (1.0 - share) + (share * (directions @ above)) ** 2
-    leaning = ALIGNED**2 * seen / max(took, 1e-300) ** 2
-    pointing = POINTING**2 * _far_shares(session, fit, rounds, directions)
-    squares = np.maximum(np.maximum(leaning, pointing), LEAST_BIAS**2 / width)
-    return np.asarray(np.sqrt(np.minimum(squares, 1.0)) * beyond)
+
+    beyond: float
+    between: float
+    above: FloatArray
+    variance: float
+    prior: float
+
+    @classmethod
+    def of(cls, rounds: Rounds) -> "Lean":
+        """Judge by the rounds' increments."""
+        tail, scale, width = rounds.metric.tail, rounds.metric.scale, len(rounds.mean)
+        level = rounds.level / scale
+        between = (tail.seen_beyond(PARTS[0] * level) - tail.seen_beyond(level)) * scale
+        above = rounds.increments[1:].sum(axis=0)
+        variance = float((rounds.increment_noise[1:] ** 2).sum())
+        pooled = float(above @ above) / width - variance * (1.0 + math.sqrt(2.0 / width))
+        prior = max(TYPICAL_BIAS**2 / width * between**2, pooled)
+        return cls(tail.beyond(level) * scale, between, above, variance, prior)
+
+    def along(self, directions: FloatArray) -> FloatArray:
+        """Squared share of what lies beyond the last level by which it may lean along each."""
+        believed = self.prior / max(self.prior + self.variance, 1e-300)
+        seen = self.prior * (1.0 - believed) + (believed * (directions @ self.above)) ** 2
+        least = LEAST_BIAS**2 / len(self.above)
+        return np.maximum(ALIGNED**2 * seen / max(self.between, 1e-300) ** 2, least)
 
 
 def _far_shares(
@@ -230,7 +259,7 @@ def _far_shares(
     return np.clip(along, 0.5 / width, 1.0)
 
 
-def believed(fit: Fit, rounds: Rounds, estimate: Estimate) -> tuple[FloatArray, FloatArray]:
+def believed(fit: Fit, rounds: Rounds, lean: Lean) -> tuple[FloatArray, FloatArray]:
     """Return weights between those of the fit and the corrected ones, and their noise.
 
     By the rule of Bayes: how far the fit is off beside its noise is told by how far the two are
@@ -240,18 +269,15 @@ def believed(fit: Fit, rounds: Rounds, estimate: Estimate) -> tuple[FloatArray, 
     if rounds.late > SETTLED or curvature.lost() > MOST_LOST_FOR_FIT:
         return fit.weights, fit.noise
     root = np.linalg.cholesky(curvature.matrix)
-    own = root.T @ fit.noise
-    through = root.T @ rounds.inverse @ np.linalg.inv(rounds.metric.matrix).T
-    noise = rounds.noise * through
-    lengths = np.linalg.norm(geometry.matrix @ np.linalg.solve(root.T, through), axis=1)
-    leaning = float(np.mean((estimate.bias / np.maximum(lengths, 1e-300)) ** 2))
-    others = noise @ noise.T + leaning * through @ through.T
-    others += rounds.left**2 * root.T @ rounds.inverse @ root
+    own, through = root.T @ fit.noise, root.T @ rounds.gain
+    typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
+    others = (rounds.noise**2 + typical) * through @ through.T
+    others += rounds.undone * root.T @ rounds.inverse @ root
     moved = root.T @ (rounds.mean - rounds.start)
     before = own @ own.T
     wrong = max(0.0, float(moved @ moved) - float(np.trace(before + others))) / len(moved)
     prior = before + wrong * np.eye(len(moved))
     part = np.linalg.solve(prior + others, prior).T
     whitened = rounds.start + np.linalg.solve(root.T, part @ moved)
-    kept = np.hstack([(np.eye(len(part)) - part) @ own, part @ noise])
+    kept = np.hstack([(np.eye(len(part)) - part) @ own, rounds.noise * part @ through])
     return usable(geometry.matrix @ whitened), np.asarray(np.linalg.solve(root.T, kept))
