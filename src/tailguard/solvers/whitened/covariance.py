@@ -30,16 +30,12 @@ from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.whitened.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.whitened.choices import FARTHER_STILL
-from tailguard.solvers.whitened.constant import HEADROOM
+from tailguard.solvers.whitened.constant import score_bound
 from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import FEATURE_BOUNDS
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import shrunk
 
-# No mean is predicted beyond this many times the largest residual seen, or the mean target. On ten
-# real tables of counts at epsilon 0.1 to 1 four to 64 times cure the same fits; from eight times on
-# none is worse by it.
-LARGEST_MEAN = 32.0
 # A coefficient has no interval where more than this share of its column's second moment was told by
 # no release, but added by raising; where more of its variance lies along directions of which less
 # was told; or where it varies by more through such columns. By the first share 96 % of 95 %
@@ -102,7 +98,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
             notes.append(f"no interval for {lost.sum()} of {std.size} coefficients: {reason}")
         std[lost] = math.nan
     return Solution(
-        center=_center(session, fit),
+        center=None if fit.estimate is None else fit.estimate.center(units, problem.link),
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
@@ -116,42 +112,6 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         feature_bounds=geometry.feature_bounds,
         score_bound=score_bound(session, fit),
     )
-
-
-def _center(session: FitSession, fit: Fit) -> FloatArray | None:
-    """Return what intervals lie about, the intercept last; None for the coefficients."""
-    if fit.estimate is None:
-        return None
-    units = fit.geometry.units
-    coef, intercept = units.coefficients(fit.estimate.weights, session.problem.link)
-    return np.nan_to_num(np.append(coef, intercept))
-
-
-def score_bound(session: FitSession, fit: Fit) -> float:
-    """Return the largest score of a prediction, in the user's units: that of a log link has one.
-
-    Its means are exponentials, so that noise in a coefficient makes a far row's endless. No mean is
-    predicted beyond so many times the largest residual that was seen, or the mean target.
-
-    *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
-    far larger than any target.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> [score_bound(*example_fit(loss)) for loss in (tg.losses.Squared(), tg.losses.Logistic())]
-    [inf, inf]
-    >>> 3.0 < score_bound(*example_fit(tg.losses.Poisson())) < 5.0
-    True
-    """
-    geometry, slopes = fit.geometry, fit.clipping.slopes
-    if session.problem.has_offset or not geometry.loss.link.log:
-        return math.inf
-    largest = geometry.largest_curvature / HEADROOM  # the mean target
-    if slopes.seen:
-        largest = max(largest, float(np.abs(slopes.distribution.points).max()))
-    return math.log(LARGEST_MEAN * largest) + math.log(geometry.units.target_scale)
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:

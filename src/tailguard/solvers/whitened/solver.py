@@ -38,7 +38,7 @@ from tailguard.solvers.whitened.constant import (
     keep_constant_only,
     run_constant_plan,
 )
-from tailguard.solvers.whitened.correction import correct
+from tailguard.solvers.whitened.correction.correct import correct
 from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
 from tailguard.solvers.whitened.fit_session import FitSession

@@ -17,6 +17,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.base import Loss
+from tailguard.losses.link import Link
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.solvers.session import BEYOND_FLOATS
@@ -225,6 +226,11 @@ class Estimate:
     bias: FloatArray
     untold: BoolArray
     settled: bool
+
+    def center(self, units: Units, link: Link) -> FloatArray:
+        """Return the weights as coefficients in the user's units, the intercept last."""
+        coef, intercept = units.coefficients(self.weights, link)
+        return np.asarray(np.nan_to_num(np.append(coef, intercept)))
 
     def whole(self) -> FloatArray:
         """Second moments of all errors together."""

@@ -21,14 +21,14 @@ from functools import cached_property
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.whitened.clipping import HIDDEN_BINS, HIDDEN_DECAY
 from tailguard.solvers.whitened.fit_session import FitSession
-from tailguard.solvers.whitened.schedule import CORRECTION_LENGTHS as LENGTHS
+from tailguard.solvers.whitened.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.whitened.state import Fit
 from tailguard.solvers.whitened.whitening import cleaned, noise_level
 
@@ -91,16 +91,16 @@ class Moments:
         return np.asarray((vectors * np.maximum(values, floor) ** power) @ vectors.T)
 
 
-def release_lengths(
+def _release_lengths(
     session: FitSession, view: View, state: FloatArray, name: str
 ) -> NoisyDistribution:
     """Release a histogram of the lengths of rows, or of contributions."""
-    query = WhitenedHistogram(view, "length", LENGTHS)
+    query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
     counts, noise_std = session.histograms(query, state, session.stage(name))
-    return NoisyDistribution.of(counts, LENGTHS, noise_std)
+    return NoisyDistribution.of(counts, CORRECTION_LENGTHS, noise_std)
 
 
-def release_moments(
+def _release_moments(
     session: FitSession, view: View, state: FloatArray, name: str,
     lengths: NoisyDistribution, most_noise: float,
 ) -> Moments:  # fmt: skip
@@ -160,7 +160,7 @@ class Curvature:
         return np.asarray(self.first @ self.second.raised(self.floor, -1.0) @ self.first)
 
     @property
-    def resolved(self) -> FloatArray:
+    def resolved(self) -> BoolArray:
         """Which eigenvectors of the second release stand out."""
         return np.asarray(self.second.spectrum[0] >= self.floor)
 
@@ -210,15 +210,23 @@ def curvature_floor(edge: float) -> float:
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
-    """Release second moments of whitened rows, and again in the metric of the first release."""
+    """Release second moments of whitened rows, and again in the metric of the first release.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> release_curvature(*example_fit(tg.losses.Squared(), phase=3)).resolved
+    array([ True,  True,  True])
+    """
     view, state = fit.geometry.view, fit.weights
     lengths = fit.clipping.rows.distribution
-    coarse = release_moments(session, view, state, "curvature of rows", lengths, ROWS_NOISE)
+    coarse = _release_moments(session, view, state, "curvature of rows", lengths, ROWS_NOISE)
     first = coarse.raised(curvature_floor(coarse.edge), -0.5)
     again = view.through(view.whitening @ first)
-    lengths = release_lengths(session, again, state, "row lengths again")
+    lengths = _release_lengths(session, again, state, "row lengths again")
     name = "curvature of rows again"
-    return Curvature(first, release_moments(session, again, state, name, lengths, ROWS_NOISE))
+    return Curvature(first, _release_moments(session, again, state, name, lengths, ROWS_NOISE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +262,7 @@ class Tail:
     def beyond(self, level: float, power: float = 1.0) -> float:
         """Return the same with what noise may hide beyond the farthest bin seen."""
         bins = np.arange(1, HIDDEN_BINS + 1)
-        far = self.lengths.points.max() * 2.0 ** (bins / LENGTHS.per_unit)
+        far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
         hidden = self.lengths.hidden * HIDDEN_DECAY**bins
         excess = np.maximum(far**power - level**power, 0.0)
         return self.seen_beyond(level, power) + HIDDEN_SHARE * float(hidden @ excess)
@@ -263,7 +271,8 @@ class Tail:
         """Candidates for a level: ends of bins up to the farthest residual."""
         edges = self.lengths.edges[1:]
         octaves = math.log2(max(float(self.residuals.max()) / edges[-1], 1.0))
-        more = np.arange(1, 1 + math.ceil(LENGTHS.per_unit * octaves)) / LENGTHS.per_unit
+        per_octave = CORRECTION_LENGTHS.per_unit
+        more = np.arange(1, 1 + math.ceil(per_octave * octaves)) / per_octave
         return np.append(edges, edges[-1] * 2.0**more)
 
 
@@ -313,14 +322,23 @@ class Metric:
 
 
 def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
-    """Release second moments of contributions, and again in the metric of the first release."""
+    """Release second moments of contributions, and again in the metric of the first release.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> session, fit = example_fit(tg.losses.Squared(), phase=3)
+    >>> release_metric(session, fit, release_curvature(session, fit)).matrix.shape
+    (3, 3)
+    """
     view, state = fit.geometry.view.contributions(), fit.weights
-    lengths = release_lengths(session, view, state, "contribution lengths")
+    lengths = _release_lengths(session, view, state, "contribution lengths")
     name, most = "contribution moments", CONTRIBUTIONS_NOISE
-    first = _root_inverse(release_moments(session, view, state, name, lengths, most))
+    first = _root_inverse(_release_moments(session, view, state, name, lengths, most))
     again = view.through(view.whitening @ first)
-    lengths = release_lengths(session, again, state, "contribution lengths again")
-    moments = release_moments(session, again, state, f"{name} again", lengths, most)
+    lengths = _release_lengths(session, again, state, "contribution lengths again")
+    moments = _release_moments(session, again, state, f"{name} again", lengths, most)
     residuals = fit.clipping.slopes.distribution
     typical = math.sqrt(float(np.trace(first.T @ curvature.matrix @ first)))
     tail = Tail(lengths, np.abs(residuals.points) * typical, residuals.mass)
@@ -337,11 +355,20 @@ def _root_inverse(moments: Moments) -> FloatArray:
 def choose_level(session: FitSession, metric: Metric, mu: float) -> float:
     """Return the level of least estimated error along a typical direction, through ``T``.
 
-    That is sampling, noise, and a share of what the level takes away.
+    That is noise, and a share of what the level takes away.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.whitened.example import example_fit
+    >>> session, fit = example_fit(tg.losses.Squared(), phase=3)
+    >>> metric = release_metric(session, fit, release_curvature(session, fit))
+    >>> choose_level(session, metric, mu=2.0) >= choose_level(session, metric, mu=0.1)
+    True
     """
     n_rows, width, tail = session.problem.n_rows, len(metric.last), metric.tail
     candidates = tail.levels()
     share = TYPICAL_BIAS / math.sqrt(width)
-    lost = share * np.array([tail.seen_beyond(level) for level in candidates])
+    lost = share * np.array([tail.beyond(level) for level in candidates])
     errors = (2.0 * candidates / (n_rows * mu)) ** 2 + lost**2
     return float(candidates[int(np.argmin(errors))]) * metric.scale
