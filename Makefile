@@ -21,7 +21,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-spark lint docs bench bench-means bench-accuracy bench-accuracy-peers reproduce \
-	audit coverage fuzz mutants clean
+	audit coverage fuzz mutants install-size peers peer-facts release-check clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 28
@@ -75,8 +75,7 @@ reproduce: $(INSTALLED_DEV)  ## Run the papers' experiments and judge their clai
 		$(if $(QUICK),--quick --out reproduced,--out benchmarks/results/reproduce --table docs/claims.md)
 
 # diffprivlib needs an older scikit-learn than tailguard's own tools: an environment of their own.
-bench-accuracy-peers: export PYTHONPATH = benchmarks
-bench-accuracy-peers:  ## Add diffprivlib and Opacus to the lines of bench-accuracy
+peers:
 	@$(PYTHON) -m venv $(PEERS_VENV)
 	@$(PEERS_VENV)/bin/python -m pip -q install 'scikit-learn<=1.7.2' scipy pandas pyarrow
 	@$(PEERS_VENV)/bin/python -m pip -q install diffprivlib==0.6.6 'scikit-learn<=1.7.2' \
@@ -84,7 +83,16 @@ bench-accuracy-peers:  ## Add diffprivlib and Opacus to the lines of bench-accur
 	@$(PEERS_VENV)/bin/python -m pip -q install opacus==1.6.0 torch==2.13.0+cpu \
 		--extra-index-url https://download.pytorch.org/whl/cpu \
 		|| echo "Opacus could not be installed."
+
+bench-accuracy-peers: export PYTHONPATH = benchmarks
+bench-accuracy-peers: peers  ## Add diffprivlib and Opacus to the lines of bench-accuracy
 	@$(PEERS_VENV)/bin/python -m accuracy.external $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# In the same environment; of two tools files are read alone, so what they need is not installed.
+peer-facts: peers  ## Ask other tools what the statement of need says of them
+	@$(PEERS_VENV)/bin/python -m pip -q install opendp==0.16.0
+	@$(PEERS_VENV)/bin/python -m pip -q install --no-deps tmlt-analytics==0.21.0 smartnoise-synth==1.0.8
+	@$(PEERS_VENV)/bin/python benchmarks/peer_facts.py --out benchmarks/results/peer_facts.json
 
 audit: export OPENBLAS_NUM_THREADS = 1
 audit: $(INSTALLED_DEV)  ## Run the long statistical audits
@@ -112,6 +120,13 @@ mutants: $(INSTALLED_DEV)  ## Seed faults in the trusted rooms and see whether t
 	@$(BIN)/python -m mutation --reach
 	@$(BIN)/python -m mutation --count $(COUNT) $(ARGS)
 	@$(BIN)/python -m mutation --table
+
+install-size:  ## Measure what an install without extras weighs, a package a line
+	@$(PYTHON) release/install_size.py --out benchmarks/results/install_size.json
+
+# TAG=v0.1.0 and ADDRESS=https://... ask also what a release must say of itself.
+release-check:  ## Build twice and compare, install the core alone, run the demo, uninstall; files go to dist
+	@$(PYTHON) release/release_check.py $(if $(TAG),--tag $(TAG)) $(if $(ADDRESS),--address $(ADDRESS))
 
 clean:  ## Remove the environment and everything that was built
 	rm -rf $(VENV) $(SPARK_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,9 +1,10 @@
 """Settings of the whole suite: examples of Hypothesis are fixed, and so is the noise of a test."""
 
+import re
+
 import pytest
 from hypothesis import settings
 
-from support.known import known_of
 from support.repeatable_noise import RepeatableNoise
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
@@ -14,12 +15,25 @@ NOISE = RepeatableNoise()
 
 def pytest_addoption(parser):
     parser.addoption("--fresh-noise", action="store_true", help="draw noise that no run repeats")
-    parser.addoption("--keep-known", action="store_true", help="write known values anew")
+    parser.addoption(
+        "--about", metavar="IDEA", help="run tests of a loss, mean, query, set or file"
+    )
 
 
 def pytest_configure(config):
     if not config.getoption("--fresh-noise"):
         NOISE.install()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep tests whose names have the idea in them, be it called ``lp_loss`` or ``LpLoss``."""
+    if idea := letters(config.getoption("--about") or ""):
+        config.hook.pytest_deselected(items=[i for i in items if idea not in letters(i.nodeid)])
+        items[:] = [item for item in items if idea in letters(item.nodeid)]
+
+
+def letters(name):
+    return re.sub(r"[-_ ]", "", name).lower()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -41,9 +55,3 @@ def pytest_fixture_setup(fixturedef, request):
 def secret_noise():
     """Noise that no name repeats, for as long as it is entered."""
     return NOISE.named(None)
-
-
-@pytest.fixture
-def known(request):
-    """Compares a value with the one that is kept under the test's name."""
-    return known_of(request.node, keep=request.config.getoption("--keep-known"))

@@ -53,7 +53,11 @@ class LastingBooks:
 
     entries = ()
 
-    def settle(self):
+    @property
+    def charged(self):
+        return self.reserved
+
+    def settle(self, *, stopped_early=False):
         self.settled = True
 
     def reserve(self, event, *, coordinates=0):

@@ -8,7 +8,7 @@ import inspect
 import math
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -50,6 +50,22 @@ class QueryError(TailguardError):
 
 class ReleaseError(TailguardError):
     """A release that failed while records were read; it stays charged, and nothing of it leaves."""
+
+
+class UnusableTableError(ReleaseError):
+    """Most records cannot be used, as released counts say, and the run stopped early.
+
+    It has the ``certificate`` of the run so far, what that ``spent``, how many ``records`` can be
+    used, in words, and the ``columns`` to blame, the worst one first.
+    """
+
+    def __init__(self, sentence: str, certificate: Any, records: str, columns: Sequence[Any]):
+        super().__init__(sentence, certificate, records, columns)
+        self.certificate, self.records, self.columns = certificate, records, columns
+        self.spent = certificate.spent
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class RoomError(ReleaseError):

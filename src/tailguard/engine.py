@@ -7,7 +7,8 @@ run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2
 (post-processing): whatever a solver does with gate answers costs nothing beyond the answers.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Protocol, TypeVar
 
@@ -15,7 +16,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require, warn_before_spending
+from tailguard.design.cells import TableColumn
 from tailguard.gate import Gate
+from tailguard.gate.record_check import RecordCheck, RecordRule
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
@@ -26,6 +29,8 @@ from tailguard.progress import tell_planned
 from tailguard.sources.given import Given
 
 AnyGate = TypeVar("AnyGate", bound=Gate)
+AnyPlan = TypeVar("AnyPlan", bound=Plan)
+Made = TypeVar("Made")
 
 
 class Solver(Protocol):
@@ -63,6 +68,21 @@ class GivenProblem:
     labels: tuple[Any, Any] | None
     problem: Problem
 
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns that a record is made of, by what they are read as."""
+        has_target = self.problem.loss is not None and bool(self.table.targets)
+        return self.table.columns(has_target=has_target, has_exposure=self.problem.has_offset)
+
+    def planned(
+        self,
+        make: Callable[[Guarantee], tuple[Made, AnyPlan]],
+        guarantee: Guarantee,
+        rule: RecordRule,
+    ) -> tuple[Made, AnyPlan, RecordCheck | None]:
+        """Plan with what a count of usable records leaves of a guarantee."""
+        return rule.plan(make, guarantee, self.problem, self.columns)
+
     def gate(
         self,
         kind: type[AnyGate],
@@ -84,6 +104,7 @@ class GivenProblem:
             schema=self.table.schema,
             row_ids=self.table.row_ids,
             unordered=self.table.order == "any",
+            cells=self.table.cells,
             ledger=ledger,
             checkpoint=checkpoint,
             random_state=random_state,
@@ -108,6 +129,7 @@ class Solved:
     solution: Solution
     certificate: Certificate
     assumptions: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
 
     @property
     def coef(self) -> FloatArray:
@@ -131,14 +153,22 @@ class Solved:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed of the records, and decided on released numbers."""
-        return (*self.assumptions, *self.solution.notes)
+        """What was assumed of the records, how many can be used, and what else was decided."""
+        return (*self.assumptions, *self.records, *self.solution.notes)
 
 
-def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] = ()) -> Solved:
+def run(
+    solver: Solver,
+    plan: Plan,
+    gate: Gate,
+    *,
+    assumptions: tuple[str, ...] = (),
+    check: RecordCheck | None = None,
+) -> Solved:
     """Warn, reserve the whole planned spend, run, certify.
 
     ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's.
+    A ``check`` comes before the solver, whose plan was made with what that leaves.
 
     Examples
     --------
@@ -158,6 +188,8 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
         f"plan must be for the gate's {gate.n_rows} records of {gate.n_features} features; got one "
         f"for {planned[0]} of {planned[1]}.",
     )
+    whole = plan if check is None else check.whole(plan)
+    coordinates = plan.coordinates + (0 if check is None else check.coordinates)
     try:
         require(
             not (gate.has_checkpoint and plan.cuts_blocks),
@@ -166,12 +198,14 @@ def run(solver: Solver, plan: Plan, gate: Gate, *, assumptions: tuple[str, ...] 
         )
         gate.check_places(plan.stages_by_place)
         with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
-            warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, plan.problem.n_rows))
-            gate.reserve(plan.event, coordinates=plan.coordinates, run=(solver, plan))
-            tell_planned(sum(stage.times * stage.n_blocks for stage in plan.stages))
-            solution = solver.run(plan, gate)
+            weak = weak_promise(whole.guarantee, plan.problem.n_rows)
+            warn_before_spending(*plan.warnings, *weak)
+            gate.reserve(whole.event, coordinates=coordinates, run=(solver, whole))
+            tell_planned(sum(stage.times * stage.n_blocks for stage in whole.stages))
+            records = () if check is None else (check.ask(gate),)
+            solution = replace(solver.run(plan, gate), plan=whole)
             gate.settle()
     finally:
         gate.close()
-    certificate = gate.certificate(assumptions=(*assumptions, *plan.assumptions))
-    return Solved(solution, certificate, assumptions)
+    certificate = gate.certificate(assumptions=(*assumptions, *records, *plan.assumptions))
+    return Solved(solution, certificate, assumptions, records)

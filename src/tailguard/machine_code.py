@@ -1,24 +1,30 @@
-"""Compile functions with Numba, and keep their machine code on disk while its sources stay.
+"""Compile functions with Numba, and keep the machine code in the user's cache folder.
 
-Numba itself looks at the file of a compiled function alone, and not at the files of what that
-function calls or the constants that it takes from them: after a change there, code of before would
-run. Here machine code is kept in a folder named after every source that it can depend on. Other
-folders are left alone, since other processes may use them: a folder holds a megabyte at most.
+The cache folder is ``NUMBA_CACHE_DIR`` if that is set, else ``tailguard`` in the platform's folder
+for caches (``$XDG_CACHE_HOME`` or ``~/.cache`` on Linux). Where it cannot be written, every process
+compiles in memory. Nothing is written beside the sources.
 
-Numba numbers the files of a function's machine code, and two processes may take one number for the
-code of two signatures, or of two functions that are made in one place: one then runs for the other.
-So each function and signature has a folder of its own in that one, whose files are all the same.
-Nor do names tell functions apart that are made in one place: code of one that another process has
-compiled would stand for all of that name. So what they call is part of their names.
+Numba's own cache looks at the file of a compiled function alone. It misses a change in what that
+function calls, and in constants from other files. Numba also numbers the files of a function, and
+two processes may give one number to two signatures, or to two closures. So each function, signature
+and state of the sources has a folder of its own. Its name is a hash of the function and of the
+content of every file that its machine code can depend on: those of its module, of the functions
+that it holds, and of what these import. Closures share a name, so the names of compiled closures
+include a hash of what they call. The folders used last are kept. A process whose folder another one
+removes compiles again.
 
-Loading Numba takes 0.3 s, which ``import tailguard`` need not wait for.
+Loading Numba takes 0.3 s, so ``import tailguard`` does not do it.
 """
 
 import os
-from collections.abc import Callable, Iterator
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -28,35 +34,96 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
 ROOMS = ("kernels", "losses", "noise")
+FOLDERS_KEPT = 300
+"""Functions whose code is kept: about eight states of all sources, 75 KB each (measured)."""
+IMPORTS = re.compile(r"^[ ]*(?:import ([\w.]+)|from ([\w.]+) import (\([^)]*\)|.*))", re.MULTILINE)
 
-_LOCK = RLock()  # where machine code is kept is a setting of the process
+BUILDERS: list[Callable[..., Any]] = []
+"""What compiles the loops of all modules that were imported, each by itself."""
+
+_LOCK = RLock()  # Numba's cache folder is a setting of the whole process
 
 
 def state_of_sources(package: Path) -> str:
-    """Return a name for the content of all that compiled code can depend on, but for Numba.
+    """Return a hash of all sources that compiled code can depend on.
 
     Examples
     --------
     >>> len(state_of_sources(PACKAGE))
     64
     """
+    return _state((source for room in ROOMS for source in (package / room).rglob("*.py")), package)
+
+
+def _state(sources: Iterable[Path], package: Path) -> str:
     state = sha256(__version__.encode())
-    for room in ROOMS:
-        for source in sorted((package / room).rglob("*.py")):
-            content = source.read_bytes()
-            state.update(f"{source.relative_to(package).as_posix()} {len(content)} ".encode())
-            state.update(content)
+    for source in sorted(sources):
+        content = source.read_bytes()
+        state.update(f"{source.relative_to(package).as_posix()} {len(content)} ".encode())
+        state.update(content)
     return state.hexdigest()
 
 
-# A source that was edited since may not be the one that this process has read.
+def sources_of(modules: Iterable[str], package: Path) -> set[Path]:
+    """Return the files of some modules and of all that they import, within the three rooms.
+
+    Examples
+    --------
+    >>> sorted(path.name for path in sources_of(["tailguard.noise.gaussian_table"], PACKAGE))
+    ['gaussian_table.py']
+    """
+    waiting, found = list(modules), set()
+    while waiting:
+        name = waiting.pop()
+        place = package.joinpath(*name.split(".")[1:])
+        path = next(filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py")), None)
+        if path and path not in found and path.relative_to(package).parts[0] in ROOMS:
+            found.add(path)
+            waiting += _imported(path.read_text(encoding="utf-8"), _package_of(name, path))
+    return found
+
+
+def _package_of(name: str, path: Path) -> str:
+    return name if path.stem == "__init__" else name.rpartition(".")[0]
+
+
+def _imported(text: str, package: str) -> list[str]:
+    """Return the modules that a source of ``package`` imports; names that may be modules, too."""
+    found = []
+    for module, base, names in IMPORTS.findall(text):
+        dots = len(base) - len(base.lstrip("."))
+        above = package.split(".")[: 1 - dots or None] if dots else []
+        origin = module or ".".join([*above, *filter(None, [base.lstrip(".")])])
+        found += [origin, *(f"{origin}.{name}" for name in re.findall(r"\w+", names))]
+    return [name for name in found if name.startswith("tailguard.")]
+
+
+# After a later edit, files no longer show what this process has loaded.
 STATE_AT_IMPORT = state_of_sources(PACKAGE)
 
 
-def compiled(function: Function, signature: Any, **options: Any) -> Function:
-    """Compile ``function`` for one signature, or load its machine code; once in a process.
+def builds_loop(build: Function) -> Function:
+    """Decorate a function that compiles one loop, for the type that its argument names if any.
 
-    Nothing is kept where no folder can be written, or where a source was edited since the import.
+    It compiles once in a process, and is among ``BUILDERS``.
+
+    Examples
+    --------
+    >>> @builds_loop
+    ... def halve():
+    ...     return compiled(lambda number: number / 2, "float64(float64)")
+    >>> halve()(4.0), halve in BUILDERS
+    (2.0, True)
+    """
+    built: Any = cache(build)
+    BUILDERS.append(built)
+    return built  # type: ignore[no-any-return]
+
+
+def compiled(function: Function, signature: Any, **options: Any) -> Function:
+    """Compile ``function`` for one signature, or load its machine code; once a process.
+
+    Nothing is kept if the cache folder cannot be written or a source was edited since the import.
 
     Examples
     --------
@@ -75,10 +142,46 @@ def _compiled(function: Any, signature: Any, **options: Any) -> Any:
     content = _content(function)
     if function.__closure__:
         function.__qualname__ += f"_{_digest(content)}"
-    dispatcher = _dispatcher(function, options, f"{signature} {options} {content}")
+    folder = _folder(f"{signature} {options} {content}", _modules(function))
+    if folder:
+        try:
+            return _specialised(_cached(function, folder, options), signature)
+        except OSError:  # the disk is full, or another process has removed the folder just now
+            pass
+    return _specialised(_jit(function, options), signature)
+
+
+def _specialised(dispatcher: Any, signature: Any) -> Any:
+    """Compile one signature and refuse all others."""
     dispatcher.compile(signature)
     dispatcher.disable_compile()
     return dispatcher
+
+
+def _jit(function: Any, options: dict[str, Any]) -> Any:
+    """Return Numba's dispatcher of ``function``."""
+    import numba  # noqa: PLC0415 (see the module's docstring)
+
+    return numba.njit(**options)(function)
+
+
+def _cached(function: Any, folder: Path, options: dict[str, Any]) -> Any:
+    """Return a dispatcher that keeps its machine code in ``folder``, or one that keeps nothing."""
+    import numba  # noqa: PLC0415 (see the module's docstring)
+
+    settings: Any = numba.config
+    chosen = settings.CACHE_DIR
+    settings.CACHE_DIR = str(folder)
+    try:
+        dispatcher = _jit(function, {**options, "cache": True})
+        # Where Numba cannot use the folder it goes on to others, such as one beside the sources.
+        if Path(dispatcher.stats.cache_path).is_relative_to(folder):
+            return dispatcher
+    except RuntimeError:  # it found none at all: the function was typed in, so it has no file
+        pass
+    finally:
+        settings.CACHE_DIR = chosen
+    return _jit(function, options)
 
 
 def _content(function: Any) -> str:
@@ -92,42 +195,69 @@ def _content(function: Any) -> str:
     return f"{names} {code.co_code.hex()} {constants} {cells}"
 
 
-def _dispatcher(function: Callable[..., Any], options: dict[str, Any], content: str) -> Any:
-    import numba  # noqa: PLC0415 (see the module's docstring)
-
-    settings: Any = numba.config
-    state = state_of_sources(PACKAGE)
-    for base in _bases(settings.CACHE_DIR) if state == STATE_AT_IMPORT else ():
-        folder, chosen = _folder(base, state, content), settings.CACHE_DIR
-        settings.CACHE_DIR = str(folder)
-        try:
-            dispatcher = numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # Numba found no folder at all
-            continue
-        finally:
-            settings.CACHE_DIR = chosen
-        # Where Numba cannot write it goes elsewhere, to code that follows one file only.
-        if Path(dispatcher.stats.cache_path).is_relative_to(folder):
-            return dispatcher
-    return numba.njit(**options)(function)
-
-
-def _folder(base: Path, state: str, content: str) -> Path:
-    import llvmlite  # type: ignore[import-untyped] # noqa: PLC0415
-    import numba  # noqa: PLC0415
-
-    tools = sha256(f"{state} {numba.__version__} {llvmlite.__version__}".encode())
-    return base / f"tailguard-{tools.hexdigest()[:32]}" / _digest(content)
+def _modules(function: Any) -> set[str]:
+    """Return the modules of a function and of what its closure holds, but for numbers and texts."""
+    found = {str(getattr(function, "__module__", None))}
+    for cell in getattr(function, "__closure__", None) or ():
+        if not isinstance(cell.cell_contents, int | float | str):
+            found |= _modules(cell.cell_contents)
+    return found
 
 
 def _digest(content: str) -> str:
     return sha256(content.encode()).hexdigest()[:32]
 
 
-def _bases(chosen: str) -> Iterator[Path]:
-    """Yield the folder that the user has chosen, then that beside the sources, then the user's."""
+def _folder(content: str, modules: set[str]) -> Path | None:
+    """Return a writable folder for one function and signature, or None to compile in memory."""
+    import llvmlite  # type: ignore[import-untyped] # noqa: PLC0415 (see the module's docstring)
+    import numba  # noqa: PLC0415
+
+    settings: Any = numba.config
+    base, state = _base(settings.CACHE_DIR), state_of_sources(PACKAGE)
+    if base is None or state != STATE_AT_IMPORT:
+        return None
+    if all(name.startswith("tailguard.") for name in modules):
+        state = _state(sources_of(modules, PACKAGE), PACKAGE)
+    versions = f"{numba.__version__} {llvmlite.__version__}"
+    folder = base / f"tailguard-{_digest(f'{content} {state} {versions}')}"
+    try:
+        _use(folder)
+        # Numba itself would go on to a folder beside the sources.
+        TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return folder
+
+
+def _base(chosen: str) -> Path | None:
+    """Return the cache folder: ``chosen`` by the user, or the platform's; None without a home."""
     if chosen:
-        yield Path(chosen).absolute()
-    yield PACKAGE.absolute() / "__pycache__"
-    own = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME")
-    yield Path(own or os.path.expanduser("~/.cache")).absolute() / "tailguard"
+        return Path(chosen).absolute()
+    named = Path(os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", ""))
+    if named.is_absolute():
+        return named / "tailguard"
+    places = {"win32": "AppData/Local", "darwin": "Library/Caches"}
+    try:
+        return Path.home() / places.get(sys.platform, ".cache") / "tailguard"
+    except RuntimeError:  # this user has no home
+        return None
+
+
+def _use(folder: Path) -> None:
+    """Mark a folder as used now; a new one takes the place of the oldest."""
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    if is_new:
+        ours = folder.parent.glob(f"tailguard-{'[0-9a-f]' * 32}")
+        for old in sorted(ours, key=_last_use, reverse=True)[FOLDERS_KEPT:]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _last_use(folder: Path) -> float:
+    """Return when a process last used a folder; 0 if another process has removed it."""
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0

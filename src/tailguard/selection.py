@@ -149,6 +149,9 @@ class SelectionGate(Gate):
         *Edge cases.* Of tries with the same score the first is returned. ``ReleaseError`` where
         every try failed.
         """
+        from tailguard.gate.loops import compile_all_loops  # noqa: PLC0415 (Numba takes a while)
+
+        compile_all_loops()
         coordinates = selection_coordinates(candidates, event)
         self._record(
             Release(

@@ -27,7 +27,11 @@ PURE = [
     if type(example.query).calibrate_pure is not GaussianQuery.calibrate_pure
 ]
 
+# What counts the cells of void records, as nothing else does.
+OF_CELLS = [name for name in EXAMPLES if name.startswith("cell-kinds/")]
+
 every_example = pytest.mark.parametrize("name", EXAMPLES)
+every_example_of_records = pytest.mark.parametrize("name", sorted({*EXAMPLES} - {*OF_CELLS}))
 every_pure_example = pytest.mark.parametrize("name", PURE)
 
 
@@ -43,6 +47,13 @@ def test_every_registered_query_has_examples_of_its_name():
 
 def test_a_file_of_examples_is_called_as_its_query():
     assert FILES - {*QUERIES} == set()
+
+
+@every_example
+def test_a_query_is_a_key(name):
+    """By identity: it may hold arrays, which have no hash and are compared by their entries."""
+    query = EXAMPLES[name].query
+    assert {query: 1}[query] == 1
 
 
 @every_example
@@ -88,7 +99,7 @@ def test_any_floats_at_all_keep_the_charge(name, count):
     check()
 
 
-@every_example
+@every_example_of_records
 def test_a_record_with_one_bad_entry_contributes_zero_and_stays_counted(name):
     example = EXAMPLES[name]
     data = np.random.default_rng(3).standard_normal((N_ROWS, example.width))
@@ -100,6 +111,22 @@ def test_a_record_with_one_bad_entry_contributes_zero_and_stays_counted(name):
             np.testing.assert_array_equal(lattice(example, replaced(data, 6, record)), all_bad)
     nothing = lattice(example, np.full((N_ROWS, example.width), np.nan))
     np.testing.assert_array_equal(nothing, np.zeros_like(nothing))
+
+
+@pytest.mark.parametrize("name", OF_CELLS)
+def test_counts_of_cells_count_each_cell_of_a_void_record_by_its_own_kind(name):
+    example, width = EXAMPLES[name], EXAMPLES[name].width
+    data = np.ones((N_ROWS, width))
+    step = round(1.0 / calibrated(example, N_ROWS).grid)
+    for column in range(width):
+        for kind, bad in ((1, np.nan), (2, np.inf), (2, -np.inf)):
+            record = np.ones(width)
+            record[column] = bad
+            counts = lattice(example, replaced(data, 6, record)).reshape(width, 3) // step
+            expected = np.tile([N_ROWS, 0, 0], (width, 1))
+            expected[column] -= [1, 0, 0]
+            expected[column, kind] += 1
+            np.testing.assert_array_equal(counts, expected)
 
 
 @every_example

@@ -45,6 +45,7 @@ class Module:
     name: str
     text: str
     package: bool = False
+    stub: str = ""  # of a package that imports when it is asked
 
     @cached_property
     def tree(self):
@@ -67,6 +68,15 @@ class Module:
                 base = ".".join([*above, *filter(None, [node.module])])
                 found |= {a.asname or a.name: f"{base}.{a.name}" for a in node.names}
         return found
+
+    @cached_property
+    def exports(self):
+        """Full names behind those that a package lists, or that its stub imports."""
+        if self.stub:
+            return {*Module(self.name, self.stub, package=True).imports.values()}
+        listed = re.search(r"^__all__ = (\[.*?\])", self.text, re.M | re.S)
+        names = ast.literal_eval(listed[1]) if listed else []
+        return {self.imports[name] for name in names if name in self.imports}
 
     @cached_property
     def rooms_used(self):
@@ -267,16 +277,23 @@ def trivial_examples(modules):
                 yield f"{m.name}.{name} shows nothing: {done}"
 
 
+def public_names(modules):
+    """Full names of what a package exports, or a registry lists."""
+    listed = {
+        f"{place}.{name}"
+        for m in modules
+        for place, name in re.findall(r'"(tailguard[\w.]*):(\w+)"', m.text)
+    }
+    return listed.union(*(m.exports for m in modules if m.package))
+
+
 def examples(modules):
     """Every public function and class shows itself at work; an exception has nothing to show."""
-    asked = {full for m in modules if m.room != "kernels" for full in m.imports.values()}
+    public = public_names(modules)
     for m in modules:
-        listed = re.search(r"^__all__ = (\[.*?\])", m.text, re.M | re.S)
         for name, node in m.definitions.items():
-            public = name in ast.literal_eval(listed[1]) if listed else name[0] != "_"
-            # What kernels share is shown by the twins in NumPy that they agree with.
-            public &= m.room != "kernels" or f"{m.name}.{name}" in asked
-            if public and not name.endswith("Error") and ">>> " not in str(ast.get_docstring(node)):
+            asked = f"{m.name}.{name}" in public and not name.endswith("Error")
+            if asked and ">>> " not in str(ast.get_docstring(node)):
                 yield f"{m.name}.{name} has no runnable example"
 
 

@@ -12,7 +12,9 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 def read(path):
     name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-    return Module(name.removesuffix(".__init__"), path.read_text(), path.stem == "__init__")
+    stub = path.with_suffix(".pyi")
+    words = stub.read_text() if stub.exists() else ""
+    return Module(name.removesuffix(".__init__"), path.read_text(), path.stem == "__init__", words)
 
 
 HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
@@ -61,8 +63,7 @@ BREACHES = [
     ("constants", "sets.a", "A, B = 0.5, -1.0  # fmt: skip"),
     ("trivial_examples", "sets.a", NAMED.replace("issubclass(f, g)", "f.__name__")),
     ("trivial_examples", "sets.a", NAMED),
-    ("examples", "sets.a", '__all__ = ["f"]\ndef f():\n    """Do."""'),
-    ("examples", "sets.a", "class Box: ..."),
+    ("examples", "sets.a", "class Box: ...\nSETS = {'box': \"tailguard.sets.a:Box\"}"),
     ("listed_twice", "sets.a", '__all__ = ["Box"]\nclass Box: ...'),
     ("papers", "queries.a", '"""A good idea."""\nclass Mean(Query): ...'),
     ("registries", "sets.registry", 'SETS = {"box": "tailguard.sets.box:Box"}'),
@@ -102,6 +103,16 @@ def test_no_exception_outlives_its_reason(rule):
 def test_a_breach_is_seen(rule, name, text):
     breach = Module(f"tailguard.{name}", text, package="." not in name and rule == "empty_inits")
     assert len(list(getattr(checkers, rule)([breach]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "stub"),
+    [("from .a import Box\n__all__ = ['Box']", ""), ("", "from .a import Box as Box")],
+)
+def test_what_a_package_exports_without_an_example_is_seen(text, stub):
+    package = Module("tailguard.sets", text, package=True, stub=stub)
+    boxes = Module("tailguard.sets.a", "class Box: ...\nclass Ball: ...")
+    assert len(list(checkers.examples([package, boxes]))) == 1
 
 
 def test_a_package_of_many_files_is_seen_unless_each_is_an_idea():

@@ -1,8 +1,9 @@
-"""Stores that are wrong on purpose, which the tests of processes must catch."""
+"""Stores and books that are wrong on purpose, which the tests of processes must catch."""
 
 import time
 
 from tailguard.ledger.lines import Line
+from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store
 
 
@@ -29,3 +30,13 @@ class LateStore(Store):
             if isinstance(decided, Line):
                 return decided
             return self._write(connection, lines, ledger, decided)  # closed without a commit
+
+
+class OpenRun(LedgerRun):
+    """Writes down what it released, and closes its books only then."""
+
+    def settle(self, *, stopped_early=False):
+        releases = self.releases
+        time.sleep(0.02)  # so that other threads come in between, also on one core
+        self._write_settled([entry.key for entry in self._entries], releases, stopped_early)
+        self._settled = True

@@ -11,9 +11,13 @@ from scipy.stats import norm
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.cap import Cap, Charge, Filter, filters_of, price
+from tailguard.ledger.contents import charges_of
+from tailguard.privacy.accounting.cover import covering_mu
 from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.privacy.accounting.gdp import GdpAccountant
 from tailguard.privacy.accounting.pure import PureAccountant
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.books import Release
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -222,3 +226,88 @@ def test_a_filter_counts_failures_apart():
 def test_a_cover_costs_the_square_of_its_mu_and_its_failure():
     charge = Charge(ZeroConcentrated(0.02), cover=(0.25, 2.0**-40))
     assert price(GdpAccountant, charge) == (Fraction(1, 16), Fraction(1, 2**40))
+
+
+def test_a_cover_that_was_written_down_agrees_with_one_a_thousandth_smaller():
+    cap = Cap(tg.ApproxDP(1.0, 1e-6))
+    mu, missed = cap.charge(ZeroConcentrated(0.01)).cover
+    near = [(0.9991, 1.0), (0.9989, 1.0), (1.0, 0.9991), (1.0, 0.9989), (2.0, 2.0)]
+    charges = [Charge(ZeroConcentrated(0.01), (a * mu, b * missed)) for a, b in near]
+    assert [cap.agrees(each) for each in charges] == [True, False, True, False, True]
+    assert not cap.agrees(Charge(ZeroConcentrated(0.01)))
+    assert not cap.agrees(Charge(Gaussian(0.1), (0.1, 1e-9)))
+    assert cap.agrees(Charge(Gaussian(0.1)))
+
+
+def test_gaussian_sums_beside_a_cover_are_priced_by_themselves():
+    """And not dearer than all of it at one cover would be, but for a hundredth."""
+    cap = Cap(tg.ApproxDP(4.0, DELTA))
+    for gaussian, other in [(0.08, ZeroConcentrated(0.02)), (0.3, Sampled(0.5, 0.02))]:
+        apart = cap.charge(other)
+        charge = cap.charge(Composed((Repeated(Gaussian(gaussian), 3), other)))
+        assert charge.cover == apart.cover
+        cost, failure = price(GdpAccountant, charge)
+        assert cost == 3 * Fraction(gaussian) ** 2 + Fraction(apart.cover[0]) ** 2
+        assert failure == Fraction(apart.cover[1])
+        at_once, _ = covering_mu(charge.event)
+        assert 0.95 < math.sqrt(cost) / at_once < 1.02
+        assert cap.agrees(charge)
+
+
+def delta_by_strategy(first, ends, epsilon):
+    """Delta of a Gaussian count at ``first`` and of the worst of two ends, for each answer."""
+    answer = np.linspace(-9.0, 9.0, 200_001)
+    left = epsilon - (first * answer - first**2 / 2.0)
+    worst = np.max([delta_of_gaussian(mu, left) for mu in ends], axis=0)
+    return float((norm.pdf(answer - first) * worst).sum() * (answer[1] - answer[0]))
+
+
+def delta_of_gaussian(mu, epsilon):
+    return norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+
+
+def test_what_is_given_back_may_be_spent_by_any_strategy():
+    """Whatever a count says, a run that goes on and another one after it keep the filter."""
+    cap = tg.ApproxDP(1.0, DELTA)
+    limit = math.sqrt(filters_of(cap)[1].limit)
+    for count in (0.02, 0.1, 0.2):
+        rest = math.sqrt(limit**2 - count**2)
+        told = delta_by_strategy(count, (rest, rest / 2), cap.epsilon)
+        assert told <= delta_of(limit, cap.epsilon) * (1 + 1e-6)
+        assert told > 0.98 * delta_of(limit, cap.epsilon)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_interleaved_runs_never_release_more_than_the_cap(tmp_path, seed):
+    """Random runs that reserve, release and end early or late, several at one time."""
+    rng, limit = np.random.default_rng(seed), 64
+    unit = Release("count", "Count", "gaussian", "l2", sensitivity=2.0**-6, noise_std=1.0)
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", guarantee=tg.ZCDP(limit * 2.0**-13))
+    released, counted, runs = 0, 0, {}
+    for number in range(200):
+        if len(runs) < 4 and rng.random() < 0.4:
+            size, run = int(rng.integers(1, 24)), ledger.opened(f"{number}")
+            try:
+                run.reserve(Repeated(Gaussian(2.0**-6), size))
+            except BudgetError:
+                assert counted + size > limit
+                continue
+            counted += size
+            runs[run] = [size, 0]
+        elif runs:
+            run = list(runs)[rng.integers(len(runs))]
+            size, spent = runs[run]
+            if spent < size and rng.random() < 0.9:
+                run.record(unit)
+                runs[run][1], released = spent + 1, released + 1
+            else:
+                early = bool(rng.random() < 0.8)
+                run.settle(stopped_early=early)
+                counted -= size - spent if early else 0
+                del runs[run]
+        assert released <= counted <= limit
+    assert released > limit // 2
+    ledger.verify()
+    assert sum(price(ZcdpAccountant, each)[0] for each in charges_of(ledger.lines())) == (
+        counted * Fraction(2) ** -13
+    )

@@ -12,11 +12,17 @@ from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.lattice import (
     LARGEST_PARTIAL,
     LARGEST_TOTAL,
+    _fits,
     gaussian_calibration,
     laplace_calibration,
 )
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
-from tailguard.privacy.events.calibration import SMALLEST_SHARE, Sensitivity
+from tailguard.privacy.events.calibration import (
+    LARGEST_RECORDS_SHARE,
+    LARGEST_SHARE,
+    SMALLEST_SHARE,
+    Sensitivity,
+)
 
 CHUNK_ROWS = 1024
 CALIBRATIONS = {"l2": gaussian_calibration, "l1": laplace_calibration}
@@ -231,3 +237,26 @@ def test_the_smallest_planned_share_has_a_lattice(size, integer):
     moved = math.sqrt(2.0 * size) if integer else 1.0
     statistic = Sensitivity("l2", moved, moved, size, moved, moved, integer)
     assert gaussian_calibration(statistic, SMALLEST_SHARE * math.sqrt(size)).share > 0
+
+
+@pytest.mark.parametrize("n_rows", [1, 10**6, 2**27, 10**12])
+def test_the_largest_planned_share_has_a_lattice_and_a_hundredfold_one_has_none(n_rows):
+    """Chunks of no more records than there are; slack of their sums as tests of queries have it."""
+    largest = min(LARGEST_SHARE, LARGEST_RECORDS_SHARE / n_rows)
+    chunk = min(n_rows, CHUNK_ROWS)
+    statistic = Sensitivity("l2", 2.0, 2.0 * (1.0 + 1e-9), 1, float(chunk), float(n_rows))
+    assert gaussian_calibration(statistic, largest).share <= largest
+    with pytest.raises(InputError):
+        gaussian_calibration(statistic, 1e4 * largest)
+
+
+@pytest.mark.parametrize("grid", [1.0, 2.0**-40, 3.0])
+@pytest.mark.parametrize(
+    ("name", "largest"), [("largest_partial", LARGEST_PARTIAL), ("largest_total", LARGEST_TOTAL)]
+)
+def test_a_statistic_fits_up_to_the_largest_integer_and_no_farther(name, largest, grid):
+    small = Sensitivity("l2", 2.0, 2.5, 1, largest_partial=grid, largest_total=grid)
+    for size in (math.nextafter(largest * grid, 0.0), largest * grid):
+        assert _fits(dataclasses.replace(small, **{name: size}), grid)
+    beyond = math.nextafter(largest * grid, math.inf)
+    assert not _fits(dataclasses.replace(small, **{name: beyond}), grid)

@@ -42,6 +42,18 @@ def test_a_seed_repeats_its_words_on_every_platform():
     assert [int(source.words(1)[0]) for _ in range(2)] == expected
 
 
+def test_a_simulation_moves_to_a_word_and_a_private_source_stays():
+    words = SimulationSource(11).words(12)
+    source = SimulationSource(11)
+    assert source.words(3).tolist() == words[:3].tolist()
+    source.move_to(10)
+    assert source.words(2).tolist() == words[10:].tolist()
+    assert source.n_drawn == 12
+    private = make_source(None)
+    private.move_to(10)
+    assert (private.words(3).shape, private.n_drawn) == ((3,), 0)
+
+
 def test_forked_processes_draw_different_noise():
     source = make_source(None)
     source.words(10)

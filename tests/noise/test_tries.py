@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, ncx2
 
+from support.sources import ScriptedSource
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.noise.tries import draw_number_of_tries, draw_place
 from tailguard.privacy.events.events import LAWS
@@ -72,3 +73,9 @@ def test_places_are_uniform():
     counts = np.bincount([draw_place(3, source) for _ in range(N_DRAWS)], minlength=3)
     statistic = ((counts - N_DRAWS / 3) ** 2 / (N_DRAWS / 3)).sum()
     assert statistic < chi2.isf(FALSE_ALARM, 2)
+
+
+def test_a_number_of_tries_that_hits_a_chance_exactly_is_the_next_one():
+    tries = NumberOfTries(2.0)  # one try with a chance of a half, two with a quarter
+    for first, number in ((2**63 - 1, 1), (2**63, 2), (3 * 2**62 - 1, 2), (3 * 2**62, 3)):
+        assert draw_number_of_tries(tries, ScriptedSource([first, 0, 0, 0, 0, 0])) == number

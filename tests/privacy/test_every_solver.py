@@ -15,7 +15,7 @@ from scipy.stats import norm
 import tailguard as tg
 from support.audits import POWER, event_audit, mu_lower_bound
 from support.problems import example_of
-from support.spy import gate_over
+from support.spy import gate_over, in_known_order
 from tailguard.audit.gates import understated
 from tailguard.plans.problem import Problem
 from tailguard.solvers.registry import SOLVERS, make_solver
@@ -73,14 +73,14 @@ def test_every_registered_solver_is_audited():
     assert {*AUDITS, *BY_EPSILON, *BY_TRANSCRIPT} == {*SOLVERS}
 
 
-def points(solver, problem, guarantee, records, seeds):
+def points(solver, problem, guarantee, records, seeds, *, known_order=False):
     """Everything that runs return, a run a row."""
     plan = solver.plan(problem, guarantee)
     found = []
     for seed in seeds:
         gate, _ = gate_over(problem, *records, guarantee, seed=seed)
         gate.reserve(plan.event, coordinates=plan.coordinates)
-        solution = solver.run(plan, gate)
+        solution = solver.run(plan, in_known_order(gate) if known_order else gate)
         found.append([*solution.trace.ravel(), *solution.coef, solution.intercept])
     return np.array(found)
 
@@ -144,13 +144,13 @@ def central_audit(shrink, too_much, n_runs):
     moved = too_much * solver.plan(problem, CLAIM).settings["shift"] * (1.0 - 1e-4)
     exact = solver._query_for
     object.__setattr__(solver, "_query_for", lambda asked: understated(exact(asked), shrink))
-    places = solver.query(1)._dealt(BLOCKS)
     line = np.array([-1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     X, y, beyond = np.zeros((BLOCKS, SIZE)), np.empty(BLOCKS), []
     X[:, 0] = 1.0
     for side, line[0] in enumerate((-1.0, 1.0)):
-        y[places] = line
-        found = points(solver, problem, CLAIM, (X, y.copy()), range(side, 2 * n_runs, 2))[:, 0]
+        y[:] = line
+        seeds = range(side, 2 * n_runs, 2)
+        found = points(solver, problem, CLAIM, (X, y.copy()), seeds, known_order=True)[:, 0]
         # In units of such noise: half of the move, and where the likelihood ratio is exp(epsilon).
         beyond.append(int((found > 2.0 * CLAIM.epsilon / moved**2).sum()))
     likely = moved / 2.0 + CLAIM.epsilon / moved

@@ -15,11 +15,14 @@ from privacy.mutants.no_clip import ForgottenClip
 from privacy.mutants.one_sided import OneSidedLadder
 from privacy.mutants.reused_histogram import ReusedHistogram
 from privacy.mutants.uncharged import UnchargedHistograms
+from privacy.mutants.usable_records import HalvedKinds, NeighbourCount
 from support.attack import attack
+from support.clean_tables import n_stopped
 from support.examples import query_examples
 from support.spy import spent_mu
 from support.statistics import gaussian_scale_test
-from tailguard.gate import Gate
+from tailguard.checks import BudgetError
+from tailguard.gate import Gate, record_check
 from tailguard.noise.mechanisms import GaussianMechanism
 from tailguard.noise.sources import SimulationSource
 from tailguard.plans.problem import Problem
@@ -53,6 +56,30 @@ def test_slopes_that_are_taken_for_one_sided_are_caught():
     mutant = OneSidedLadder(exact.view, exact.row_limit, exact.levels, exact.shares)
     assert attack(LADDER, 200, seed=1) <= 1.0
     assert attack(dataclasses.replace(LADDER, query=mutant), 200, seed=1) > 1.5
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [("usable-records/one", NeighbourCount()), ("cell-kinds/numbers", HalvedKinds(4))],
+)
+def test_a_count_of_records_that_reads_a_neighbour_or_is_charged_too_little_is_caught(name, mutant):
+    assert attack(EXAMPLES[name], 200, seed=1) <= 1.0
+    assert attack(dataclasses.replace(EXAMPLES[name], query=mutant), 200, seed=1) > 1.2
+
+
+def test_a_stop_on_the_wrong_side_of_the_noise_is_caught(monkeypatch):
+    assert n_stopped(20) == 0
+    monkeypatch.setattr(record_check, "SURELY", -record_check.SURELY)
+    assert n_stopped(20) > 5
+
+
+def test_a_count_that_is_left_out_of_the_plan_is_refused(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((1000, 2))
+    ask = {"guarantee": tg.GDP(1.0), "method": "clamped", "threshold": 3.0}
+    assert tg.mean(X, **ask).certificate.unused == {}
+    monkeypatch.setattr(record_check.RecordCheck, "stages", ())
+    with pytest.raises(BudgetError, match="must be covered by the reserved budget"):
+        tg.mean(X, **ask)
 
 
 def test_the_printed_closed_form_of_the_soft_truncation_is_caught():

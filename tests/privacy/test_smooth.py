@@ -21,6 +21,7 @@ from privacy.mutants.printed_scales import (
 from support.audits import POWER, gdp_audit
 from support.smooth import smooth_attack, smooth_examples
 from support.sources import QuietSource
+from support.spy import in_known_order
 from support.stages import smooth
 from tailguard.audit.gates import understated
 from tailguard.gate import Gate
@@ -42,6 +43,7 @@ N_COLUMNS = 50
 
 def answers(query, event, data, n_asks, source):
     gate = Gate(make_rows(data), guarantee=Unprotected(tg.GDP(1.0)), source=source)
+    in_known_order(gate)
     gate.reserve(Repeated(event, n_asks), coordinates=10**6)
     found = np.array(
         [gate.ask(query, np.zeros(data.shape[1]), smooth(event)) for _ in range(n_asks)]
@@ -117,13 +119,8 @@ def ends(features, target):
 
 def central_pair():
     """Nine points on a line; the first goes from one end to the other, and the centre with it."""
-    line = np.array([-1, -1, -1, 0, 0, 0, 1, 1, 1.0])
-    query = SampleAggregate(ends, (0.0,), 4.0, n_blocks=9)
-    places = query._dealt(9)
-    before, after = np.zeros((2, 9, 1))
-    before[places, 0] = line
-    after[places, 0] = [1.0, *line[1:]]
-    return before, after
+    line = np.array([-1, -1, -1, 0, 0, 0, 1, 1, 1.0])[:, None]
+    return line, np.vstack([[[1.0]], line[1:]])
 
 
 def central_audit(shrink, n_runs, event, too_much, calibration):

@@ -1,5 +1,7 @@
 """Searches for a fixed point: what is returned is certified, whatever the steps do."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,12 @@ def test_the_steps_of_plain_descent_suffice_and_half_of_them_do_not():
     assert FACTS.progress(n_steps) == pytest.approx(1 - np.linalg.norm(ends[0]) / FACTS.travel)
 
 
+def test_as_many_steps_as_shorten_the_way_enough():
+    """Each halves the rest of a way of 2: so ``ceil(log2(2 / distance))``, and one at least."""
+    facts = StepFacts(0.5, 2.0)
+    assert [facts.steps_to(each) for each in (3.0, 2.0, 1.9, 0.9, 0.3)] == [1, 1, 1, 2, 3]
+
+
 def erratic(point):
     """Looks like progress towards nothing: a step of random length and direction."""
     seed = abs(hash(point.tobytes())) % 2**32
@@ -126,3 +134,12 @@ def test_moves_that_cannot_be_solved_for_end_the_mixing_alone(monkeypatch):
     assert certified._mixed(step, np.zeros(3), FACTS, DISTANCE) is None
     found = certified_point(step, 3, FACTS, DISTANCE)
     assert np.linalg.norm(found - OPTIMUM) <= DISTANCE
+
+
+def test_the_ends_of_what_facts_allow():
+    """A step of 5 may lie ``5 / 0.25 - 5`` from the fixed point; a point ``2 * travel`` off."""
+    facts = StepFacts(0.25, 2.0)
+    ends = (15.0, math.nextafter(15.0, 0.0), math.nan)
+    assert [facts.reached(np.array([3.0, 4.0]), end) for end in ends] == [True, False, False]
+    points = (4.0, math.nextafter(4.0, 5.0), math.nan)
+    assert [facts.allows(np.array([point])) for point in points] == [True, False, False]

@@ -270,6 +270,13 @@ def test_where_floats_are_too_coarse_the_tolerance_is_raised_and_charged():
     assert coarse.sensitivity(10**6, 3).computed >= 1.1 * coarse.sensitivity(10**6, 3).ideal
 
 
+def test_a_step_never_goes_the_whole_way():
+    """Otherwise nothing would be left of which errors are a share."""
+    assert query_of(strength=1e18).facts.shortening == 1.0 - 2.0**-50
+    nearly = query_of(strength=1e18, step_size=1e-18 * (1.0 - 2.0**-40))
+    assert nearly.facts.shortening == pytest.approx(1.0 - 2.0**-40, abs=2.0**-52)
+
+
 def test_a_center_beyond_the_reach_of_floats_is_moved_closer():
     query = query_of(size=2)
     far = query.center(np.array([3e300, -4e300]), 100)

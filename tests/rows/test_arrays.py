@@ -57,6 +57,7 @@ class RecordingKernel:
 
     size = 1
     together = "none"
+    reads_cells = False
 
     def __post_init__(self):
         self.lengths = []

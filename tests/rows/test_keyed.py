@@ -2,8 +2,8 @@
 
 import tracemalloc
 
+import dask.dataframe as dd
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -14,13 +14,15 @@ from tailguard.kernels.counts import BelowCount
 from tailguard.kernels.gather import GatheredRecords
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource, make_source
-from tailguard.rows import keyed, record_file, spilled, streams
-from tailguard.rows.keyed import KeyedRows
+from tailguard.progress import LISTENER, listening
+from tailguard.rows import keyed, spilled, streams
+from tailguard.rows.arrays import ArrayRows
+from tailguard.rows.keyed import KeyedRows, ids_differ, in_keyed_order
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.schema.schema import Schema
+from tailguard.sources.dask_table import DaskTable
 from tailguard.sources.lazy import of_polars
-from tailguard.tables.identifiers import identifiers_of
 
 N_ROWS = 5_000
 RNG = np.random.default_rng(5)
@@ -129,23 +131,63 @@ SHARED = {
 
 
 @pytest.mark.parametrize("name", SHARED)
-@pytest.mark.parametrize("count", [1, 500, 2499, 2501])
-def test_a_sample_of_equal_identifiers_has_its_size_and_the_first_of_the_table(
-    name, count, place, monkeypatch
-):
-    """In whatever memory it is put in order."""
-    monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 2 * CHUNK_ROWS)  # many batches
+@pytest.mark.parametrize("count", [1, 500, 2499, N_ROWS])
+def test_where_identifiers_repeat_places_in_the_table_stand_for_them(name, count, place):
+    """In whatever memory they are put in order, and however the table is cut."""
     table = TABLE.with_columns(id=SHARED[name])
-    values = KeyedHash(SimulationSource(3)).of(table["id"].to_list())
-    first = np.argsort(values, kind="stable")[:count]
-    expected = table.select("a", "b", "y").to_numpy().astype(np.float64)[first]
+    hashed = KeyedHash(SimulationSource(3))
+    chosen = np.argsort(hashed.of_places(0, N_ROWS))[:count]
+    expected = table.select("a", "b", "y").to_numpy().astype(np.float64)[chosen]
     kernel = GatheredRecords(n_rows=count, n_columns=3)
-    for most in (record_file.BYTES_SORTED, 2**12, 100):
-        monkeypatch.setattr(record_file, "BYTES_SORTED", most)
-        streamed = StreamRows(of_polars(table.lazy()), RecordReader(SCHEMA))
-        rows = KeyedRows(streamed, KeyedHash(SimulationSource(3)), count)
+    parts = dd.from_pandas(table.to_pandas(), npartitions=7, sort=False)
+    for source in (of_polars(table.lazy()), DaskTable(parts)):
+        rows = KeyedRows(StreamRows(source, RecordReader(SCHEMA, alone=True)), hashed, count)
         assert rows.n_rows == count
         np.testing.assert_array_equal(records(rows, kernel), expected)
+    arrays = ArrayRows(table.select("a", "b").to_numpy(), table["y"].to_numpy())
+    found = in_keyed_order(arrays, table["id"].to_list(), hashed, count)
+    np.testing.assert_array_equal(records(found, kernel), expected)
+
+
+def test_whether_identifiers_differ_is_told_by_all_of_them(place, monkeypatch):
+    for pair in ((0, 1), (17, N_ROWS - 1), (N_ROWS - 2, N_ROWS - 1)):
+        ids = TABLE["id"].to_numpy().copy()
+        ids[pair[1]] = ids[pair[0]]
+        table, hashed = TABLE.with_columns(id=pl.Series(ids)), KeyedHash(make_source(None))
+        told = [
+            ids_differ(StreamRows(of_polars(each.lazy()), RecordReader(SCHEMA)), hashed)
+            for each in (TABLE, table)
+        ]
+        assert told == [True, False]
+
+
+class Reads(list):
+    """What a listener hears of passes."""
+
+    def read(self, n_rows, n_all):
+        self.append((n_rows, n_all))
+
+
+@pytest.mark.parametrize("kind", [DaskTable, of_polars])
+@pytest.mark.parametrize("count", [500, N_ROWS])
+def test_what_is_told_of_passes_is_the_same_whether_identifiers_differ_or_not(kind, count, place):
+    heard = []
+    for table in (TABLE, TABLE.with_columns(id=pl.lit(7))):
+        parts = dd.from_pandas(table.to_pandas(), npartitions=3, sort=False)
+        source = DaskTable(parts) if kind is DaskTable else of_polars(table.lazy())
+        streamed = StreamRows(source, RecordReader(SCHEMA, alone=True))
+        with listening(Reads()):
+            rows = KeyedRows(streamed, KeyedHash(SimulationSource(3)), count)
+            rows.reduce(GatheredRecords(n_rows=count, n_columns=3))
+            heard.append(list(LISTENER.get()))
+    assert heard[0] == heard[1] != []
+
+
+def test_so_many_equal_identifiers_that_a_part_is_long_are_not_put_in_order(monkeypatch):
+    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+    monkeypatch.setattr(keyed, "RecordFile", None)
+    rows = StreamRows(of_polars(TABLE.with_columns(id=pl.lit(7)).lazy()), RecordReader(SCHEMA))
+    assert not ids_differ(rows, KeyedHash(make_source(None)))
 
 
 def test_a_sample_of_equal_identifiers_takes_no_more_memory_than_one_of_others(monkeypatch):
@@ -168,29 +210,6 @@ def test_a_sample_of_equal_identifiers_takes_no_more_memory_than_one_of_others(m
     assert peaks[1] < peaks[0] + sample < 0.3 * 8 * 20 * n_rows
 
 
-@pytest.mark.parametrize("kind", [pl.Boolean, pl.Date])
-def test_identifiers_of_another_type_are_refused(kind):
-    table = TABLE.with_columns(id=pl.lit(None, dtype=kind))
-    with pytest.raises(InputError, match="'id' of X must hold whole numbers or text"):
-        rows_of(table)
-
-
-def test_one_cell_that_is_missing_or_no_whole_number_refuses_no_column():
-    """It makes floats of the whole numbers of a pandas column: to refuse these would tell of it."""
-    whole = identifiers_of(pd.Series([7, 8, 9]), "id")
-    for odd in (None, np.nan, 1.5, np.inf):
-        found = identifiers_of(pd.Series([7, odd, 9]), "id")
-        assert found == [7, None, 9]
-        key = KeyedHash(make_source(1))
-        np.testing.assert_array_equal(key.of(found)[[0, 2]], key.of(whole)[[0, 2]])
-
-
-def test_a_whole_number_of_any_length_is_an_identifier():
-    assert (
-        len(set(KeyedHash(make_source(1)).of(identifiers_of([10**5000, 10**5001, 7], "id")))) == 3
-    )
-
-
 def test_a_disk_without_room_is_refused_before_anything_is_read(monkeypatch):
     monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1}))
@@ -205,7 +224,7 @@ def test_a_table_that_changes_between_its_readings_is_told(monkeypatch):
 
     def batches(names, n_rows):
         calls.append(0)
-        table = TABLE.with_columns(id=pl.lit(len(calls)))
+        table = TABLE.with_columns(pl.col("id") + len(calls))
         yield pa.table(table.select(names).to_arrow())
 
     object.__setattr__(rows._rows._table, "read", batches)

@@ -49,6 +49,7 @@ class Widest:
 
     size = 1
     together = "none"
+    reads_cells = False
 
     def __init__(self):
         self.n_numbers = 0

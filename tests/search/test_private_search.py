@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import tailguard as tg
+from tailguard.ledger.report import history_text
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Gaussian, Selected
 from tailguard.rows.arrays import ArrayRows
@@ -46,8 +47,9 @@ def test_the_best_try_is_a_model_of_its_candidate(fitted):
 
 def test_the_certificate_names_one_mechanism_and_is_recomputed_from_its_file(fitted):
     certificate = fitted.certificate_
-    *units, selection = certificate.releases
-    assert {release.mechanism for release in units} == {"gaussian"}
+    count, *units, selection = certificate.releases
+    assert {release.mechanism for release in (count, *units)} == {"gaussian"}
+    assert count.name == "number of usable records"
     assert {release.stage.split()[0] for release in units} == {"target"}
     assert selection.event() == fitted.plan_.selection
     assert selection.parameters == {"mean_tries": 3, "law": "geometric", "n_candidates": 3}
@@ -140,7 +142,8 @@ def test_other_laws_keep_the_promise(law):
 
 def test_one_expected_try_is_one_fit_with_its_score():
     plan = search(n_tries=1, random_state=0).fit(X, Y).plan_
-    whole = (plan.selection.mu**2 + plan.units.total_mu**2) ** 0.5
+    parts = (plan.selection.mu, plan.units.total_mu, plan.check.mu)
+    whole = sum(mu**2 for mu in parts) ** 0.5
     assert whole == pytest.approx(tg.ApproxDP(**PRIVACY).gaussian_mu(), rel=1e-4)
 
 
@@ -241,7 +244,8 @@ def test_exposure_is_handed_on():
 def test_a_ledger_is_charged_once(tmp_path):
     ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", epsilon=5.0, delta=1e-5)
     found = search(ledger=ledger).fit(X, Y)
-    assert [line.kind for line in ledger.lines()] == ["created", "reserved", "settled"]
+    assert [line.kind for line in ledger.lines()] == ["created", "reserved"]  # which is final
+    assert "not settled" not in history_text(ledger)
     (entry,) = found.certificate_.ledger_entries
     assert entry.position == 2
     assert ledger.total().epsilon < 2.0  # at a larger delta

@@ -160,7 +160,7 @@ def test_without_noise_it_is_the_central_one_of_the_blocks_minimisers(n_blocks):
     solver = SampleAndAggregate(n_blocks=n_blocks)
     exact = solver.query(2, least_squares, diameter=4.0)
     X, y = records()
-    blocks = np.array_split(exact._dealt(N_ROWS), n_blocks)
+    blocks = np.array_split(np.arange(N_ROWS), n_blocks)  # of a quiet source, in order
     expected = central([least_squares(X[block], y[block]) for block in blocks])
     guarantee = tg.ApproxDP(4.0, 1e-6)
     found = run(solver, guarantee, seed=None)[0].coef

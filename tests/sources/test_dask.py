@@ -133,6 +133,7 @@ class FloatSum:
 
     size = 2
     together = "none"
+    reads_cells = False
 
     def sum_block(self, block):
         chunks = range(0, block.n_rows, 1024)

@@ -235,6 +235,7 @@ class Spy:
 
     size = 1
     together = "none"
+    reads_cells = False
 
     def sum_block(self, block):
         self.block = block

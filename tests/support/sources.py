@@ -31,17 +31,3 @@ class ScriptedSource:
         assert count <= len(self._remaining), "the script is too short"
         taken, self._remaining = self._remaining[:count], self._remaining[count:]
         return np.array(taken, dtype=np.uint64)
-
-
-class RepeatedSource:
-    """The same few words again and again, so that they tie with one another."""
-
-    private = False
-
-    def __init__(self, *words: int) -> None:
-        self._cycle, self._drawn = words, 0
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        places = (self._drawn + np.arange(count)) % len(self._cycle)
-        self._drawn += count
-        return np.array(self._cycle, dtype=np.uint64)[places]

@@ -4,6 +4,7 @@ import math
 
 import tailguard as tg
 from support.sources import QuietSource
+from tailguard.audit.gates import KnownOrder
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.rows.arrays import make_rows
@@ -15,6 +16,12 @@ def gate_over(problem, X, y, guarantee, *, seed=None):
     rows = make_rows(X, y, loss=problem.loss)
     gate = Gate(rows, guarantee=guarantee, source=source)
     return gate, gate.books
+
+
+def in_known_order(gate):
+    """A gate whose random order of the records an attacker knows: they lie as they came."""
+    gate._partitions = KnownOrder(gate._rows, gate._source)
+    return gate
 
 
 def spent_mu(books):

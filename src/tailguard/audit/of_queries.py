@@ -279,7 +279,7 @@ def sample_aggregate_case() -> ThresholdCase:
     """
     query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
     event = Approximate(20.0, 0.1)
-    pair = [make_rows(side[:, None]) for side in moved_end(query._dealt(9))]
+    pair = [make_rows(side[:, None]) for side in moved_end()]
     rates = gaussian_rates(query.calibrate_event(9, 1, event).shift)
     scores, tester = _smooth_scores(query, event, pair), "threshold halfway"
     claim = halfway_claim(rates)

@@ -224,7 +224,7 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> Thres
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
     plan = solver.plan(problem, ApproxDP(epsilon, delta))
-    X, y = np.zeros((9, size)), moved_end(solver.query(1)._dealt(9))
+    X, y = np.zeros((9, size)), moved_end()
     X[:, 0] = 1.0
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:

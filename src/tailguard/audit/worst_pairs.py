@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IntArray
+from tailguard.array_types import FloatArray
 from tailguard.kernels.bins import Bins
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
@@ -35,6 +35,7 @@ from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
+from tailguard.queries.usable_records import CellKinds, UsableRecords
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.rows.arrays import make_rows
@@ -52,6 +53,7 @@ SKEWED = View(SQUARED, RAW, np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0
 OPPOSITE = (9.0, 0.0, 0.0, 1e6), (9.0, 0.0, 0.0, -1e6)
 EVERYWHERE = (-1e6, -1e6, -1e6, 0.0), (1e6, 1e6, 1e6, 0.0)
 FAR = (0.0,) * 4, (1e6,) * 4
+VOID = (np.inf,) * 4
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,14 @@ def _peeled() -> WorstPair:
     return WorstPair("peeled-step/keeps-3", query, ZERO, *exact, SQUARED)
 
 
+def _usable_records() -> WorstPair:
+    return WorstPair("usable-records/one", UsableRecords(), None, (0.0,) * 4, VOID)
+
+
+def _cell_kinds() -> WorstPair:
+    return WorstPair("cell-kinds/numbers", CellKinds(N_FEATURES + 1), None, (0.0,) * 4, VOID)
+
+
 WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
     "mean-clipped-gradient": _clipped_gradient,
     "mean-record-gradient": _record_gradient,
@@ -243,6 +253,8 @@ WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
     "soft-mean": _soft,
     "iterative-mean": _iterative,
     "peeled-step": _peeled,
+    "usable-records": _usable_records,
+    "cell-kinds": _cell_kinds,
 }
 """Name of a query -> its worst pair. Queries whose noise follows the records are elsewhere."""
 
@@ -276,18 +288,17 @@ def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def moved_end(places: IntArray) -> FloatArray:
-    """Return points on a line at nine places, a third at -1, 0 and 1; the first one goes across.
+def moved_end() -> FloatArray:
+    """Return nine points on a line, a third at -1, 0 and 1, of which the first one goes across.
 
     The central point goes with it, by as much as its scale says.
 
     Examples
     --------
-    >>> moved_end(np.arange(9))[1].tolist()
+    >>> moved_end()[1].tolist()
     [1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
     """
     line = np.repeat([-1.0, 0.0, 1.0], 3)
-    pair = np.empty((2, line.size))
-    for side, line[0] in enumerate((-1.0, 1.0)):
-        pair[side, places] = line
-    return pair
+    moved = line.copy()
+    moved[0] = 1.0
+    return np.array([line, moved])

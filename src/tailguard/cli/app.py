@@ -26,7 +26,7 @@ from warnings import catch_warnings, simplefilter
 import typer
 from typer.main import get_command
 
-from tailguard.checks import BudgetWarning, TailguardError
+from tailguard.checks import BudgetWarning, TailguardError, UnusableTableError
 from tailguard.cli.commands import (
     audit,
     certificate,
@@ -39,12 +39,15 @@ from tailguard.cli.commands import (
     reproduce,
     schema,
 )
+from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import page
+from tailguard.gate.unusable import unusable_sentence
 from tailguard.version import __version__
 
 # Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
-# sentence that names the parameter, what was given and what is allowed. Nothing that is printed to
-# stderr depends on the values of records.
+# sentence that names the parameter, what was given and what is allowed; 3 a table of which most
+# records cannot be used. Nothing that is printed to stderr depends on the values of records, except
+# through released numbers.
 INTERNAL_ERROR = (
     "tailguard stopped on an internal error; TAILGUARD_DEBUG=1 shows the traceback, "
     "which may show records."
@@ -120,6 +123,8 @@ def _run(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         _drop_far_guesses(error)
         return _complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}", code=2)
+    except UnusableTableError as error:
+        return _complain(unusable_sentence(error.records, error.columns, REMEDIES), code=3)
     except TailguardError as error:
         return _complain(str(error), code=2)
     except Exception:

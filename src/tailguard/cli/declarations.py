@@ -9,12 +9,28 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
-from tailguard.schema.declared import check_columns, listing
+from tailguard.gate.unusable import Remedies
+from tailguard.schema.declared import check_columns, undeclared_words
 from tailguard.schema.schema import Schema
 from tailguard.sources.opening import TableFiles
 
 # An example names so many columns.
 SHOWN = 2
+
+
+# What to do on a command line where most records cannot be used.
+REMEDIES: Remedies = {
+    ("feature", False): "declare its levels (--categorical {word}=A,B), turn it into numbers, or "
+    "leave it out (--drop {word})",
+    ("feature", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
+    "(--drop {word})",
+    ("levels", False): "turn it into text or leave it out (--drop {word})",
+    ("levels", True): "leave it out (--drop {word})",
+    ("target", False): "give numbers that the model allows, or declare its labels (--classes A,B)",
+    ("target", True): "fit another column (--target)",
+    ("exposure", False): "give numbers above zero",
+    ("exposure", True): "leave --exposure out",
+}
 
 
 def declared_schema(
@@ -102,11 +118,12 @@ def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--fea
     name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:SHOWN]))
     levels = shlex.quote(f"{names[-1]}=A,B")
     begin = f"tailguard schema {shlex.quote(str(path))} --out schema.json"
+    words = undeclared_words(names)
     return (
-        f"Nothing is declared of {listing(names)}, so they are read as numbers, and a row with any "
-        f"other cell there is void; where that is wrong, declare levels (--categorical {levels}), "
-        f"leave columns out (--drop {name}), choose them ({option} {some}) or declare all in a "
-        f"file (--schema schema.json, which '{begin}' begins)."
+        f"{words[0].upper()}{words[1:]}; where that is wrong, declare levels "
+        f"(--categorical {levels}), leave columns out (--drop {name}), choose them "
+        f"({option} {some}) or declare all in a file (--schema schema.json, which '{begin}' "
+        "begins)."
     )
 
 

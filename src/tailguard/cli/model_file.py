@@ -6,7 +6,6 @@ allows. A number that is not finite is written as ``null``.
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,15 +23,13 @@ from tailguard.version import __version__
 
 KEY = "tailguard_model"
 """The key that says what the file is; its value is the version of the format."""
-VERSION = 3
-"""A change of meaning takes a new number: version 1 had no schema, 2 no bounds of features."""
+VERSION = 1
+"""A change of meaning takes a new number."""
 # What a fit releases, as its attributes are called but for their last underscore.
 RELEASED = (
     *("coef", "intercept", "feature_bounds", "score_bound", "coef_noise_std"),
     *("intercept_noise_std", "coef_std", "intercept_std"),
 )
-# What files of before these were kept do not have.
-LATER = ("feature_bounds", "score_bound", "coef_std", "intercept_std")
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema")
 
@@ -80,11 +77,10 @@ class ModelFile:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "ModelFile":
         """Restore a fitted estimator; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
-        version = check_version("MODEL", _version(content), newest=VERSION)
-        schema = _schema_of_version_1(content) if version == 1 else content["schema"]
-        estimator = MODELS[content["model"]](**content["parameters"], schema=Schema.of(schema))
+        check_version("MODEL", content[KEY], newest=VERSION)
+        schema = Schema.of(content["schema"])
+        estimator = MODELS[content["model"]](**content["parameters"], schema=schema)
         _restore_columns(estimator, content)
-        content = dict.fromkeys(LATER) | {"notes": []} | content
         for name in ("coef", "coef_noise_std", "coef_std"):
             setattr(estimator, f"{name}_", _numbers_or_nan(content[name]))
         for name in ("intercept", "intercept_noise_std", "intercept_std", "score_bound"):
@@ -120,20 +116,6 @@ def load_model(path: Path) -> ModelFile:
         raise InputError(f"{wanted}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{wanted}.") from None
-
-
-def _version(content: dict[str, Any]) -> Any:
-    """Return the version of the format, which version 1 wrote as the end of a name."""
-    if KEY in content:
-        return content[KEY]
-    named = re.fullmatch(r"tailguard-model-(\d+)", content["format"])
-    return int(named[1]) if named else None
-
-
-def _schema_of_version_1(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what version 1 said of the columns, as a schema says it."""
-    names = ("categorical", "missing", "target", "exposure", "classes")
-    return {"features": content["columns"]} | {name: content[name] for name in names}
 
 
 def _restore_columns(estimator: Any, content: dict[str, Any]) -> None:

@@ -132,6 +132,20 @@ CheckpointOption: TypeAlias = Annotated[
 ResumeOption: TypeAlias = Annotated[
     bool, flag("--resume", "Go on with the run of --checkpoint, which pays nothing twice.", PRIVACY)
 ]
+CheckRecordsOption: TypeAlias = Annotated[
+    bool,
+    flag(
+        "--check-records/--no-check-records",
+        "Whether to count usable records first, for a 200th of the budget's square.",
+        PRIVACY,
+    ),
+]
+OnUnusableOption: TypeAlias = Annotated[
+    str,
+    typed(
+        "stop|fit", "Where most records cannot be used: stop early, or spend all the same.", PRIVACY
+    ),
+]
 SchemaPathOption: TypeAlias = Annotated[
     Path | None,
     typed(

@@ -1,7 +1,7 @@
 """Tables as columns that are asked for by name."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from tailguard.array_types import Features, IntArray
@@ -9,7 +9,7 @@ from tailguard.checks import InputError, is_registered
 from tailguard.schema.declared import check_columns
 from tailguard.tables import cells_of, column_names, to_matrix
 from tailguard.tables.columns import kind_of
-from tailguard.tables.kinds import LABELS, is_a, table_column
+from tailguard.tables.kinds import LABELS, is_a, rows_of, table_column
 
 from .runs import Choose, Work
 
@@ -44,6 +44,10 @@ class Columns(Protocol):
 
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
         """Return the target: numbers, or labels of the kind that is declared."""
+        ...
+
+    def pieces(self, names: Sequence[str], n_rows: int) -> Iterator[Mapping[str, Any]]:
+        """Yield columns by their names, of so many rows at a time, as they are."""
         ...
 
 
@@ -130,6 +134,13 @@ class TableColumns:
     def target(self, name: str, classes: Sequence[Any] | None) -> Any:
         """Return the target as the table has it: its type says how it is read."""
         return self._column(name)
+
+    def pieces(self, names: Sequence[str], n_rows: int) -> Iterator[Mapping[str, Any]]:
+        """Yield columns by their names, of so many rows at a time, as the table has them."""
+        check_columns(names, self.names, self.where)
+        for first in range(0, len(self._table), n_rows):
+            rows = rows_of(self._table, first, min(first + n_rows, len(self._table)))
+            yield {name: table_column(rows, name) for name in names}
 
     def _chosen(self, names: Sequence[str]) -> Any:
         """Return some columns as a table; neighbours in pandas are a view, picked ones a copy."""

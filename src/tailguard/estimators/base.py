@@ -20,6 +20,7 @@ from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.estimators.wald import intervals, wald_test
 from tailguard.gate import Gate
+from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
 from tailguard.missing import Fill
 from tailguard.plans.plan import Plan
@@ -30,6 +31,7 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
+from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import dense_pieces, to_features
@@ -44,10 +46,9 @@ class PrivateLinearModel(BaseEstimator):
     """Base of the estimators of a linear score.
 
     A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as
-    scikit-learn's ``get_params`` and ``clone`` expect them of a constructor. No values of
-    records are ever checked, warned about or raised: a record with a missing or infinite value is
-    void, contributes nothing and stays counted, unless ``missing`` declares a constant for the
-    cell.
+    scikit-learn's ``get_params`` and ``clone`` expect them of a constructor. A record with a
+    missing or infinite value is void: it adds nothing to the fit, which says no more of it, and
+    stays counted, unless ``missing`` declares a constant for the cell.
 
     Parameters
     ----------
@@ -73,6 +74,11 @@ class PrivateLinearModel(BaseEstimator):
     checkpoint
         Path of a file: each released answer is written there before the fit goes on, and the same
         fit, started again after the process was stopped, goes on from there and pays nothing twice.
+    check_records
+        Whether a fit begins with a count of usable records, at .5 % of its squared mu.
+    on_unusable
+        Where these are surely fewer than half: ``"stop"`` raises ``tg.UnusableTableError``, which
+        names the column to blame, after 2 % of the squared mu; ``"fit"`` goes on and says so.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -96,7 +102,7 @@ class PrivateLinearModel(BaseEstimator):
         What intervals lie about where that is not ``coef_``, the intercept last: coefficients as
         the last correction told them, which ``coef_`` follows as far as it stands out of its noise.
     notes_
-        What was assumed of labels, and decided on released numbers.
+        What was assumed of columns and labels, how many records can be used, and what was decided.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
     schema_
@@ -119,6 +125,8 @@ class PrivateLinearModel(BaseEstimator):
     solver: str | Solver = "auto"
     ledger: AnyLedger | None = None
     checkpoint: str | PathLike[str] | None = None
+    check_records: bool = True
+    on_unusable: str = "stop"
     random_state: int | None = None
 
     takes_exposure: ClassVar[bool] = False
@@ -192,11 +200,13 @@ class PrivateLinearModel(BaseEstimator):
         return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
-        guarantee = resolve_guarantee(
-            epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
-        )
+        rule = RecordRule(self.check_records, self.on_unusable)
+        asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
+        guarantee = planned_guarantee(self.solver, asked, self.ledger)
         task = self._task(X, y, **told)
-        solver, plan = plan_for(self._solver(), task.problem, guarantee)
+        solver, plan, check = task.planned(
+            lambda rest: plan_for(self._solver(), task.problem, rest), guarantee, rule
+        )
         gate = task.gate(
             Gate,
             guarantee=guarantee,
@@ -207,8 +217,10 @@ class PrivateLinearModel(BaseEstimator):
         self._keep_columns(X, task.table.schema)
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
-            self._fits = fits_with(earlier, plan.event, plan.guarantee)
-        self._keep(run(solver, plan, gate, assumptions=self._assumptions()))
+            whole = plan if check is None else check.whole(plan)
+            self._fits = fits_with(earlier, whole.event, guarantee)
+        assumed = (*self._assumptions(), *task.table.assumed)
+        self._keep(run(solver, plan, gate, assumptions=assumed, check=check))
         return self
 
     def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> GivenProblem:

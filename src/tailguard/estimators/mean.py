@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from textwrap import indent
+from textwrap import fill, indent
 from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
+from tailguard.design.cells import Cells
 from tailguard.engine import GivenProblem, run
+from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
-from tailguard.means.base import CalibrationMode
+from tailguard.gate.record_check import RecordRule
+from tailguard.ledger.cap import within_filter
+from tailguard.means.base import CalibrationMode, MeanPlan
 from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.means.registry import described
@@ -46,6 +50,8 @@ class MeanResult:
         The columns' names, where the data had any.
     found
         Released numbers that the method decided by, such as a clip level.
+    notes
+        What was assumed of columns, and how many records the result rests on.
 
     Examples
     --------
@@ -63,6 +69,7 @@ class MeanResult:
     choice: Choice
     names: tuple[str, ...] | None = None
     found: Mapping[str, float | int | str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def explain(self) -> str:
         """Say what the budget was spent on, and why this method."""
@@ -70,7 +77,7 @@ class MeanResult:
         lines += [
             f"  released: {name} = {four_digits(value)}" for name, value in self.found.items()
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
     def rows(self) -> list[tuple[str, float, float]]:
         """Return name, value and predicted noise of each column."""
@@ -89,7 +96,7 @@ class MeanResult:
             f"{'':{width}}  {'mean':>14}  {'privacy noise':>14}",
         ]
         lines += [f"{name:{width}}  {value:14.6g}  {noise:14.3g}" for name, value, noise in rows]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(fill(note, WIDTH) for note in self.notes)])
 
 
 def mean(
@@ -108,6 +115,8 @@ def mean(
     unsafe_reproduction: bool = False,
     ledger: AnyLedger | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    check_records: bool = True,
+    on_unusable: str = "stop",
     random_state: int | None = None,
     **options: Any,
 ) -> MeanResult:
@@ -144,7 +153,7 @@ def mean(
         ``"numerical"``: for ``"trimmed"`` alone, a cost that is certified on a grid and not proved.
     unsafe_reproduction
         Allows a printed noise that breaks its paper's promise; the certificate says the truth.
-    ledger, checkpoint, random_state
+    ledger, checkpoint, check_records, on_unusable, random_state
         As for ``LinearRegression``.
     options
         Options of the method, such as ``n_groups=1``, ``clip_norm=10.0``, ``threshold=5.0``, or
@@ -179,38 +188,40 @@ def mean(
     >>> result.certificate.mode
     'private'
     """
-    promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = within_filter(asked, ledger)
     check_choice("calibration", calibration, ("tight", "paper", "numerical"))
     check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
+    rule = RecordRule(check_records, on_unusable)
     table, single = _read(X, schema, columns=columns, row_id=row_id, order=order)
     problem = Problem(None, *_checked_shape(table), moment=moment)
+    task, how = GivenProblem(table, None, problem), {"calibration": calibration, **options}
+
+    def make(rest: Guarantee) -> tuple[Choice, MeanPlan]:
+        made = choose(method, problem, rest, unsafe_reproduction=unsafe_reproduction, **how)
+        warned = replace(made.plan, warnings=mean_scale_warnings(made.plan))
+        return made, replace(warned, admits_check=calibration != "paper")
+
     with np.errstate(all="ignore"):
-        choice = choose(
-            method,
-            problem,
-            promise,
-            calibration=calibration,
-            unsafe_reproduction=unsafe_reproduction,
-            **options,
-        )
-    plan = replace(choice.plan, warnings=mean_scale_warnings(choice.plan))
-    gate = GivenProblem(table, None, problem).gate(
+        choice, plan, check = task.planned(make, promise, rule)
+    gate = task.gate(
         Gate,
-        guarantee=plan.guarantee,
+        guarantee=promise if check else plan.guarantee,
         ledger=ledger,
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    solved = run(choice.method, plan, gate)
+    solved = run(choice.method, plan, gate, assumptions=table.assumed, check=check)
     noise_std = solved.solution.coef_noise_std
     return MeanResult(
         value=float(solved.coef[0]) if single else solved.coef,
         noise_std=float(noise_std[0]) if single else noise_std,
         method=plan.solver,
         certificate=solved.certificate,
-        choice=choice,
+        choice=replace(choice, plan=plan if check is None else check.whole(plan)),
+        notes=solved.notes,
         names=table.names,
         found=solved.solution.found,
     )
@@ -236,8 +247,9 @@ def _read(X: Any, schema: Declared | None, **told: Any) -> tuple[Given, bool]:
         n_rows, n_features = matrix.shape
         names = column_names(X)
         sizes = {"n_rows": n_rows, "n_features": n_features}
-        return Given(records=matrix, **sizes, names=names, order=order), single
+        cells, undeclared = Cells(table=X), names or ()
+        told_of = {"names": names, "order": order, "cells": cells, "undeclared": undeclared}
+        return Given(records=matrix, **sizes, **told_of), single
     stated = None if schema is None else Schema.of(schema)
     table = given(X, schema=stated, **told)
-    declared = None if table.schema is None else replace(table.schema, target=None)
-    return replace(table, y=None, schema=declared), False
+    return table.without_target(), False

@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
+from tailguard.gate.record_check import RESTS_ON
+from tailguard.schema.declared import UNDECLARED
 from tailguard.tables import CLASSES_ASSUMED
+
+PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON)
+"""How notes begin that a summary shows, and that say themselves where they come from."""
+WIDTH = 88  # of the longest line below the table
 
 NOISE_NOTE = (
     "privacy noise: predicted standard deviation of the added noise alone; sampling\n"
@@ -112,7 +119,7 @@ def note_line(note: str) -> str:
     >>> note_line("no scale was seen")
     'decided on released numbers: no scale was seen'
     """
-    return note if note.startswith(CLASSES_ASSUMED) else f"decided on released numbers: {note}"
+    return note if note.startswith(PLAIN_NOTES) else f"decided on released numbers: {note}"
 
 
 def shown_rows(model: Any) -> list[int]:
@@ -167,8 +174,8 @@ def summary_table(model: Any) -> str:
 
 
 def _declared_lines(model: Any) -> list[str]:
-    """Say what stands for missing cells and which classes were assumed, where either is so."""
+    """Say what stands for missing cells, what was assumed, and how many records can be used."""
     names = tuple(name for name, _, _ in coefficient_rows(model))
     declared = model._fill().describe(names)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
-    return lines + [note for note in model.notes_ if note.startswith(CLASSES_ASSUMED)]
+    return lines + [fill(note, WIDTH) for note in model.notes_ if note.startswith(PLAIN_NOTES)]

@@ -19,6 +19,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_finite, check_integer, shown
+from tailguard.design.cells import Cells
 from tailguard.design.columns import BatchedTable
 from tailguard.gate.noised import noised_answer
 from tailguard.gate.run_books import RunBooks
@@ -99,6 +100,7 @@ class Gate:
         schema: Schema | None = None,
         row_ids: Any = None,
         unordered: bool = False,
+        cells: Cells | None = None,
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
@@ -110,8 +112,9 @@ class Gate:
         void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
         ``missing`` maps columns to public constants for their missing cells. ``unordered`` rows
         have no order, nor have those that ``row_ids`` tell apart; a table in batches has its schema
-        name these. A ``ledger`` is charged beside the gate's own books. A ``checkpoint`` is a file
-        of released answers, from which a run that was stopped goes on.
+        name these. ``cells`` are those that ``X``, ``y`` and ``exposure`` were read from. A
+        ``ledger`` is charged beside the gate's own books. A ``checkpoint`` is a file of released
+        answers, from which a run that was stopped goes on.
         """
         if loss is not None:
             check_known(loss)
@@ -123,7 +126,8 @@ class Gate:
             streamed = StreamRows(X, RecordReader(declared, loss, classes, alone=unordered))
             rows = UnorderedRows.of_stream(streamed, source) if unordered else streamed
         else:
-            arrays = make_rows(X, y, exposure=exposure, loss=loss, classes=classes, missing=missing)
+            read = {"exposure": exposure, "missing": missing, "cells": cells}
+            arrays = make_rows(X, y, loss=loss, classes=classes, **read)
             rows = arrays
             if unordered or row_ids is not None:
                 rows = UnorderedRows.of_arrays(arrays, row_ids, source)
@@ -336,24 +340,37 @@ class Gate:
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        return noised_answer(query, state, calibration, read, self._source)
+        try:
+            return noised_answer(query, state, calibration, read, self._source)
+        except BaseException:  # which a record may have caused
+            self._books.forfeit()
+            raise
 
-    def settle(self) -> None:
-        """Tell the ledger that the run is over; what was reserved stays charged."""
-        self._books.settle()
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """End the run: nothing more is reserved or released, and a ledger is told.
+
+        What was reserved stays charged, unless the run ``stopped_early``, which is a choice made on
+        released numbers before anything was refused or failed: then the ledger may give back what
+        was left unspent.
+        """
+        self._books.settle(stopped_early=stopped_early)
 
     def close(self) -> None:
         """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""
         self._books.close()
 
-    def certificate(self, *, assumptions: tuple[str, ...] = ()) -> Certificate:
+    def certificate(
+        self, *, assumptions: tuple[str, ...] = (), unused_stages: tuple[str, ...] = ()
+    ) -> Certificate:
         """State what was promised, reserved, released and assumed."""
         return Certificate.of(
             guarantee=self._guarantee,
             books=self._books.own,
             n_rows=self.n_rows,
             assumptions_for_accuracy=assumptions,
+            unused_stages=unused_stages,
             private=self._source.private,
             sampler_distance=self._books.distance,
             ledger_entries=self._books.entries,
+            charged=self._books.charged,
         )

@@ -19,17 +19,6 @@ def noised_answer(
     """Read and add noise. What goes wrong once records are read is told to nobody.
 
     Before that, an error speaks of the question, hence of public and released numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tailguard.noise.sources import make_source
-    >>> from tailguard.queries.counts import CountBelow
-    >>> from tailguard.rows.arrays import ArrayRows
-    >>> query, rows = CountBelow(columns=(0,)), ArrayRows(np.zeros((9, 1)))
-    >>> public = query.calibrate(9, 1, mu=1.0)
-    >>> noised_answer(query, np.ones(1), public, lambda: rows, make_source(None)).shape
-    (1,)
     """
     cause: BaseException | None = None
     full = False

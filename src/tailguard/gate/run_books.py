@@ -57,6 +57,7 @@ class RunBooks:
         self._checkpoint: Checkpoint | None = None
         self._namespace = ""
         self._ledger: Books | None = None
+        self._forfeited = checkpoint is not None
         if ledger is not None and checkpoint is None:
             self._namespace = f"{int(source.words(1)[0]):016x}"
             self._ledger = ledger.opened(self._namespace)
@@ -65,6 +66,16 @@ class RunBooks:
     def has_checkpoint(self) -> bool:
         """Whether answers are recorded in a file."""
         return self._path is not None
+
+    @property
+    def charged(self) -> Event | None:
+        """What a ledger still counts after an early stop; None where all that was reserved counts.
+
+        A gate without a ledger has no cap that anything could be given back to.
+        """
+        if self._ledger is None or self._ledger.charged == self._ledger.reserved:
+            return None
+        return self._ledger.charged
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -113,12 +124,23 @@ class RunBooks:
             return draw()
         return self._checkpoint.answered(release.to_dict(), draw, question)
 
-    def settle(self) -> None:
-        """Say that the run is over; what was reserved stays charged."""
-        if self._checkpoint is not None:
-            self._checkpoint.finish()
-        if self._ledger is not None:
-            self._ledger.settle()
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """Close the books; a ledger may give back what an early stop left unspent.
+
+        It gives nothing back with a checkpoint, from which the run could go on, nor where the run
+        forfeited it.
+        """
+        with self._lock:
+            self.own.settle()
+            if self._checkpoint is not None:
+                self._checkpoint.finish()
+            if self._ledger is not None:
+                self._ledger.settle(stopped_early=stopped_early and not self._forfeited)
+
+    def forfeit(self) -> None:
+        """Have all that was reserved stay charged, however the run ends."""
+        with self._lock:
+            self._forfeited = True
 
     def close(self) -> None:
         """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""

@@ -1,7 +1,7 @@
 """What a kernel is."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,9 @@ class Kernel(ABC):
     >>> kernel.size
     1
     """
+
+    reads_cells: ClassVar[bool] = False
+    """Whether it reads marks of cells in the place of the numbers that cells are read as."""
 
     @property
     @abstractmethod

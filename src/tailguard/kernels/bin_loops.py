@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 
 def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
@@ -66,12 +65,12 @@ def _find_bins(
         places[i] = 0 if math.isnan(values[i]) else int(at)
 
 
-@cache
+@builds_loop
 def _compiled_search() -> Callable[..., None]:
     return _compiled_bin_loop(_count_below, "vector", "vector", "places")
 
 
-@cache
+@builds_loop
 def size() -> Callable[..., None]:
     """Compile the loop that finds what logarithms are taken of.
 
@@ -85,7 +84,7 @@ def size() -> Callable[..., None]:
     return _compiled_bin_loop(_find_sizes, "vector", *4 * ["float64"], "written")
 
 
-@cache
+@builds_loop
 def place() -> Callable[..., None]:
     """Compile the loop that finds bins.
 

@@ -28,11 +28,6 @@ class RecordBlock:
         Vectors of length ``m``, or None.
     first
         Number of the first record in the whole dataset; None for records without an order.
-
-    Examples
-    --------
-    >>> RecordBlock(np.zeros((5, 2))).n_rows
-    5
     """
 
     features: Features
@@ -90,13 +85,7 @@ class RecordBlock:
 def vectors_at(
     records: Any, places: slice | IntArray
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return the targets and offsets of the records at these places, or None for either.
-
-    Examples
-    --------
-    >>> vectors_at(RecordBlock(np.zeros((3, 1)), np.array([1.0, 2.0, 3.0])), slice(1, 3))
-    (array([2., 3.]), None)
-    """
+    """Return the targets and offsets of the records at these places, or None for either."""
     vectors = (records.target, records.offset)
     target, offset = (None if values is None else values[places] for values in vectors)
     return target, offset

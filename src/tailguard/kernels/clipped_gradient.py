@@ -32,16 +32,6 @@ class ScoreModel:
         A loss of a score, or None for slope 1, the plain row.
     weights
         As many as features, plus one if ``intercept``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = ScoreModel(
-    ...     weights=np.zeros(3), center=np.zeros(2), inverse_scale=np.ones(2), intercept=True,
-    ...     loss=tg.losses.Squared(),
-    ... )
-    >>> model.weights.size
-    3
     """
 
     weights: FloatArray
@@ -117,17 +107,6 @@ class ClippedGradientSum(ScoreModel, Kernel):
     Abadi et al. 2016, Algorithm 1 (clipping per record). The product of the slope and the row's
     norm is clipped, then spread along the row's direction: dividing the limit by the norm of a
     tiny row would overflow.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> kernel = ClippedGradientSum(
-    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     loss=tg.losses.Squared(), clip_norm=1.0, grid=2.0**-20,
-    ... )
-    >>> block = RecordBlock(np.array([[1.0], [-1e308]]), np.array([0.25, 7.0]))
-    >>> kernel.sum_block(block) * kernel.grid
-    array([0.75])
     """
 
     clip_norm: float

@@ -30,15 +30,6 @@ class ColumnHistogramCount(Kernel):
     ----------
     A void record is counted nowhere, nor is a pair with a void member or a last record without a
     partner. A value that overflows falls into an outermost bin.
-
-    Examples
-    --------
-    >>> kernel = ColumnHistogramCount(
-    ...     bins=Bins("linear", 0.0, 1.0, 3), columns=(0,), center=[0.0], inverse_scale=[1.0],
-    ...     paired=False, multiplier=1,
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.array([[0.5], [1.5], [9.0], [np.nan]])))
-    array([1, 1, 1])
     """
 
     bins: Bins

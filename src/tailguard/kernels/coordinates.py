@@ -33,13 +33,6 @@ class CoordinateBound:
     Guarantee
     ---------
     No result exceeds ``limit`` in magnitude, as floats, whatever the entry.
-
-    Examples
-    --------
-    >>> CoordinateBound("clamped", 3.0).limit
-    3.0
-    >>> CoordinateBound("soft", 3.0, smoothing=1.0).limit < 2.0
-    True
     """
 
     kind: Literal["clamped", "truncated", "soft"]
@@ -95,15 +88,6 @@ class BoundedCoordinateSum(ScoreModel, Kernel):
     ---------
     Kamath, Liu and Zhang 2022, Algorithms 3 and 4; Tao, Wu, Cheng and Wang 2022, Algorithm 3;
     Wang, Xiao, Devadas and Xu 2020, Algorithm 4.
-
-    Examples
-    --------
-    >>> kernel = BoundedCoordinateSum(
-    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     loss=None, bound=CoordinateBound("clamped", 1.0), n_rows=4, n_groups=2, grid=2.0**-20,
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.array([[0.5], [9.0], [np.nan], [-0.5]]))) * kernel.grid
-    array([ 0.75, -0.25])
     """
 
     bound: CoordinateBound

@@ -23,19 +23,7 @@ LARGEST_SLOPE = LARGEST_FEATURE
 
 @np.errstate(all="ignore")
 def bounded_coordinate_sum(kernel: Any, block: RecordBlock) -> IntArray:
-    """Lattice sums by groups of the bounded gradients of a block.
-
-    Examples
-    --------
-    >>> from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-    >>> kernel = BoundedCoordinateSum(
-    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     loss=None, bound=CoordinateBound("truncated", 1.0), n_rows=3, n_groups=1, grid=2.0**-20,
-    ... )
-    >>> block = RecordBlock(np.array([[9.0], [0.75], [np.nan]]))
-    >>> bounded_coordinate_sum(kernel, block) / 2**20
-    array([0.25])
-    """
+    """Lattice sums by groups of the bounded gradients of a block."""
     totals = np.zeros((kernel.n_groups, kernel.weights.size), dtype=np.int64)
     if block.alone:
         for chunk in chunks_of(block):
@@ -56,19 +44,7 @@ def bounded_coordinate_sum(kernel: Any, block: RecordBlock) -> IntArray:
 
 @np.errstate(all="ignore")
 def score_gradients(model: Any, records: RecordBlock) -> FloatArray:
-    """Return the gradient of every record, finite whatever it holds; zeros where void.
-
-    Examples
-    --------
-    >>> from tailguard.kernels.clipped_gradient import ScoreModel
-    >>> model = ScoreModel(
-    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     loss=None,
-    ... )
-    >>> score_gradients(model, RecordBlock(np.array([[9.0], [np.nan]])))
-    array([[9.],
-           [0.]])
-    """
+    """Return the gradient of every record, finite whatever it holds; zeros where void."""
     void = records.void()
     rows = standardised(model, records, void)
     target, offset = known(model, records)

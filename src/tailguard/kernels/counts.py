@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 from .base import Kernel, Together
 from .block import RecordBlock
@@ -91,7 +90,7 @@ class BelowCount(Kernel):
         return counts * self.multiplier
 
 
-@cache
+@builds_loop
 def _compiled_counts(dtype: np.dtype[Any]) -> Callable[..., None]:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 

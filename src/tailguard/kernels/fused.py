@@ -10,7 +10,6 @@ a strip is passed by its address, so that one compiled pass, kept on disk, serve
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from numba import njit, types
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.losses.base import SlopeLoop
 from tailguard.losses.compiled import compile_slopes
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 from . import tile_bounds, vectors
 from .base import LARGEST_UNITS
@@ -205,14 +204,14 @@ def argument_types(dtype: np.dtype[Any]) -> tuple[Any, ...]:
     return matrix, *5 * (vector,), types.FunctionType(SLOPES), types.float64[::1], limits
 
 
-@cache
+@builds_loop
 def sum_chunks(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass that sums clipped gradients of features stored as ``dtype``."""
     others = types.float64, types.boolean, types.int64[::1]
     return compiled(_sum_chunks, types.void(*argument_types(dtype), *others), **OPTIONS)
 
 
-@cache
+@builds_loop
 def count_norms(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass that counts gradient norms of features stored as ``dtype``."""
     others = types.float64, types.int64[::1]

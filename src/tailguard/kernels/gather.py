@@ -27,17 +27,7 @@ def _placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GatheredGradients(ScoreModel, Kernel):
-    """The gradient ``slope * row`` of every record, each entry finite; zeros where void.
-
-    Examples
-    --------
-    >>> kernel = GatheredGradients(
-    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     loss=None, n_rows=2,
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.array([[7.0], [np.inf]]))).view(np.float64)
-    array([7., 0.])
-    """
+    """The gradient ``slope * row`` of every record, each entry finite; zeros where void."""
 
     n_rows: int
 
@@ -60,14 +50,7 @@ class GatheredGradients(ScoreModel, Kernel):
 
 @dataclass(frozen=True, kw_only=True)
 class GatheredRecords(Kernel):
-    """Features, then the target or 0, of every record; NaN throughout where void.
-
-    Examples
-    --------
-    >>> block = RecordBlock(np.array([[0.5], [2.0]]), np.array([1.0, -1.0]))
-    >>> GatheredRecords(n_rows=2, n_columns=2).sum_block(block).view(np.float64)
-    array([ 0.5,  1. ,  2. , -1. ])
-    """
+    """Features, then the target or 0, of every record; NaN throughout where void."""
 
     n_rows: int
     n_columns: int

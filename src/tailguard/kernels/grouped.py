@@ -10,7 +10,6 @@ No fast-math flag is set: every test for NaN means what it says.
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.losses.base import SlopeLoop
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 from . import bounded_rows, tile_bounds, vectors
 from .base import LARGEST_UNITS
@@ -163,7 +162,7 @@ def _sum_groups(
         start = stop
 
 
-@cache
+@builds_loop
 def sum_groups(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the pass for features stored as ``dtype``."""
     signature = types.void(

@@ -29,22 +29,6 @@ class LossDifferenceSum(Kernel):
     ---------
     One record adds at most 1 to each sum, in magnitude, for every input. Void records add nothing,
     and neither does one whose losses differ by no number.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> candidates = tuple(
-    ...     WhitenedRows(
-    ...         loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...         whitening=np.zeros((1, 0)), weights=np.array([slope]),
-    ...     )
-    ...     for slope in (0.0, 1.0)
-    ... )
-    >>> kernel = LossDifferenceSum(
-    ...     loss=tg.losses.Squared(), candidates=candidates, limit=2.0, grid=2.0**-20
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.ones((3, 1)), np.array([1.0, 9.0, np.nan]))) * kernel.grid
-    array([-1.25])
     """
 
     loss: Loss

@@ -40,15 +40,6 @@ class MagnitudeCount(RowModel, Kernel):
     ---------
     The counts of one record, or pair, are whole, not negative, and add up to ``multiplier`` for
     norms and to ``d * multiplier`` for entries; to zero for a void record or a pair with one.
-
-    Examples
-    --------
-    >>> kernel = MagnitudeCount(
-    ...     center=np.zeros(2), inverse_scale=np.ones(2), edges=np.array([1.0, 10.0]),
-    ...     of="norm", multiplier=1,
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.array([[3.0, 4.0], [0.0, 1.0], [np.nan, 0.0]])))
-    array([1, 1, 0])
     """
 
     edges: FloatArray
@@ -103,15 +94,6 @@ class ShellSum(RowModel, Kernel):
     Guarantee
     ---------
     The parts of one record, as one vector, have l2 norm at most ``norm(limits)`` as floats.
-
-    Examples
-    --------
-    >>> kernel = ShellSum(
-    ...     center=np.zeros(1), inverse_scale=np.ones(1), radii=np.array([1.0, 3.0]),
-    ...     limits=np.array([1.0, 2.0]), grid=2.0**-20,
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.array([[0.5], [2.0], [-9.0], [np.nan]]))) / 2**20
-    array([ 0.5, -1. ])
     """
 
     radii: FloatArray

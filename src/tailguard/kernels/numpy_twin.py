@@ -20,19 +20,7 @@ LARGEST_FEATURE, SMALLEST_NORM = 1e150, 1e-145
 
 @np.errstate(all="ignore")
 def clipped_gradient_sum(model: Any, clip_norm: float, grid: float, block: RecordBlock) -> IntArray:
-    """Lattice sum of the clipped gradients of a block.
-
-    Examples
-    --------
-    >>> from tailguard.kernels.clipped_gradient import ScoreModel
-    >>> model = ScoreModel(
-    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     loss=None,
-    ... )
-    >>> block = RecordBlock(np.array([[9.0], [0.25], [np.nan]]))
-    >>> clipped_gradient_sum(model, clip_norm=1.0, grid=2.0**-20, block=block) / 2**20
-    array([1.25])
-    """
+    """Lattice sum of the clipped gradients of a block."""
     total = np.zeros(model.weights.size, dtype=np.int64)
     for chunk in chunks_of(block):
         direction, coefficient = _gradients(model, chunk)
@@ -46,18 +34,7 @@ def clipped_gradient_sum(model: Any, clip_norm: float, grid: float, block: Recor
 
 @np.errstate(all="ignore")
 def gradient_norm_count(model: Any, threshold: float, block: RecordBlock) -> int:
-    """Count the records of a block, void ones aside, with gradient norm at most ``threshold``.
-
-    Examples
-    --------
-    >>> from tailguard.kernels.clipped_gradient import ScoreModel
-    >>> model = ScoreModel(
-    ...     weights=np.zeros(1), center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     loss=None,
-    ... )
-    >>> gradient_norm_count(model, 1.0, RecordBlock(np.array([[9.0], [0.25], [np.nan]])))
-    1
-    """
+    """Count the records of a block, void ones aside, with gradient norm at most ``threshold``."""
     count = 0
     for chunk in chunks_of(block):
         _, coefficient = _gradients(model, chunk)

@@ -16,11 +16,6 @@ def one_blas_thread() -> Iterator[None]:
 
     Its chunks still run on as many threads as asked: those of several fits would wait for one
     another longer than they work.
-
-    Examples
-    --------
-    >>> with one_blas_thread():
-    ...     pass
     """
     with _LIMIT.turn, limited_blas():
         yield
@@ -31,11 +26,6 @@ def limited_blas() -> Iterator[None]:
     """Hold BLAS to one thread inside the block, for a thread of a fit or of a worker.
 
     The limit is the process's: whoever comes sets it, and whoever leaves last takes it back.
-
-    Examples
-    --------
-    >>> with limited_blas():
-    ...     pass
     """
     _LIMIT.enter()
     try:

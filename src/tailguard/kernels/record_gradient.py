@@ -38,16 +38,6 @@ class RecordGradientSum(Kernel):
     Reference
     ---------
     Abadi et al. 2016, Algorithm 1 (clipping per record).
-
-    Examples
-    --------
-    >>> kernel = RecordGradientSum(
-    ...     gradient=lambda w, x, y: (w @ x - y) * x, weights=np.zeros(1), n_coordinates=1,
-    ...     clip_norm=1.0, grid=2.0**-20,
-    ... )
-    >>> block = RecordBlock(np.array([[1.0], [-1e308]]), np.array([0.25, 7.0]))
-    >>> kernel.sum_block(block) * kernel.grid
-    array([-0.25])
     """
 
     gradient: Callable[[FloatArray, FloatArray, float], Any]
@@ -100,15 +90,6 @@ class GradientNormCount(Kernel):
     Reference
     ---------
     Andrew, Thakkar, McMahan and Ramaswamy 2021, Section 2.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> kernel = GradientNormCount(
-    ...     loss=tg.losses.Squared(), weights=np.zeros(1), threshold=1.0, multiplier=3
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.array([[1.0], [2.0], [np.nan]]), np.array([1.0, 1.0, 0.0])))
-    array([3])
     """
 
     loss: Loss | RecordLoss | None

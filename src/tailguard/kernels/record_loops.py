@@ -25,15 +25,7 @@ ONE_AT_A_TIME = threading.Lock()
 def gradients(
     gradient: Gradient, weights: FloatArray, size: int, block: RecordBlock
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return the gradient of each record of a block that is not void, and which records those are.
-
-    Examples
-    --------
-    >>> block = RecordBlock(np.array([[1.0], [np.nan], [3.0]]))
-    >>> found, used = gradients(lambda w, x, y: 2 * x, np.zeros(1), 1, block)
-    >>> found[:, 0], used
-    (array([2., 0., 6.]), array([ True, False,  True]))
-    """
+    """Return the gradients of the usable records of a block, and which records those are."""
     void = block.void()
     # The function sees zeros for a void record: that it is left out would tell by the time saved.
     features = np.where(void[:, None], 0.0, block.features.astype(np.float64))

@@ -3,12 +3,11 @@
 import math
 import sys
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 LARGEST_FLOAT, SMALLEST_FLOAT = sys.float_info.max, sys.float_info.min
 
@@ -50,7 +49,7 @@ def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
     return norms
 
 
-@cache
+@builds_loop
 def _compiled_clip() -> Callable[[FloatArray, float, FloatArray], None]:
     signature = "void(float64[:, ::1], float64, float64[::1])"
     return compiled(_clip_rows, signature, error_model="numpy", nogil=True)

@@ -7,7 +7,6 @@ on whole vectors without a fast-math flag.
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 from .tile import MERGED, OPTIONS, VOID_SCORE, VOID_TARGET, load, stored_types
 from .vectors import LARGEST_FEATURE
@@ -123,7 +122,7 @@ def _standardise_row(i: int, peak: int, void: bool, rows: FloatArray) -> float:
     return unit
 
 
-@cache
+@builds_loop
 def standardise(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile the loop for features stored as ``dtype``."""
     matrix, vector = stored_types(dtype)

@@ -27,17 +27,7 @@ SumBlock = TypeVar("SumBlock", bound=Callable[[Any, RecordBlock], IntArray])
 
 
 def steady(sum_block: SumBlock) -> SumBlock:
-    """Let a kernel's ``sum_block`` count subnormal numbers as zero and warn of nothing.
-
-    Examples
-    --------
-    >>> class ZeroCount:
-    ...     @steady
-    ...     def sum_block(self, block):
-    ...         return np.isneginf(np.log(block.features)).sum(axis=0)
-    >>> ZeroCount().sum_block(RecordBlock(np.array([[0.0], [2.0], [-1.0]])))
-    array([1])
-    """
+    """Let a kernel's ``sum_block`` count subnormal numbers as zero and warn of nothing."""
 
     @wraps(sum_block)
     def run(kernel: Any, block: RecordBlock) -> IntArray:
@@ -49,16 +39,7 @@ def steady(sum_block: SumBlock) -> SumBlock:
 
 @contextmanager
 def subnormals_as_zero() -> Iterator[None]:
-    """Count subnormal numbers as zero, those of float32 that become float64 too.
-
-    Examples
-    --------
-    >>> small = np.full(8, 1e-40, dtype=np.float32)
-    >>> with subnormals_as_zero():
-    ...     double = small.astype(np.float64)
-    >>> double.any(), small.astype(np.float64).all()
-    (np.False_, np.True_)
-    """
+    """Count subnormal numbers as zero, those of float32 that become float64 too."""
     from .subnormals import ZERO_BITS, exchange  # noqa: PLC0415 (Numba takes a while to load)
 
     before = exchange()(0, ZERO_BITS)

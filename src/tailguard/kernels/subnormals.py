@@ -5,14 +5,13 @@ On x86-64 they are FTZ and DAZ of MXCSR, on AArch64 FZ of FPCR. On other process
 
 import platform
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 from .lanes import INDEX, cgutils
 
@@ -73,7 +72,7 @@ def _exchange(cleared: int, written: int) -> int:
     return before
 
 
-@cache
+@builds_loop
 def exchange() -> Callable[[int, int], int]:
     """Compile: clear some bits of the register, set some, and return what it held before."""
     return compiled(_exchange, "int64(int64, int64)", nogil=True)

@@ -57,13 +57,7 @@ class Space(NamedTuple):
 
 
 def stored_types(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the types of features stored as ``dtype``, and of a vector that goes with them.
-
-    Examples
-    --------
-    >>> stored_types(np.dtype(np.float32))[0].dtype
-    float32
-    """
+    """Return the types of features stored as ``dtype``, and of a vector that goes with them."""
     stored = types.float32 if dtype == np.float32 else types.float64
     # Arrays declared as read-only may be either.
     matrix = types.Array(stored, 2, "C", readonly=True)

@@ -55,13 +55,6 @@ def lent(typing_context: Any, value: Any) -> Any:
     Numba counts the owners of an array atomically whenever it is sliced or handed on, some 25 times
     a tile, which takes longer than to add the tile up. Only lend arguments: the caller owns them
     until the call ends, while a local array is freed after its last mention.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from numba import njit
-    >>> njit(lambda numbers: lent(numbers).sum())(np.ones(3))
-    3.0
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -140,22 +133,6 @@ def score_rows(
 
     ``scores`` gets ``<u, weights>`` and ``squares`` gets ``<u, u>``, NaN if a feature is not
     finite. In the tile ``u`` is finite whatever the features hold.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from numba import njit
-    >>> @njit
-    ... def score(features, scale, tile, scores, squares):
-    ...     weights = np.full(8, 10.0)
-    ...     score_rows(features, 0, np.zeros(8), scale, weights, tile, scores, squares)
-    >>> scale = np.array([1.0, 3.0, 0, 0, 0, 0, 0, 0])
-    >>> tile, scores, squares = np.zeros((1, TILE_ROWS, 8)), np.zeros(8), np.zeros(8)
-    >>> score(np.arange(8.0).reshape(8, 1), scale, tile, scores, squares)
-    >>> scores
-    array([ 30.,  40.,  50.,  60.,  70.,  80.,  90., 100.])
-    >>> tile[0, 6]
-    array([6., 3., 0., 0., 0., 0., 0., 0.])
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -166,21 +143,7 @@ def score_rows(
 
 
 def _adder(*, alone: bool) -> Any:
-    """Write the loop that adds rows times their factors, each product rounded first if ``alone``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from numba import njit
-    >>> @njit
-    ... def add(tile, factors, sums, whole):
-    ...     add_rows(tile, factors, sums)
-    ...     add_rounded_rows(tile, factors, whole)
-    >>> tile, sums, whole = np.ones((1, TILE_ROWS, 8)), np.zeros(8), np.zeros(8)
-    >>> add(tile, np.arange(TILE_ROWS) / 5, sums, whole)
-    >>> sums[0].round(9), whole[0]
-    (np.float64(5.6), np.float64(5.0))
-    """
+    """Write the loop that adds rows times factors; with ``alone`` each product is rounded first."""
 
     @intrinsic
     def add(typing_context: Any, tile: Any, factors: Any, sums: Any) -> Any:

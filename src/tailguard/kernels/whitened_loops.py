@@ -11,7 +11,6 @@ exactly: as integers, which the bits of floats hold.
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numba.extending import intrinsic
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.losses.exponential import ROUNDING
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 
 from .lanes import INDEX, LANES, ZEROS, Lanes, cgutils
 from .standardised_rows import bits
@@ -200,52 +199,52 @@ def _add_rounded_squares(
 MATRIX, VECTOR = types.float64[:, ::1], types.float64[::1]
 
 
-@cache
+@builds_loop
 def measure() -> Callable[..., None]:
     """Compile the loop that measures mapped rows."""
     signature = types.void(MATRIX, VECTOR, types.float64, VECTOR, VECTOR)
     return compiled(_measure, signature, **OPTIONS)
 
 
-@cache
+@builds_loop
 def score() -> Callable[..., None]:
     """Compile the loop that scores mapped rows."""
     return compiled(_score, types.void(VECTOR, VECTOR, VECTOR, VECTOR), **OPTIONS)
 
 
-@cache
+@builds_loop
 def multiply() -> Callable[..., None]:
     """Compile the loop that multiplies rows by slopes."""
     return compiled(_multiply, types.void(VECTOR, VECTOR, VECTOR), **OPTIONS)
 
 
-@cache
+@builds_loop
 def bound_slopes() -> Callable[..., None]:
     """Compile the loop that bounds slopes, zero where void or not a number."""
     signature = types.void(VECTOR, types.boolean[::1], types.float64, VECTOR)
     return compiled(_bound_slopes, signature, **OPTIONS)
 
 
-@cache
+@builds_loop
 def climb() -> Callable[..., None]:
     """Compile the loop that finds the factors of several slope limits."""
     signature = types.void(VECTOR, VECTOR, VECTOR, types.float64, VECTOR, VECTOR, MATRIX)
     return compiled(_climb, signature, **OPTIONS)
 
 
-@cache
+@builds_loop
 def map_rows() -> Callable[..., None]:
     """Compile the loop that maps rows, which come in whole groups, to whole groups of lines."""
     return compiled(_map_rows, types.void(MATRIX, MATRIX, MATRIX), **OPTIONS)
 
 
-@cache
+@builds_loop
 def add_rounded() -> Callable[..., None]:
     """Compile the loop that adds up rounded products."""
     return compiled(_add_rounded, types.void(MATRIX, VECTOR, types.int64[::1]), **OPTIONS)
 
 
-@cache
+@builds_loop
 def add_rounded_squares() -> Callable[..., None]:
     """Compile the loop that adds up rounded outer products."""
     signature = types.void(MATRIX, VECTOR, VECTOR, types.int64[::1])

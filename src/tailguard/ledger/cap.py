@@ -6,24 +6,36 @@ found in the ledger would keep the cap had they been fixed in advance: what is e
 
 * A cap in pure epsilon, rho or mu adds up in its own currency.
 * Under (epsilon, delta), charges may be added up in pure epsilon, up to ``epsilon``, or in mu, up
-  to the mu that (epsilon, delta) allows. What has no mu of its own, such as noise that follows the
-  records, samples and shuffles, is priced at a Gaussian release that covers it but for a small
-  failure (``privacy/accounting/cover.py``); a hundredth of delta is kept for failures.
+  to the mu that (epsilon, delta) allows. Gaussian releases over all records, or over blocks of
+  which the costliest counts, have a mu of their own. What a run does besides, if it has none, such
+  as noise that follows the records, samples and shuffles, is priced as a whole at a Gaussian
+  release that covers it but for a small failure (``privacy/accounting/cover.py``); a hundredth of
+  delta is kept for failures.
 * The first charge is checked by every accountant, as a single fit is.
 
-Proof that filters may stand side by side. A filter's total never falls, so a history that meets one
-in the end has met it all along. Let a run of the first filter alone be (epsilon, 0)-DP, and one of
-the second (epsilon, delta)-DP. Split the histories into those that end within the first filter and
-all others. The probability of a set of histories is that of its two parts, of which each is that of
-a run of one filter alone. So with both filters it is at most exp(epsilon) times that of a neighbour
+What counts. A run that is open counts with all that it reserved. One that was settled after an
+early stop counts with what it released, where ``settling.py`` allows that, and every other one for
+ever with what it reserved.
+
+Proof that filters may stand side by side. Let the *released total* of a history, in the currency of
+a filter, be the price of every Gaussian or pure release, and that of a whole cover from the first
+of the releases that it covers. It never falls. At the last admission the charges met one filter:
+what settled runs had released and open ones had reserved was within its limit. After it, open runs
+release within what they reserved and settled ones nothing. So the released total is within that
+limit at the end, and hence all along, whatever was given back on the way. Let a run that stops
+before the released total of the first filter passes its limit be (epsilon, 0)-DP, and one of the
+second (epsilon, delta)-DP. Split the histories into those that end within the first filter and all
+others. The probability of a set of histories is that of its two parts, of which each is that of a
+run of one filter alone. So with both filters it is at most exp(epsilon) times that of a neighbour
 plus delta. The first charge follows from nothing that was released: if it meets no filter, it is
-all that is ever released, and it keeps the cap by itself. Runs may also be under way at one time.
+all that is ever released, and it keeps the cap by itself; nothing of it is ever given back. Runs
+may be under way at one time: their releases, each priced by itself, are one adaptive sequence.
 
 Reference
 ---------
 Rogers, Roth, Ullman and Vadhan 2016 (filters; adding up pure epsilons); Feldman and Zrnic 2021
 (filters in rho); Smith and Thakurta 2022, and Koskela, Tobaben and Honkela 2023 (filters in mu);
-Haney et al. 2023 (filters for runs that are under way at one time).
+Haney et al. 2023 (filters for runs that are under way at one time, covers among them).
 """
 
 import math
@@ -41,6 +53,7 @@ from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
+from tailguard.privacy.events.flat_events import FlatEvents, flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 
 # The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
@@ -63,8 +76,8 @@ class Charge:
     event
         Its planned event, which is what it costs.
     cover
-        The mu of a Gaussian release that covers it, and what that may miss; None where the event
-        has a price of its own, or none at all.
+        The mu of a Gaussian release that covers all of it but what is Gaussian, and what that may
+        miss; None where the event has a price of its own, or none at all.
 
     Examples
     --------
@@ -145,6 +158,10 @@ class Cap:
         """Whether all of it may be charged; the last charge is the one that is asked for."""
         if len(charges) == 1 and satisfies(charges[0].event, self.guarantee):
             return True
+        return self.meets_filter(charges)
+
+    def meets_filter(self, charges: Sequence[Charge]) -> bool:
+        """Whether the charges are within a filter; a first charge may be admitted without."""
         return any(each.admits(charges) for each in filters_of(self.guarantee))
 
     def left(self, charges: Sequence[Charge]) -> Guarantee | None:
@@ -165,7 +182,8 @@ class Cap:
     def charge(self, event: Event) -> Charge:
         """Return the event as a charge, with a cover where it has no price of its own."""
         by_cover = isinstance(self.guarantee, ApproxDP) and not GdpAccountant().supports(event)
-        return Charge(event, covering_mu(event) if by_cover else None)
+        _, others = flatten(event).split()
+        return Charge(event, covering_mu(others.event) if by_cover else None)
 
     def agrees(self, charge: Charge) -> bool:
         """Whether a charge's cover is the one that is found here, to a thousandth."""
@@ -212,9 +230,22 @@ def _worked_out(
 ) -> tuple[Fraction, Fraction] | None:
     if charge.cover is not None and accountant is GdpAccountant:
         mu, failure = charge.cover
-        return Fraction(mu) ** 2, Fraction(failure)
+        gaussian, _ = flatten(charge.event).split()
+        return Fraction(mu) ** 2 + squared_mu(gaussian), Fraction(failure)
     composed = accountant.of(charge.event)
     return None if composed is None else (composed.total, composed.failure)
+
+
+def squared_mu(gaussian: FlatEvents) -> Fraction:
+    """Add up the squares of mu of Gaussian releases, exactly.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian, Repeated
+    >>> squared_mu(flatten(Repeated(Gaussian(0.5), 3)))
+    Fraction(3, 4)
+    """
+    return GdpAccountant(gaussian).total
 
 
 def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
@@ -242,6 +273,26 @@ def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
     ['PureAccountant', 'GdpAccountant']
     """
     raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(cap)}.")
+
+
+def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
+    """Return what a run plans with that asks for a ledger's whole (epsilon, delta).
+
+    It is less the hundredth of delta that the ledger keeps for failures. So Gaussian noise is
+    within the filter in mu, and the run is not charged as a first one that meets no filter, of
+    which nothing can be given back. Any other guarantee is returned as it is.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> ledger = SimpleNamespace(cap=ApproxDP(1.0, 1e-6))
+    >>> within_filter(ApproxDP(1.0, 1e-6), ledger), within_filter(ApproxDP(0.5, 1e-6), ledger)
+    (ApproxDP(epsilon=1.0, delta=9.9e-07), ApproxDP(epsilon=0.5, delta=1e-06))
+    """
+    cap = getattr(ledger, "cap", None)  # books in memory have none
+    if isinstance(cap, ApproxDP) and guarantee == cap:
+        return ApproxDP(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
+    return guarantee
 
 
 @filters_of.register

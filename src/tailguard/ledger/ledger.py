@@ -1,6 +1,7 @@
 """The ledger: a budget of a data set that outlives the process, and that all processes share."""
 
 import os
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -27,10 +28,11 @@ from tailguard.ledger.lines import (
 )
 from tailguard.ledger.names import checked_key, checked_name, checked_path, checked_run
 from tailguard.ledger.run import LedgerRun
+from tailguard.ledger.settling import check_kept, settlement
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
-from tailguard.privacy.books import own_copy
+from tailguard.privacy.books import Release, own_copy
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
@@ -61,7 +63,9 @@ class Ledger:
     A run is charged, and its charge is on the disk, before its first query reads a record. All runs
     that were charged keep the cap together, however later ones were chosen in the light of earlier
     answers, for replace-one neighbours and up to the distance of sampled from ideal noise, which
-    ``total()`` adds. What was charged stays charged, whatever becomes of the run.
+    ``total()`` adds. What was charged stays charged, whatever becomes of the run, unless it stops
+    early by a choice made on released numbers: then it counts with what it released, where
+    ``ledger/settling.py`` allows that.
 
     Edge cases
     ----------
@@ -126,7 +130,7 @@ class Ledger:
 
     @property
     def reserved(self) -> Event:
-        """Everything that was charged, as one event."""
+        """Everything that counts as charged, as one event."""
         return own_copy(Composed(events_of(self.lines())))
 
     @property
@@ -263,14 +267,7 @@ class Ledger:
         """
         self._store.check_integrity()
         lines = self.lines()
-        cap = cap_of(lines)
-        charged, charges = [each for each in lines if each.kind == RESERVED], charges_of(lines)
-        for count, line in enumerate(charged, start=1):
-            if not (cap.admits(charges[:count]) and cap.agrees(charges[count - 1])):
-                raise BudgetError(
-                    f"ledger {self.name!r} must keep its cap; line {line.position} charges more "
-                    "than was left."
-                )
+        check_kept(lines)
         if known is not None:
             check_continues(lines, known)
         return len(lines)
@@ -358,20 +355,16 @@ class Ledger:
             f"charged under {shown(line.key)}, and nothing more is charged or released."
         )
 
-    def _settled(self, key: str, told: dict[str, Any]) -> None:
-        """Write down what was released against a charge."""
+    def _settled(
+        self, keys: Sequence[str], releases: Sequence[Release], stopped_early: bool
+    ) -> Line:
+        """Write down what a run released against its charges."""
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
-            there = [line for line in lines if (line.kind, line.key) == (SETTLED, key)]
-            if there and there[0].content != canonical(told):
-                raise BudgetError(
-                    f"ledger {self.name!r} must be told once what a run released; entry "
-                    f"{there[0].position} says something else of {shown(key)}."
-                )
-            return there[0] if there else Draft(SETTLED, key, told)
+            return settlement(lines, keys, releases, stopped_early=stopped_early)
 
-        self._store.append(self.name, decide)
+        return self._store.append(self.name, decide)
 
     def __sklearn_clone__(self) -> "Ledger":
         return self

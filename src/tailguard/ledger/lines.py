@@ -18,7 +18,7 @@ from tailguard.privacy.books.entries import LedgerEntry
 
 CREATED, RESERVED, RESUMED, SETTLED = "created", "reserved", "resumed", "settled"
 """What lines are: the cap, which comes first; a charge; that a run goes on from its checkpoint;
-what was released against a charge."""
+what a run released against its charges, and what an early stop leaves of them."""
 
 FIELDS = ("ledger", "position", "kind", "key", "time", "content", "previous", "digest")
 
@@ -49,9 +49,10 @@ class Line:
     kind
         ``"created"``, ``"reserved"``, ``"resumed"`` or ``"settled"``.
     key
-        What tells a charge from every other; a settled line has that of its charge.
+        What tells a charge from every other; a settled line has that of its run's first one.
     time
-        When it was written, by the clock of the machine. Nothing follows from it.
+        The day (UTC) on which it was written, by the clock of the machine; empty in a settled line.
+        Nothing follows from it.
     content
         What it says, as canonical JSON.
     previous, digest

@@ -1,15 +1,18 @@
 """A ledger as text: what is left of the budget, and what it went to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tailguard.ledger.contents import events_of
+from tailguard.ledger.contents import charges_of, settled_of, standing
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import RESERVED, SETTLED, Line
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
-from tailguard.privacy.events import Composed
+from tailguard.privacy.events import Selected
+from tailguard.privacy.events.flat_events import flatten
 
 TITLE = "Ledger {!r}"
-HEAD = "  line  written                    cost by itself                    key"
+HEAD = "  line  written     cost by itself                    key"
+STOPPED = ", stopped early"
+"""What is said of a charge that counts with what was released against it."""
 
 
 def summary_text(ledger: Ledger) -> str:
@@ -23,11 +26,14 @@ def summary_text(ledger: Ledger) -> str:
     """
     lines = ledger.lines()
     charges = [line for line in lines if line.kind == RESERVED]
-    settled = sum(line.kind == SETTLED for line in lines)
+    ends = [*_ends(lines).values()]
     total = _cost(ledger.total()) if charges else "nothing"
+    counts = "all count as spent"
+    if STOPPED in ends:
+        counts = f"{ends.count(STOPPED)} stopped early, all others count as reserved"
     facts = {
         "cap": ledger.cap.describe(),
-        "charged": f"{len(charges)} runs, {settled} settled; all count as spent",
+        "charged": f"{len(charges)} runs, {len(ends)} settled; {counts}",
         "total": f"{total}, of the events as they are listed",
         "fits": ledger.describe_left(),
         "neighbours": "replace-one, for every run: one record replaced by any other",
@@ -46,7 +52,7 @@ def history_text(ledger: Ledger) -> str:
     >>> from tailguard.privacy.events import Gaussian
     >>> ledger = Ledger("budget.sqlite", "patients", guarantee=GDP(1.0))
     >>> _ = ledger.charge(Gaussian(0.5), key="report of March")
-    >>> print(history_text(ledger).splitlines()[2][35:])
+    >>> print(history_text(ledger).splitlines()[2][20:])
     mu = 0.5, rho = 0.125             report of March, not settled
     """
     return "\n".join([TITLE.format(ledger.name), HEAD, *_charges(ledger)])
@@ -54,16 +60,25 @@ def history_text(ledger: Ledger) -> str:
 
 def _charges(ledger: Ledger) -> Iterator[str]:
     lines, delta = ledger.lines(), ledger.cap.delta
-    settled = {line.key for line in lines if line.kind == SETTLED}
+    counted, ends = standing(lines), _ends(lines)
     for line in lines:
         if line.kind == RESERVED:
-            yield _charge(line, delta, settled=line.key in settled)
+            (charge,) = charges_of([line])
+            left = counted.get(line.key)
+            cost = _cost(total_cost(left.event, delta)) if left else "nothing"
+            is_search = Selected in flatten(charge.event).kinds  # which stays as it was charged
+            ended = ends.get(line.key, "" if is_search else ", not settled")
+            yield f"  {line.position:>4}  {line.time:<10}  {cost:<32}  {line.key}{ended}"
 
 
-def _charge(line: Line, delta: float | None, *, settled: bool) -> str:
-    cost = _cost(total_cost(Composed(events_of([line])), delta))
-    ended = "" if settled else ", not settled"
-    return f"  {line.position:>4}  {line.time:<25}  {cost:<32}  {line.key}{ended}"
+def _ends(lines: Sequence[Line]) -> dict[str, str]:
+    """Say by their keys how charges ended that were settled."""
+    ends: dict[str, str] = {}
+    for line in lines:
+        if line.kind == SETTLED:
+            keys, left = settled_of(line)
+            ends |= dict.fromkeys(keys, STOPPED if left else "")
+    return ends
 
 
 def _cost(total: TotalCost) -> str:

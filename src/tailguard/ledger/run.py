@@ -1,12 +1,12 @@
 """The books of one run that a ledger is charged for."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from tailguard.checks import warn_before_spending
-from tailguard.privacy.books import MemoryBooks
+from tailguard.ledger.lines import Line
+from tailguard.privacy.books import MemoryBooks, Release
 from tailguard.privacy.books.entries import LedgerEntry
-from tailguard.privacy.events import Event
+from tailguard.privacy.events import Event, Selected, event_from_dict
 
 
 class LedgerRun(MemoryBooks):
@@ -27,31 +27,50 @@ class LedgerRun(MemoryBooks):
     def __init__(
         self,
         charge: Callable[[Event, str, int], LedgerEntry],
-        write_settled: Callable[[str, dict[str, Any]], None],
+        write_settled: Callable[[Sequence[str], Sequence[Release], bool], Line],
         key: str,
     ) -> None:
         super().__init__()
         self._charge, self._write_settled, self._first_key = charge, write_settled, key
         self._entries: tuple[LedgerEntry, ...] = ()
+        self._left: Event | None = None
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Where the run was charged."""
         return self._entries
 
+    @property
+    def charged(self) -> Event:
+        """What stays charged: less than was reserved, where an early stop was given the rest."""
+        return self.reserved if self._left is None else self._left
+
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
         """Charge the ledger, and only then reserve."""
-        count = len(self._entries)
-        key = f"{self._first_key} ({count + 1})" if count else self._first_key
-        self._entries = (*self._entries, self._charge(event, key, coordinates))
-        super().reserve(event, coordinates=coordinates)
+        with self._lock:
+            self._check_open()
+            count = len(self._entries)
+            key = f"{self._first_key} ({count + 1})" if count else self._first_key
+            self._entries = (*self._entries, self._charge(event, key, coordinates))
+            super().reserve(event, coordinates=coordinates)
 
-    def settle(self) -> None:
-        """Write down what was released; where that fails, the charge stands as it would anyway."""
-        told = [release.to_dict() for release in self.releases]
-        for entry in self._entries:
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """Close the books, then write down what was released, in one line.
+
+        Where that fails, all charges stand. A search writes nothing once its tries have begun: when
+        its line was written would tell how many there were.
+        """
+        with self._lock:
+            nothing_to_tell = self._settled or not self._entries
+            super().settle()
+            told_of = self._spent.flat_events if stopped_early else self._planned
+            if nothing_to_tell or Selected in told_of.kinds:
+                return
+            keys = [entry.key for entry in self._entries]
             try:
-                self._write_settled(entry.key, {"releases": told})
+                line = self._write_settled(keys, self.releases, stopped_early)
             except Exception as error:  # all is released by now: a fit is not lost for a line
-                warn_before_spending(f"{entry.describe()} stays unsettled: {error}")
-            told = []  # with the first entry, once
+                warn_before_spending(f"{self._entries[0].describe()} stays unsettled: {error}")
+                return
+            left = line.told().get("charged")
+            self._left = None if left is None else event_from_dict(left)

@@ -22,7 +22,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from tailguard.checks import BudgetError
-from tailguard.ledger.lines import FIELDS, Draft, Line
+from tailguard.ledger.lines import FIELDS, SETTLED, Draft, Line
 from tailguard.ledger.storage import PATIENCE, check_local, flush_folder, one_sentence
 
 APPLICATION = 0x7467_6C64
@@ -203,7 +203,8 @@ class Store:
         ledger: str,
         draft: Draft,
     ) -> Line:
-        line = Line.after(lines, ledger, draft, time=_now())
+        # When a run was over would tell how long it took.
+        line = Line.after(lines, ledger, draft, time="" if draft.kind == SETTLED else _today())
         marks = ", ".join("?" for _ in FIELDS)
         row = [getattr(line, name) for name in FIELDS]
         connection.execute(f"INSERT INTO lines ({', '.join(FIELDS)}) VALUES ({marks})", row)
@@ -219,6 +220,10 @@ def _same(rows: list[tuple[object, ...]], others: list[tuple[object, ...]]) -> b
     )
 
 
-def _now() -> str:
-    """Return the time by this machine's clock; it is written down, and nothing follows from it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _today() -> str:
+    """Return the day by this machine's clock; it is written down, and nothing follows from it.
+
+    A time of day would tell how long runs took that follow one another: a search takes the longer,
+    the more tries it makes, and their number is secret.
+    """
+    return datetime.now(UTC).date().isoformat()

@@ -20,12 +20,6 @@ class CanonicalLoss(CompiledLoss):
     Reference
     ---------
     McCullagh and Nelder 1989, Section 2.2.4.
-
-    Examples
-    --------
-    >>> from tailguard.losses import Poisson
-    >>> Poisson().slope([0.0, 0.0], [1.0, 3.0])
-    array([ 0., -2.])
     """
 
     canonical: ClassVar[bool] = True

@@ -21,17 +21,7 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 
 class CompiledLoss:
-    """Base of losses of a score, whose ``one_slope`` is compiled for the kernels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tailguard.losses import Squared
-    >>> table = np.array([[5.0, 1.0], [3.0, 3.0], [0.0, 0.0]])
-    >>> Squared().slope_loop(table, Squared().shape)
-    >>> table[2]
-    array([ 2., -2.])
-    """
+    """Base of losses of a score, whose ``one_slope`` is compiled for the kernels."""
 
     one_slope: ClassVar[SlopeScalar]
     canonical: ClassVar[bool] = False
@@ -53,14 +43,6 @@ def compile_slopes(one_slope: SlopeScalar) -> SlopeLoop:
     """Compile the loop over scores for ``(score, target, shape) -> slope``.
 
     It has no jumps where the function has none, so that each instruction serves several scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = np.array([[5.0], [3.0], [0.0]])
-    >>> compile_slopes(lambda score, target, shape: shape[0] * score)(table, np.array([2.0]))
-    >>> table[2]
-    array([10.])
     """
     _known_to_numba(exponential)
     _known_to_numba(one_slope)
@@ -81,15 +63,7 @@ def _known_to_numba(function: Callable[..., Any]) -> None:
 
 
 def compile_gradient(function: Function) -> Function:
-    """Compile ``(weights, features, target) -> gradient`` of one record.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tailguard.losses import Multinomial
-    >>> Multinomial(2).record_gradient(np.zeros(2), np.array([4.0]), 1.0)
-    array([ 2., -2.])
-    """
+    """Compile ``(weights, features, target) -> gradient`` of one record."""
     return compiled(function, "float64[::1](float64[::1], float64[::1], float64)", **OPTIONS)
 
 
@@ -97,16 +71,6 @@ def compile_loop(gradient: Any) -> Any:
     """Return the loop over records for a function of ``numba.njit``; refuse what does not compile.
 
     Types alone decide, so this may be asked before any record is read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from numba import njit
-    >>> half = njit(lambda weights, features, target: 0.5 * features)
-    >>> found = np.zeros((2, 1))
-    >>> compile_loop(half)(half, np.zeros(1), np.array([[2.0], [4.0]]), np.zeros(2), found)
-    >>> found[:, 0]
-    array([1., 2.])
     """
     from numba import typeof, types  # noqa: PLC0415 (Numba takes a while to load)
     from numba.core.errors import NumbaError  # noqa: PLC0415

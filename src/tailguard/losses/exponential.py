@@ -29,11 +29,6 @@ def exponential(exponent: float) -> float:
     Reference
     ---------
     Abramowitz and Stegun 1964, 4.5.67 (the series).
-
-    Examples
-    --------
-    >>> exponential(0.0), exponential(1.0)
-    (np.float64(1.0), np.float64(2.718281828459045))
     """
     shifted = np.float64(exponent * INVERSE_LOG_2 + ROUNDING)
     k = shifted - ROUNDING

@@ -15,11 +15,6 @@ class Link(Enum):
     A loss of the residual ``score - target`` (``IDENTITY``) keeps its form when targets are shifted
     and scaled. Where scores are logarithms (``LOG``) a scale of the targets shifts the scores.
     Where they are log-odds (``LOGIT``) targets are outcomes, and left alone.
-
-    Examples
-    --------
-    >>> [link.name for link in Link if link.scaled], [link.name for link in Link if link.curved]
-    (['IDENTITY', 'LOG'], ['LOG', 'LOGIT'])
     """
 
     IDENTITY = "identity"

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_integer
+from tailguard.machine_code import builds_loop
 
 from .base import Gradient
 from .compiled import compile_gradient
@@ -54,7 +55,7 @@ class Multinomial:
     @property
     def record_gradient(self) -> Gradient:
         """Compiled gradient of one record."""
-        return compile_gradient(_gradient)
+        return _compiled_gradient()
 
     def size(self, n_features: int) -> int:
         """Count the weights: one a class and feature."""
@@ -89,6 +90,11 @@ class Multinomial:
         odds = np.exp(scores - scores.max(axis=-1, keepdims=True))
         probability: FloatArray = odds / odds.sum(axis=-1, keepdims=True)
         return probability
+
+
+@builds_loop
+def _compiled_gradient() -> Gradient:
+    return compile_gradient(_gradient)
 
 
 def _gradient(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:

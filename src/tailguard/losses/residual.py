@@ -17,13 +17,7 @@ SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
 
 
 def check_width(name: str, value: object) -> float:
-    """Return a loss's parameter with the target's units as a float, within a range for squares.
-
-    Examples
-    --------
-    >>> check_width("threshold", 2)
-    2.0
-    """
+    """Return a loss's parameter with the target's units as a float, within a range for squares."""
     return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)
 
 
@@ -32,11 +26,6 @@ class ResidualLoss(CompiledLoss):
 
     Such a loss keeps its form when targets are shifted and scaled. A parameter with units
     (a threshold, a width) is then in units of the scaled target.
-
-    Examples
-    --------
-    >>> ResidualLoss().valid_target([1.5, float("inf")])
-    array([ True, False])
     """
 
     link: ClassVar[Link] = Link.IDENTITY
@@ -52,13 +41,7 @@ class ResidualLoss(CompiledLoss):
 
 @dataclass(frozen=True)
 class ThresholdLoss(ResidualLoss):
-    """Base of losses that are nearly quadratic up to a threshold, and nearly linear beyond.
-
-    Examples
-    --------
-    >>> ThresholdLoss(2).shape
-    array([2.])
-    """
+    """Base of losses that are nearly quadratic up to a threshold, and nearly linear beyond."""
 
     # 95 % of the efficiency of least squares under Gaussian noise: Holland and Welsch (1977).
     threshold: float = 1.345

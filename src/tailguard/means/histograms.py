@@ -24,31 +24,13 @@ ROUNDING = 1.0 - 1e-12  # sums of squares are rounded
 
 
 def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
-    """Return the noise of histograms of so many columns, as Gaussian noise that is as rarely large.
-
-    Examples
-    --------
-    >>> stage = Stage("location", "centres", 0.5, times=1, size=56)
-    >>> round(noise_of(stage, columns=2, n_rows=1000, n_features=2), 6)
-    4.0
-    """
+    """Return the std of Gaussian noise that is as rarely large as that of the histograms."""
     query = ColumnHistograms(tuple(range(columns)), TWO_BINS)
     return tail_noise(query, n_rows, n_features, stage.asked)
 
 
 class MeanHistograms:
-    """Asks the gate for the histograms of planned stages, and knows which were not asked for.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> stage = Stage("location", "centres", 0.5, times=4, size=56)
-    >>> gate = Gate.over(np.zeros((4, 1)), guarantee=tg.GDP(1.0), random_state=0)
-    >>> session = MeanHistograms(gate, [stage])
-    >>> session.left(), session.plans("scale")
-    (1.0, False)
-    """
+    """Asks the gate for the histograms of planned stages, and knows which were not asked for."""
 
     def __init__(self, gate: Gate, stages: Sequence[Stage]) -> None:
         self._gate = gate

@@ -38,14 +38,7 @@ BIAS_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class MagnitudeDistribution:
-    """``survival[i]`` is the part of magnitudes above ``points[i]``.
-
-    Examples
-    --------
-    >>> distribution = assumed_entries()
-    >>> round(distribution.quantile(0.01), 1)
-    3.2
-    """
+    """``survival[i]`` is the part of magnitudes above ``points[i]``."""
 
     points: FloatArray
     survival: FloatArray
@@ -81,25 +74,13 @@ class MagnitudeDistribution:
 
 
 def assumed_entries() -> MagnitudeDistribution:
-    """Return the distribution assumed of entries in private units, where none was released yet.
-
-    Examples
-    --------
-    >>> round(assumed_entries().expected(np.square) ** 0.5, 1)
-    1.0
-    """
+    """Return the distribution assumed of entries in private units, where none was released yet."""
     points = _grid(1.0)
     return MagnitudeDistribution(points, (1.0 + 2.0 * points**2) ** (-ASSUMED_INDEX / 2.0))
 
 
 def assumed_norms(n_features: int) -> MagnitudeDistribution:
-    """Return the distribution assumed of norms: one entry has the assumed tail, others are typical.
-
-    Examples
-    --------
-    >>> 10.0 < assumed_norms(100).quantile(0.2) < 12.0
-    True
-    """
+    """Return the assumed distribution of norms: one entry has the assumed tail."""
     points = _grid(math.sqrt(n_features))
     odd = np.sqrt(np.maximum(points**2 - (n_features - 1), 0.0))
     tails = n_features * (1.0 + 2.0 * odd**2) ** (-ASSUMED_INDEX / 2.0)
@@ -107,29 +88,14 @@ def assumed_norms(n_features: int) -> MagnitudeDistribution:
 
 
 def cell_edges(n_features: int) -> FloatArray:
-    """Return the edges of the histogram of norms of that many entries in private units.
-
-    Examples
-    --------
-    >>> cell_edges(4)[:2].round(3)
-    array([0.25 , 0.354])
-    """
+    """Return the edges of the histogram of norms of that many entries in private units."""
     return math.sqrt(n_features) * SMALLEST * RATIO ** np.arange(N_CELLS, dtype=np.float64)
 
 
 def released_distribution(
     edges: FloatArray, counts: FloatArray, noise_std: float
 ) -> MagnitudeDistribution | None:
-    """Read a distribution off noisy counts; None where no cell can be told from noise.
-
-    Examples
-    --------
-    >>> edges = cell_edges(1)
-    >>> counts = -1e5 * np.diff(np.minimum(edges**-3.0, 1.0), prepend=1.0, append=0.0)
-    >>> distribution = released_distribution(edges, counts, noise_std=100.0)
-    >>> round(distribution.quantile(1e-4), 1)  # 21.5 without noise
-    16.2
-    """
+    """Read a distribution off noisy counts; None where no cell can be told from noise."""
     seen = np.flatnonzero(counts > SIGNIFICANT * noise_std)
     if not seen.size:
         return None

@@ -28,12 +28,6 @@ def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:
 
     ``noise[k, j]`` is the standard deviation that the noise of shell ``j`` gives every coordinate
     of mean ``k``.
-
-    Examples
-    --------
-    >>> means = np.array([[0.0, 0.1, 0.0], [9.0, 9.0, 9.0]])  # the first is far too short
-    >>> least_error_weights(means, np.array([[0.1, 0.0], [0.1, 0.3]])).round(2)
-    array([0., 1.])
     """
     apart = means - means[-1]
     columns = means.shape[1]
@@ -42,13 +36,7 @@ def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:
 
 
 def simplex_minimum(gram: FloatArray, linear: FloatArray) -> FloatArray:
-    """Minimise ``a' gram a + linear' a`` over weights that add up to one, by trying all supports.
-
-    Examples
-    --------
-    >>> simplex_minimum(np.diag([1.0, 3.0]), np.zeros(2))
-    array([0.75, 0.25])
-    """
+    """Minimise ``a' gram a + linear' a`` over weights that sum to one, by trying all supports."""
     count = len(linear)
     best = math.inf
     found: FloatArray = np.eye(count)[-1]

@@ -20,11 +20,6 @@ def binary_digits(probability: Callable[[], Decimal], count: int) -> int:
 
     ``probability`` evaluates an irrational p with a few correctly rounded decimal operations at
     the precision of the moment. The precision grows until both ends of the error interval agree.
-
-    Examples
-    --------
-    >>> binary_digits(lambda: Decimal(-1).exp(), 8)  # 94 / 256 = 0.367...
-    94
     """
     shift = 1 << count
     precision = count // 3 + 16  # a decimal digit holds more than three binary ones
@@ -40,14 +35,7 @@ def binary_digits(probability: Callable[[], Decimal], count: int) -> int:
 
 
 def settle_tie(probability: Callable[[], Decimal], source: Source) -> bool:
-    """Toss a coin of probability p, given that the first word equals the first 64 digits of p.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import SimulationSource
-    >>> settle_tie(lambda: Decimal(-1).exp(), SimulationSource(1))
-    True
-    """
+    """Toss a coin of probability p, given that the first word equals the first 64 digits of p."""
     count = 2 * WORD_BITS
     while True:
         word = int(source.words(1)[0])

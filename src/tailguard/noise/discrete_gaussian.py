@@ -22,12 +22,11 @@ Steinke 2020 (privacy of the discrete Gaussian).
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 from tailguard.noise.gaussian_table import (
     BASE_STD,
     BUCKET_BITS,
@@ -94,7 +93,7 @@ def discrete_gaussian(size: int, levels: int, source: Source) -> IntArray:
     return noise
 
 
-@cache
+@builds_loop
 def _compiled_draws() -> Callable[[Words, IntArray, Words, IntArray], bool]:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 

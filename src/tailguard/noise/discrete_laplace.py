@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import IntArray
-from tailguard.machine_code import compiled
+from tailguard.machine_code import builds_loop, compiled
 from tailguard.noise.bernoulli import WORD_BITS, binary_digits, settle_tie
 from tailguard.noise.sources import Source, Words
 
@@ -60,7 +60,7 @@ def _fill(noise: IntArray, log2_scale: int, source: Source) -> None:
         _settle_digits(words.reshape(-1, 2, thresholds.size), log2_scale, noise, source)
 
 
-@cache
+@builds_loop
 def _compiled_differences() -> Callable[[Words, Words, IntArray], bool]:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 

@@ -36,14 +36,7 @@ CONTEXT = Context(prec=120)
 
 
 def precisely() -> AbstractContextManager[Context]:
-    """Return the context in which normals are worked with: 120 digits, whatever the user has set.
-
-    Examples
-    --------
-    >>> with precisely():
-    ...     len(str(Decimal(1) / Decimal(3)))
-    122
-    """
+    """Return the decimal context of normals: 120 digits, whatever the user has set."""
     return localcontext(CONTEXT)
 
 
@@ -54,12 +47,6 @@ def exact_normals(size: int, source: Source) -> list[Decimal]:
     ---------
     Within ``size * NORMAL_VARIATION`` of the ideal once they are scaled, added to a number and
     rounded to a lattice that is at least as fine as the noise is wide.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import SimulationSource
-    >>> [round(float(number), 3) for number in exact_normals(2, SimulationSource(1))]
-    [1.022, -1.426]
     """
     words = source.words(2 * WORDS * size)
     with precisely():

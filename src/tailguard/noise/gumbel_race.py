@@ -48,12 +48,6 @@ def gumbel_top(scores: IntArray, count: int, scale: float, source: Source) -> In
     Edge cases
     ----------
     Equal keys go to the earlier place. Scores must stay within ``2**61``.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import SimulationSource
-    >>> gumbel_top(np.array([0, 900, 0, 1000]), 2, 10.0, SimulationSource(1))
-    array([1, 3])
     """
     words = source.words(scores.size)
     if count >= scores.size:

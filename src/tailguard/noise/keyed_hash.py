@@ -1,7 +1,9 @@
 """A secret function of identifiers: to whoever lacks the key its values are chance.
 
 Rows that have no order get one by it. Whole numbers go through SipHash-2-4, other text through
-BLAKE2b, both under one key. Which identifier is the first is then as secret as the key.
+BLAKE2b, both under one key. Which identifier is the first is then as secret as the key. Where
+identifiers do not tell all rows apart, places in the table are hashed in place of them, under a key
+of their own.
 
 Reference
 ---------
@@ -16,7 +18,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.noise.sources import Source, Words
+from tailguard.noise.partition import ranked
+from tailguard.noise.sources import CryptographicSource, SimulationSource, Source, Words
 
 Identifiers: TypeAlias = IntArray | Sequence[int | str | None]
 """An array of whole numbers; or whole numbers and text, None where there is none."""
@@ -38,7 +41,8 @@ class KeyedHash:
     pseudo-random.
 
     *Edge cases.* Text that writes a whole number of 64 bits is that number: an identifier is the
-    same in a CSV and in a Parquet file.
+    same in a CSV and in a Parquet file. Different identifiers may have one value by chance, as two
+    of 10^9 have in one of forty cases: ``order`` puts them in a random order.
 
     Examples
     --------
@@ -51,15 +55,15 @@ class KeyedHash:
 
     def __init__(self, source: Source) -> None:
         self._key = source.words(2)
+        self._private = source.private
 
     def of(self, identifiers: Identifiers) -> Words:
         """Return the value of each identifier."""
         if isinstance(identifiers, np.ndarray):
-            return self._of_numbers(identifiers.astype(np.int64).view(np.uint64))
+            return _hashed(identifiers.astype(np.int64).view(np.uint64), self._key)
         numbers = [_number_in(each) for each in identifiers]
-        found = self._of_numbers(
-            np.array([number or 0 for number in numbers], dtype=np.int64).view(np.uint64)
-        )
+        whole = np.array([number or 0 for number in numbers], dtype=np.int64).view(np.uint64)
+        found = _hashed(whole, self._key)
         key = self._key.tobytes()
         for place, (each, number) in enumerate(zip(identifiers, numbers, strict=True)):
             if number is None:
@@ -68,29 +72,45 @@ class KeyedHash:
                 found[place] = int.from_bytes(digest, "little")
         return found
 
-    def _of_numbers(self, words: Words) -> Words:
-        found = np.empty_like(words)
-        for start in range(0, len(words), AT_ONCE):
-            found[start : start + AT_ONCE] = self._sip(words[start : start + AT_ONCE])
-        return found
+    def of_places(self, first: int, count: int) -> Words:
+        """Return the values of so many places of a table, from the first on, under another key."""
+        places = np.arange(first, first + count, dtype=np.int64).view(np.uint64)
+        return _hashed(places, self._derived("places"))
 
-    def _sip(self, words: Words) -> Words:
-        """Return SipHash-2-4 of each word, as the eight bytes that it is stored in."""
-        low, high = self._key
-        keys = (low, high, low, high)
-        state = [
-            np.full(words.shape, key ^ np.uint64(begin), dtype=np.uint64)
-            for key, begin in zip(keys, BEGINNING, strict=True)
-        ]
-        for block in (words, LENGTH):
-            state[3] ^= block
-            for _ in range(COMPRESSIONS):
-                _round(state)
-            state[0] ^= block
-        state[2] ^= np.uint64(0xFF)
-        for _ in range(FINALISATIONS):
+    def order(self, values: Words) -> IntArray:
+        """Return where the values are in rising order; equal ones are in a random order."""
+        if self._private:
+            return ranked(values, CryptographicSource())
+        return ranked(values, SimulationSource(int(self._derived("equal values")[0])))
+
+    def _derived(self, name: str) -> Words:
+        """Return another key: of another length than values of text are, and so independent."""
+        digest = blake2b(name.encode(), digest_size=16, key=self._key.tobytes()).digest()
+        return np.frombuffer(digest, dtype=np.uint64)
+
+
+def _hashed(words: Words, key: Words) -> Words:
+    found = np.empty_like(words)
+    for start in range(0, len(words), AT_ONCE):
+        found[start : start + AT_ONCE] = _sip(words[start : start + AT_ONCE], key)
+    return found
+
+
+def _sip(words: Words, key: Words) -> Words:
+    """Return SipHash-2-4 of each word, as the eight bytes that it is stored in."""
+    state = [
+        np.full(words.shape, part ^ np.uint64(begin), dtype=np.uint64)
+        for part, begin in zip((*key, *key), BEGINNING, strict=True)
+    ]
+    for block in (words, LENGTH):
+        state[3] ^= block
+        for _ in range(COMPRESSIONS):
             _round(state)
-        return state[0] ^ state[1] ^ state[2] ^ state[3]
+        state[0] ^= block
+    state[2] ^= np.uint64(0xFF)
+    for _ in range(FINALISATIONS):
+        _round(state)
+    return state[0] ^ state[1] ^ state[2] ^ state[3]
 
 
 def _round(state: list[Words]) -> None:

@@ -70,13 +70,6 @@ def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
     Reference
     ---------
     Dong, Roth and Su 2022, Theorem 2.7 (a Gaussian mechanism is GDP).
-
-    Examples
-    --------
-    >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> calibration = gaussian_calibration(count, mu=0.5)
-    >>> round(calibration.noise_std, 6), calibration.share <= 0.5
-    (2.0, True)
     """
     size_term = _ROUNDING * math.sqrt(sensitivity.size)
     return _calibrate(sensitivity, "gaussian", check_positive("mu", mu), size_term)
@@ -97,13 +90,6 @@ def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration
     Reference
     ---------
     Dwork, McSherry, Nissim and Smith 2006, Proposition 1 (the Laplace mechanism).
-
-    Examples
-    --------
-    >>> count = Sensitivity("l1", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> calibration = laplace_calibration(count, epsilon=0.5)
-    >>> round(calibration.grid * calibration.lattice_scale, 6), calibration.share <= 0.5
-    (2.0, True)
     """
     size_term = _ROUNDING * sensitivity.size
     return _calibrate(sensitivity, "laplace", check_positive("epsilon", epsilon), size_term)

@@ -26,14 +26,7 @@ ANSWER_LIMIT = NOISE_LIMIT // 2
 
 
 class Mechanism(Protocol):
-    """What a gate needs of noise: a calibration, its price, and the draw.
-
-    Examples
-    --------
-    >>> mechanism: Mechanism = GaussianMechanism()
-    >>> mechanism.name
-    'gaussian'
-    """
+    """What a gate needs of noise: a calibration, its price, and the draw."""
 
     @property
     def name(self) -> str:
@@ -155,33 +148,14 @@ class LaplaceMechanism:
 
 
 def lattice_noise(size: int, calibration: Calibration, source: Source) -> IntArray:
-    """Draw the noise of a calibration, in lattice steps, for so many coordinates.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import SimulationSource
-    >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> calibration = GaussianMechanism().calibrate(count, 0.5)
-    >>> lattice_noise(3, calibration, SimulationSource(1)).shape
-    (3,)
-    """
+    """Draw the noise of a calibration, in lattice steps, for so many coordinates."""
     if calibration.mechanism.endswith("gaussian"):
         return discrete_gaussian(size, calibration.levels, source)
     return discrete_laplace(size, calibration.log2_scale, source)
 
 
 def check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
-    """Refuse a calibration of another mechanism, and what is not the calibrated vector.
-
-    Examples
-    --------
-    >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> calibration = GaussianMechanism().calibrate(count, 0.5)
-    >>> check_calibrated(np.zeros(2, dtype=np.int64), calibration, "gaussian")
-    Traceback (most recent call last):
-    tailguard.checks.InputError: lattice must be an int64 vector of 1 coordinates; got int64 of \
-shape (2,).
-    """
+    """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     size = calibration.sensitivity.size
     if lattice.dtype != np.int64 or lattice.shape != (size,):

@@ -50,12 +50,6 @@ class KeyedOrder:
         A random word for each round.
     length
         How many of them there are in the order: a sample of them. By default all.
-
-    Examples
-    --------
-    >>> order = KeyedOrder(1000, np.arange(8, dtype=np.uint64))
-    >>> sorted(order[0:1000].tolist()) == list(range(1000))
-    True
     """
 
     def __init__(self, count: int, key: Words, length: int | None = None) -> None:
@@ -121,30 +115,14 @@ Order: TypeAlias = IntArray | KeyedOrder
 
 
 def order_of_places(count: int, source: Source) -> Order:
-    """Return all places below ``count`` in a random order: exactly so, or of many by a secret key.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import CryptographicSource
-    >>> source = CryptographicSource()
-    >>> [len(order_of_places(count, source)) for count in (1000, 2**40)]
-    [1000, 1099511627776]
-    """
+    """Return all places below ``count`` in a random order, drawn exactly or by a secret key."""
     if count <= MOST_KEPT:
         return random_permutation(count, source)
     return KeyedOrder(count, source.words(ROUNDS))
 
 
 def sample_of_places(count: int, size: int, source: Source) -> Order:
-    """Return places below ``count`` in random order: drawn exactly, or very many by a secret key.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import CryptographicSource
-    >>> source = CryptographicSource()
-    >>> [len(sample_of_places(2**40, size, source)) for size in (1000, 2**37)]
-    [1000, 137438953472]
-    """
+    """Return random places below ``count``, drawn exactly or, if very many, by a secret key."""
     if size <= MOST_SAMPLED:
         return random_sample(count, size, source)
     return KeyedOrder(count, source.words(ROUNDS), size)

@@ -19,7 +19,7 @@ from itertools import accumulate
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.noise.sources import Source
+from tailguard.noise.sources import Source, Words
 
 # A tie that is left after so many rounds keeps the order of places. Two of 2**40 places tie in all
 # rounds with a chance below 2**-170; only a source that repeats itself, as in tests, comes there.
@@ -50,7 +50,23 @@ def random_permutation(count: int, source: Source, *, rounds: int = ROUNDS) -> I
     """
     # The last place gets the first word: simulated records are often drawn from the words of the
     # same seed, the first record from the first, and would be ranked by their values.
-    words = source.words(count)[::-1]
+    return ranked(source.words(count)[::-1], source, rounds=rounds)
+
+
+def ranked(words: Words, source: Source, *, rounds: int = ROUNDS) -> IntArray:
+    """Return the places of words in rising order, and those of equal words in a random order.
+
+    Guarantee
+    ---------
+    If the words are independent and uniform, so is the order: as that of ``random_permutation``.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import CryptographicSource
+    >>> order = ranked(np.array([7, 3, 7], dtype=np.uint64), CryptographicSource())
+    >>> order.tolist() in ([1, 0, 2], [1, 2, 0])
+    True
+    """
     if rounds == 1:
         return np.argsort(words, kind="stable")
     order = np.argsort(words)

@@ -40,13 +40,6 @@ class PeelingCalibration(Calibration):
         How many entries are chosen by their magnitude.
     n_free
         How many of the last entries are released without being chosen.
-
-    Examples
-    --------
-    >>> vector = Sensitivity("linf", 2.0, 2.0, 100, largest_partial=9.0, largest_total=9.0)
-    >>> calibration = PeeledGaussian().calibrate(vector, 1.0, n_selected=8)
-    >>> round(calibration.noise_std, 3)
-    8.0
     """
 
     n_selected: int = 1
@@ -221,12 +214,6 @@ def select_by_laplace(
     A round costs ``2 m / scale`` in pure DP if magnitudes move by ``m``: given all other noise, a
     place wins if its own noise reaches a whole number; a neighbour raises that by at most ``2 m``,
     and the discrete Laplace tail falls by at most ``exp(-2 m / scale)`` over that distance.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import SimulationSource
-    >>> select_by_laplace(np.array([0, 900, 0, 1000]), 2, 3, SimulationSource(1)).tolist()
-    [1, 3]
     """
     left = np.arange(magnitudes.size)
     chosen = []

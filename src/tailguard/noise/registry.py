@@ -28,13 +28,7 @@ SMOOTH_MECHANISMS = {
 
 
 def make_mechanism(name: str) -> Mechanism:
-    """Return the mechanism called ``name``.
-
-    Examples
-    --------
-    >>> make_mechanism("laplace").name
-    'laplace'
-    """
+    """Return the mechanism called ``name``."""
     known = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
     mechanism: Mechanism = class_called(name, known, "mechanism")()
     return mechanism

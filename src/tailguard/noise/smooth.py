@@ -31,13 +31,7 @@ RELEASE_LIMIT = Decimal(2**61)
 
 @dataclass(frozen=True, eq=False)
 class SmoothAnswer:
-    """An answer and the scale of its noise, on the way from a query to its mechanism. Never shown.
-
-    Examples
-    --------
-    >>> SmoothAnswer(np.zeros(2), np.ones(2))
-    SmoothAnswer()
-    """
+    """An answer and its secret noise scale, on the way from a query to its mechanism."""
 
     value: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
@@ -45,14 +39,7 @@ class SmoothAnswer:
 
 @dataclass(frozen=True)
 class SmoothMechanism(ABC):
-    """Base of the two: limits, scales, adds and rounds; each says its noise.
-
-    Examples
-    --------
-    >>> mechanism: SmoothMechanism = ArsinhNormal()
-    >>> round(float(mechanism.shape(Decimal(2))), 6)
-    3.62686
-    """
+    """Base of the two: limits, scales, adds and rounds; each says its noise."""
 
     name: ClassVar[str]
 

@@ -21,14 +21,7 @@ Words = NDArray[np.uint64]
 
 
 class Source(Protocol):
-    """Something that hands out independent uniform 64-bit words.
-
-    Examples
-    --------
-    >>> source: Source = CryptographicSource()
-    >>> source.words(3).shape
-    (3,)
-    """
+    """Something that hands out independent uniform 64-bit words."""
 
     @property
     def private(self) -> bool:
@@ -55,14 +48,6 @@ class CryptographicSource:
     Guarantee
     ---------
     Unpredictable as ``os.urandom`` is, and safe across ``fork`` because there is no state here.
-
-    Examples
-    --------
-    >>> source = CryptographicSource()
-    >>> bool((source.words(4) == source.words(4)).any())
-    False
-    >>> source.private
-    True
     """
 
     private = True
@@ -83,13 +68,6 @@ class SimulationSource:
     ---------
     None: who knows or guesses the seed removes the noise. Whatever is drawn from here must be
     labelled a simulation, and must not be charged to a ledger.
-
-    Examples
-    --------
-    >>> bool((SimulationSource(7).words(5) == SimulationSource(7).words(5)).all())
-    True
-    >>> SimulationSource(7).private
-    False
     """
 
     private = False
@@ -112,13 +90,7 @@ class SimulationSource:
 
 
 def make_source(random_state: int | None) -> Source:
-    """Return the private source for None, and a simulation for a whole-number seed.
-
-    Examples
-    --------
-    >>> make_source(None).private, make_source(0).private
-    (True, False)
-    """
+    """Return the private source for None, and a simulation for a whole-number seed."""
     if random_state is None:
         return CryptographicSource()
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):

@@ -25,13 +25,6 @@ def draw_number_of_tries(tries: NumberOfTries, source: Source) -> int:
     Guarantee
     ---------
     Within 1e-26 of the law, in total variation, if the source's words are independent and uniform.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import SimulationSource
-    >>> source = SimulationSource(0)
-    >>> [draw_number_of_tries(NumberOfTries(10.0), source) for _ in range(5)]
-    [10, 9, 19, 4, 10]
     """
     words = source.words(WORDS)
     with precisely():
@@ -46,12 +39,5 @@ def draw_number_of_tries(tries: NumberOfTries, source: Source) -> int:
 
 
 def draw_place(n_places: int, source: Source) -> int:
-    """Draw a place below ``n_places``, uniformly.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import CryptographicSource
-    >>> draw_place(1, CryptographicSource())
-    0
-    """
+    """Draw a place below ``n_places``, uniformly."""
     return int(random_sample(n_places, 1, source)[0])

@@ -39,6 +39,7 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # what ``explain`` says of the settings beside their values
     warnings: tuple[str, ...] = ()  # what a user is warned of before anything is spent
+    admits_check: bool = field(default=True, kw_only=True)  # whether a count may come before it
 
     def __post_init__(self) -> None:
         """Refuse shares that no lattice carries, before any budget is reserved."""

@@ -17,24 +17,12 @@ ROUNDING = 1e-12
 
 
 def up(value: float) -> float:
-    """Round a cost up, so that it is never below the truth.
-
-    Examples
-    --------
-    >>> 1.0 < up(1.0) < 1.00000000001
-    True
-    """
+    """Round a cost up, so that it is never below the truth."""
     return value * (1.0 + ROUNDING)
 
 
 def down(value: float) -> float:
-    """Round a budget down, by twice what costs are rounded up, so that it always pays for itself.
-
-    Examples
-    --------
-    >>> 0.99999999999 < up(down(1.0)) < 1.0
-    True
-    """
+    """Round a budget down, by twice the rounding of costs, so that it always pays for itself."""
     return value * (1.0 - 2.0 * ROUNDING)
 
 
@@ -42,11 +30,6 @@ def crossing(excess: Callable[[float], float], guess: float, rtol: float = 8.9e-
     """Where an increasing function of a positive number passes zero, as well as floats can tell.
 
     The bracket grows from ``guess`` by factors of four; 0 or infinity means there is no crossing.
-
-    Examples
-    --------
-    >>> round(crossing(lambda x: x * x - 2.0, guess=1.0), 12)
-    1.414213562373
     """
     excess = cache(excess)  # Brent's method asks for both ends of the bracket once more
     low = high = guess
@@ -62,13 +45,7 @@ def crossing(excess: Callable[[float], float], guess: float, rtol: float = 8.9e-
 
 
 def step_until(holds: Callable[[float], bool], value: float, factor: float) -> float:
-    """Multiply ``value`` by a factor that grows, until the bound holds.
-
-    Examples
-    --------
-    >>> step_until(lambda x: x >= 1.0, 0.5, factor=1.5)
-    1.6875
-    """
+    """Multiply ``value`` by a factor that grows, until the bound holds."""
     while not holds(value):
         value *= factor
         factor *= factor

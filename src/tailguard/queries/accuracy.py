@@ -55,11 +55,6 @@ class Accuracy:
         1 if so; else the share of the way, and of the influence of a record.
     largest_center
         The largest norm of a center for which all this holds.
-
-    Examples
-    --------
-    >>> Accuracy(0.01, 0.005, n_steps=10, certified=True, progress=1.0, largest_center=5.0).n_steps
-    10
     """
 
     tolerance: float
@@ -93,16 +88,6 @@ def accuracy_of(
         Curvature of the loss, bound of its gradient and float error of it, over the strength.
     most_steps
         What plain descent may take.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> numbers = {"move": 0.01, "curvature_ratio": 9.0, "gradient_travel": 1.0}
-    >>> accuracy_of(
-    ...     StepFacts(0.1, 1.0), tg.sets.L2Ball(1.0), size=3, gradient_off=1e-12, most_steps=1000,
-    ...     **numbers,
-    ... ).n_steps
-    232
     """
     short, travel, diameter = facts.shortening, facts.travel, constraint.diameter()
     bounded = math.isfinite(diameter)

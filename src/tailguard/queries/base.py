@@ -9,7 +9,8 @@ random, and the gate hands it all records, or those of a block, in a secret rand
 nothing. The order is drawn from the number of records alone, so it has the same law for neighbours.
 Given any one order, a replaced record is replaced in its place, for which the sensitivity is
 stated. So order and answer together cost what the answer does given the order, and to forget the
-order is post-processing. The order serves accuracy alone: in a sorted file neighbours are alike.
+order is post-processing. Where records lie the order serves accuracy alone: in a sorted file
+neighbours are alike. Where they have no order of their own, it is theirs (``rows/keyed.py``).
 
 Reference
 ---------
@@ -183,7 +184,7 @@ class SmoothQuery(_Placed):
     name: ClassVar[str]
 
     places: ClassVar[Places] = "any"
-    """Such queries sort records, or cut them into blocks at random."""
+    """Such queries sort records; those that cut them into blocks need random places."""
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:

@@ -38,12 +38,6 @@ class StepFacts:
         Step size times strength, below 1: a step shortens distances by one minus this.
     travel
         How far from zero the minimiser and all points of plain descent lie, at most.
-
-    Examples
-    --------
-    >>> facts = StepFacts(shortening=0.5, travel=2.0)
-    >>> facts.steps_to(0.25), facts.progress(2)
-    (3, 0.75)
     """
 
     shortening: float
@@ -78,12 +72,6 @@ def certified_point(step: Step, size: int, facts: StepFacts, distance: float) ->
     without its certificate.
 
     *Reference.* Banach 1922, Theorem 6.
-
-    Examples
-    --------
-    >>> halve = lambda point: point / 2.0 + 1.0  # its fixed point is 2
-    >>> certified_point(halve, 1, StepFacts(shortening=0.5, travel=3.0), distance=1e-9).round(6)
-    array([2.])
     """
     for search in (_mixed, _accelerated):
         found = search(step, np.zeros(size), facts, distance)
@@ -93,13 +81,7 @@ def certified_point(step: Step, size: int, facts: StepFacts, distance: float) ->
 
 
 def descended(step: Step, size: int, n_steps: int) -> FloatArray:
-    """Return what so many plain steps lead to from zero.
-
-    Examples
-    --------
-    >>> descended(lambda point: point / 2.0 + 1.0, size=1, n_steps=2)
-    array([1.5])
-    """
+    """Return what so many plain steps lead to from zero."""
     point = np.zeros(size)
     for _ in range(n_steps):
         point = step(point)

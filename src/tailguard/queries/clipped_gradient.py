@@ -29,11 +29,6 @@ def clipped_sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensit
 
     Neighbours differ in one record, hence in one chunk: the float error of that chunk alone is
     charged on top of ``2 * norm_limit``.
-
-    Examples
-    --------
-    >>> clipped_sum_sensitivity(1.0, size=3, n_rows=100).ideal
-    2.0
     """
     ideal = 2.0 * norm_limit
     return Sensitivity(

@@ -16,16 +16,7 @@ MOST_NUMBERS = 2**30  # eight gibibytes of floats, of which sorting takes a few 
 
 
 def check_gathered(n_rows: int, n_columns: int) -> None:
-    """Refuse, from public sizes alone, more numbers than are held in memory at once.
-
-    Examples
-    --------
-    >>> check_gathered(10**9, 8)
-    Traceback (most recent call last):
-    ...
-    tailguard.checks.InputError: n_rows must be at most 134217728 with 8 columns here, as all \
-records are held in memory at once; got 1000000000.
-    """
+    """Refuse, from public sizes alone, more numbers than are held in memory at once."""
     if n_rows * n_columns > MOST_NUMBERS:
         raise InputError(
             f"n_rows must be at most {MOST_NUMBERS // n_columns} with {n_columns} columns here, as "
@@ -34,15 +25,6 @@ records are held in memory at once; got 1000000000.
 
 
 def gather(rows: Rows, kernel: GatheredGradients | GatheredRecords) -> FloatArray:
-    """Return the matrix that a kernel gathers, one row for each record.
-
-    Examples
-    --------
-    >>> from tailguard.rows.arrays import ArrayRows
-    >>> rows = ArrayRows(np.array([[0.5], [0.0]]), np.array([1.0, np.inf]))
-    >>> gather(rows, GatheredRecords(n_rows=2, n_columns=2))
-    array([[0.5, 1. ],
-           [nan, nan]])
-    """
+    """Return the matrix that a kernel gathers, one row for each record."""
     # One thread: rows in memory then come as one block, and nothing is added at all.
     return rows.reduce(kernel, n_threads=1).view(np.float64).reshape(rows.n_rows, -1)

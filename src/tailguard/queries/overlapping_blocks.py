@@ -36,8 +36,7 @@ def largest_overlap(n_blocks: int) -> int:
 def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray, ...] | None:
     """Draw ``n_blocks`` subsets of ``n_rows // n_blocks`` records each; ``order`` numbers the draw.
 
-    The places of records are drawn, and nothing else matters: the blocks are as public as ``order``
-    and would be the same for other records.
+    Places in an order are drawn, whatever records lie there: the blocks are as public as ``order``.
 
     *Guarantee.* No record is in more than ``largest_overlap(n_blocks)`` blocks.
 

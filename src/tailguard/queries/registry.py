@@ -24,6 +24,8 @@ QUERIES = {
     "soft-mean": "tailguard.queries.means.soft:SoftMean",
     "iterative-mean": "tailguard.queries.means.iterative:IterativeMean",
     "peeled-step": "tailguard.queries.peeling:PeeledStep",
+    "usable-records": "tailguard.queries.usable_records:UsableRecords",
+    "cell-kinds": "tailguard.queries.usable_records:CellKinds",
 }
 """Name -> ``"module:Class"``."""
 

@@ -1,8 +1,10 @@
 """Sample and aggregate: any estimator on disjoint blocks of records, and a private centre of these.
 
-The records are dealt into m blocks by their places, and an estimator of the user's gives a point
-for each, forced into a public ball. Released is the point whose ball around it that holds
-``t0`` of the points is smallest, with Gaussian noise on the smooth scale of that choice.
+The gate hands the records over in a secret random order, which is cut into m blocks. An estimator
+of the user's gives a point for each, forced into a public ball. Released is the point whose ball
+around it that holds ``t0`` of the points is smallest, with Gaussian noise on the smooth scale of
+that choice. So what a block holds depends neither on where records lie nor on what identifies them:
+given the order one record is replaced in its place, and so in its blocks (``queries/base.py``).
 
 Write ``r(i, t)`` for the distance from point i to the t-th nearest, itself included. One record
 changes s points at most: one where the blocks are disjoint, and as many as it may be in where they
@@ -49,7 +51,6 @@ from tailguard.checks import (
 from tailguard.kernels.gather import GatheredRecords
 from tailguard.kernels.safe_clip import safe_clip
 from tailguard.noise.smooth import SmoothAnswer
-from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Approximate, Event
 from tailguard.privacy.events.arsinh import ARSINH_BASIS
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
@@ -65,6 +66,8 @@ from tailguard.sets.points import as_vector
 # All pairs of points are compared.
 FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000
 LAYOUTS = ("disjoint", "overlapping")
+# Of overlapping blocks: public, since the places that they hold are those of a secret order.
+DRAW = 0
 
 
 def ball_radii(points: FloatArray) -> FloatArray:
@@ -182,8 +185,6 @@ class SampleAggregate(SmoothQuery):
         the noise can use, if ``least_rows`` allows.
     least_rows
         How many records an estimate needs, at least. Used where ``n_blocks`` is None.
-    order
-        Number of the public permutation by which records are dealt; it is no secret.
     layout
         ``"disjoint"`` blocks, or the paper's ``"overlapping"`` ones: ``m`` random subsets of a part
         ``1 / m`` of the records each, with every record in at most ``sqrt(m)`` of them. They need
@@ -228,12 +229,12 @@ class SampleAggregate(SmoothQuery):
     diameter: float
     n_blocks: int | None = None
     least_rows: int = 20
-    order: int = 0
     layout: str = "disjoint"
     calibration: str = "tight"
     unsafe_reproduction: bool = False
 
     name = "sample and aggregate"
+    places = "random"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "center", as_vector("center", self.center))
@@ -248,7 +249,6 @@ class SampleAggregate(SmoothQuery):
         if self.n_blocks is not None:
             check_integer("n_blocks", self.n_blocks, minimum=FEWEST_BLOCKS, maximum=MOST_BLOCKS)
         check_integer("least_rows", self.least_rows, minimum=1)
-        check_integer("order", self.order, minimum=0)
         check_choice("layout", self.layout, LAYOUTS)
         check_choice("calibration", self.calibration, (*ARSINH_BASIS,))
         check_boolean("unsafe_reproduction", self.unsafe_reproduction)
@@ -287,7 +287,7 @@ class SampleAggregate(SmoothQuery):
     def _facts(self, n_rows: int, smoothness: float) -> dict[str, float | int | str]:
         """Return how many blocks there are, and in how many of them a record may be."""
         n_blocks = self._blocks(n_rows, smoothness)
-        if self.layout == "overlapping" and overlapping_blocks(n_rows, n_blocks, self.order):
+        if self.layout == "overlapping" and overlapping_blocks(n_rows, n_blocks, DRAW):
             return {
                 "n_blocks": n_blocks,
                 "layout": "overlapping",
@@ -326,17 +326,13 @@ class SampleAggregate(SmoothQuery):
         return central_scale(radii, self.diameter, calibration.decay, overlap)
 
     def _blocks_of(self, n_rows: int, calibration: SmoothCalibration) -> Sequence[IntArray]:
-        """Return the places of the records of each block, by public numbers alone."""
+        """Return the places of each block in the secret order, by public numbers alone."""
         n_blocks = int(calibration.facts["n_blocks"])
         if calibration.facts["layout"] == "overlapping":
-            found = overlapping_blocks(n_rows, n_blocks, self.order)
+            found = overlapping_blocks(n_rows, n_blocks, DRAW)
             assert found is not None  # or the layout would be another
             return found
-        return np.array_split(self._dealt(n_rows), n_blocks)
-
-    def _dealt(self, n_rows: int) -> IntArray:
-        """Return the public order of the records; it depends on nothing but their number."""
-        return np.argsort(SimulationSource(self.order).words(n_rows), kind="stable")
+        return np.array_split(np.arange(n_rows), n_blocks)
 
     def _estimate(self, records: FloatArray) -> FloatArray:
         """Return the estimate of one block relative to the centre, within the ball."""
@@ -355,4 +351,4 @@ class SampleAggregate(SmoothQuery):
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the scale, beside those of the calibration."""
-        return {"diameter": self.diameter, "order": self.order}
+        return {"diameter": self.diameter}

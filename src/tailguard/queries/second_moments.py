@@ -117,13 +117,7 @@ class SecondMoments(GaussianQuery):
 
 
 def symmetric(packed: FloatArray, width: int) -> FloatArray:
-    """Unpack an upper triangle whose entries off the diagonal carry a factor ``sqrt(2)``.
-
-    Examples
-    --------
-    >>> symmetric(np.array([1.0, np.sqrt(2.0), 3.0]), width=2).round(6).tolist()
-    [[1.0, 1.0], [1.0, 3.0]]
-    """
+    """Unpack an upper triangle whose entries off the diagonal carry a factor ``sqrt(2)``."""
     matrix = np.zeros((width, width))
     matrix[np.triu_indices(width)] = packed
     return (matrix + matrix.T) * np.where(np.eye(width) > 0, 0.5, math.sqrt(0.5))

@@ -19,13 +19,6 @@ def release_of(
     """Return the line of a release: of all records, of one block or every block, or of a sample.
 
     ``sample`` is how many records were drawn, and of how many.
-
-    Examples
-    --------
-    >>> from tailguard.queries.counts import CountBelow
-    >>> query = CountBelow(columns=(0,))
-    >>> release_of(query, query.calibrate(100, 1, mu=0.5), "counts", sample=(100, 900)).mechanism
-    'sampled-gaussian'
     """
     drawn = {} if sample is None else {"sample_rows": sample[0], "of_rows": sample[1]}
     return Release(

@@ -18,13 +18,7 @@ from tailguard.losses.link import Link
 
 
 class ReadingUnits(TypedDict):
-    """The units as kernels of a score take them.
-
-    Examples
-    --------
-    >>> sorted(ReadingUnits.__annotations__)[:3]
-    ['center', 'intercept', 'inverse_scale']
-    """
+    """The units as kernels of a score take them."""
 
     center: FloatArray
     inverse_scale: FloatArray

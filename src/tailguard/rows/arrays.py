@@ -1,14 +1,16 @@
 """Records in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray, IntArray
+from tailguard.design.cells import Cells, Marks, TargetRule
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS
@@ -45,6 +47,8 @@ class ArrayRows:
         Names of the columns; by default those of the table.
     missing
         Column -> the public constant that stands for its missing cells; other columns keep theirs.
+    marks
+        Yields marks of the cells that the numbers were read from; None takes those of the numbers.
 
     Edge cases
     ----------
@@ -67,6 +71,7 @@ class ArrayRows:
         valid_target: ValidTarget | None = None,
         feature_names: tuple[str, ...] | None = None,
         missing: Any = None,
+        marks: Callable[[], Iterable[Marks]] | None = None,
     ) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
         matrix = to_features(features)
@@ -84,6 +89,7 @@ class ArrayRows:
             if isinstance(matrix, SparseFeatures)
             else RecordBlock(matrix, *vectors)
         )
+        self._marks = marks
         self._order: Order | None = None
         self._alone = False
 
@@ -111,6 +117,9 @@ class ArrayRows:
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         n_threads = resolve_threads(n_threads)
+        if kernel.reads_cells and self._marks is not None:
+            blocks = (RecordBlock(*marks) for marks in self._marks())
+            return added(kernel.size, kernel.sum_block, blocks, n_threads=1)
         if kernel.together == "all":
             return kernel.sum_block(self.block())
         worthwhile = self.n_rows * self.n_features // NUMBERS_WORTH_A_THREAD
@@ -186,19 +195,21 @@ def make_rows(
     loss: Any = None,
     classes: Any = None,
     missing: Any = None,
+    cells: Cells | None = None,
 ) -> ArrayRows:
     """Wrap what a user brought.
 
     ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place
     among them, and anything undeclared is void. ``exposure`` enters the score as its logarithm, so
     a record with an exposure that is not positive is void. ``missing`` declares constants for
-    missing cells of columns.
+    missing cells of columns. ``cells`` are those that all of these were read from, if any were.
 
     Examples
     --------
     >>> make_rows(np.zeros((5, 2)), ["no", "yes", "no", "?", "no"], classes=("no", "yes"))
     ArrayRows(n_rows=5, n_features=2)
     """
+    rule, target = TargetRule(loss=loss, classes=classes), y
     if y is not None and classes is not None:
         y = encode_labels(y, classes)
     features, offset = to_features(X), None
@@ -207,4 +218,8 @@ def make_rows(
         with np.errstate(all="ignore"):
             offset = np.log(observed)
     valid_target = None if loss is None else loss.valid_target
-    return ArrayRows(features, y, offset, valid_target, column_names(X), missing)
+    if cells is None:
+        filled = Fill.of(missing, features.shape[1], column_names(X)).constants
+        cells = Cells(table=X, target=target, exposure=exposure, filled=filled.keys())
+    marks = partial(cells.marks, rule)
+    return ArrayRows(features, y, offset, valid_target, column_names(X), missing, marks)

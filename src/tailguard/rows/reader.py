@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import IntArray
+from tailguard.design.cells import TargetRule, named_marks
 from tailguard.design.columns import BatchedTable, TableColumns
 from tailguard.design.matrix import design_matrix
 from tailguard.design.runs import Run
@@ -51,6 +52,8 @@ class RecordReader:
         Whether records have no order, so that each is rounded to the lattice by itself.
     double
         Whether features of some records are stored as float64, so that all are read as such.
+    numbered
+        Whether places in the table stand for identifiers, since these do not tell all rows apart.
 
     Examples
     --------
@@ -66,17 +69,17 @@ class RecordReader:
     classes: Any = None
     alone: bool = False
     double: bool = False
+    numbered: bool = False
 
     @property
     def numbers(self) -> list[str]:
         """The columns that a record is made of."""
-        others = [name for name in (self.schema.target, self.schema.exposure) if name]
-        return [*(self.schema.features or ()), *others]
+        return list(self.schema.read_columns)
 
     @property
     def ids(self) -> list[str]:
-        """The column of identifiers, if there is one."""
-        return [] if self.schema.row_id is None else [self.schema.row_id]
+        """The column of identifiers, if there is one that is read."""
+        return [] if self.schema.row_id is None or self.numbered else [self.schema.row_id]
 
     @property
     def names(self) -> list[str]:
@@ -92,10 +95,6 @@ class RecordReader:
     def _check_types(self, columns: TableColumns) -> None:
         schema, where = self.schema, columns.where
         columns.cells(list(schema.levels))
-        if schema.row_id is not None:
-            identifiers_of(
-                columns.target(schema.row_id, None), f"Column {schema.row_id!r} of {where}"
-            )
         for name in [*schema.numeric, *([] if schema.exposure is None else [schema.exposure])]:
             numbers_of(columns.target(name, None), f"Column {name!r} of {where}")
         if schema.target is not None and self.classes is not None:
@@ -121,34 +120,50 @@ class RecordReader:
                 block = replace(block, features=block.features.astype(np.float64, copy=False))
         return replace(block, first=None) if self.alone else block
 
+    def marked(self, run: Run) -> RecordBlock:
+        """Return marks of the cells of a run in the place of its records."""
+        tables, first = run
+        rule = TargetRule(loss=self.loss, classes=self.classes)
+        names = self.schema.read_columns
+        pieces = (each for t in tables for each in TableColumns(t).pieces(names, len(t)))
+        blocks = [RecordBlock(*named_marks(columns, self.schema, rule)) for columns in pieces]
+        return joined(blocks, first)
+
     def identified(
         self, run: Run, hashed: KeyedHash, most: int = LARGEST_WORD
     ) -> tuple[RecordBlock, Words] | None:
         """Return the records of a run whose values are at most ``most``, and the values, if any."""
-        every = (self.chosen(hashed, most, table) for table in run[0])
-        chosen = [table for table in every if len(table)]
-        return (self.block((chosen, 0)), self.hashes(chosen, hashed)) if chosen else None
+        tables, first = run
+        chosen, values = [], []
+        for table in tables:
+            found = self.hashes(([table], first), hashed)
+            places = np.flatnonzero(found <= np.uint64(most))
+            first += len(table)
+            if places.size:
+                chosen.append(table if len(places) == len(table) else rows_at(table, places))
+                values.append(found[places])
+        return (self.block((chosen, 0)), np.concatenate(values)) if chosen else None
 
     def chosen(self, hashed: KeyedHash, most: int, table: Any) -> Any:
         """Return the rows whose identifiers have a value of at most ``most``."""
-        if most == LARGEST_WORD:
-            return table
-        return rows_at(table, np.flatnonzero(self.hashes([table], hashed) <= np.uint64(most)))
+        return rows_at(table, np.flatnonzero(self.hashes(([table], 0), hashed) <= np.uint64(most)))
 
-    def hashes(self, tables: Sequence[Any], hashed: KeyedHash) -> Words:
-        """Return the values of the identifiers of tables that follow one another."""
-        name = str(self.schema.row_id)
-        columns = (TableColumns(table).target(name, None) for table in tables)
-        return np.concatenate([hashed.of(identifiers_of(column, name)) for column in columns])
+    def hashes(self, run: Run, hashed: KeyedHash) -> Words:
+        """Return the values of the identifiers of a run, or of the places of its rows."""
+        tables, first = run
+        if self.numbered:
+            return hashed.of_places(first, sum(map(len, tables)))
+        columns = (TableColumns(table).target(self.ids[0], None) for table in tables)
+        return np.concatenate([hashed.of(identifiers_of(column)) for column in columns])
 
     def counted(self, hashed: KeyedHash, run: Run) -> IntArray:
         """Count the values of a run by their first digits."""
-        places = self.hashes(run[0], hashed) >> np.uint64(64 - DIGITS)
+        places = self.hashes(run, hashed) >> np.uint64(64 - DIGITS)
         return np.bincount(places.astype(np.int64), minlength=2**DIGITS)
 
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
         """Return the kernel's lattice sum over the records of a run, in whatever process."""
-        block = self.block(run)
+        block = self.marked(run) if kernel.reads_cells else self.block(run)
         with limited_blas():
             return kernel.sum_block(block)
 

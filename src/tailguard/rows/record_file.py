@@ -2,8 +2,8 @@
 
 They come in any order, each with a value by which it is put in order. They are shared out to parts
 of the file as they come, and then each part by itself is put in order: no more than one part is in
-memory at a time. A part that is too long for that, since many values are equal, is shared out once
-more by further digits of its values.
+memory at a time. A part that is too long for that is shared out once more by further digits of its
+values.
 """
 
 import errno
@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,6 +95,17 @@ def free_room() -> tuple[str, int]:
     return folder, shutil.disk_usage(folder).free
 
 
+def as_they_came(values: Words) -> IntArray:
+    """Return where values are in rising order, and equal ones in the order in which they came.
+
+    Examples
+    --------
+    >>> as_they_came(np.array([7, 3, 7], dtype=np.uint64))
+    array([1, 0, 2])
+    """
+    return np.argsort(values, kind="stable")
+
+
 class RecordFile:
     """Records that were put in the order of a value that each has.
 
@@ -104,6 +115,9 @@ class RecordFile:
         How a record lies in the file.
     counts
         How many records each part has.
+    order
+        Returns where values are in rising order. Of a part of which all values are equal it need
+        not be asked.
 
     Examples
     --------
@@ -115,9 +129,15 @@ class RecordFile:
     array([8., 9., 7.])
     """
 
-    def __init__(self, stored: np.dtype[Any], counts: IntArray) -> None:
+    def __init__(
+        self,
+        stored: np.dtype[Any],
+        counts: IntArray,
+        order: Callable[[Words], IntArray] = as_they_came,
+    ) -> None:
         self._stored = stored
         self._counts = counts
+        self._order = order
         self.n_rows = int(counts.sum())
         self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see the next line)
         weakref.finalize(self, self._file.close)
@@ -133,7 +153,7 @@ class RecordFile:
         return records[np.argsort(parts, kind="stable")], found
 
     def fill(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
-        """Write records to their parts, and put each part in order, equal values as they came."""
+        """Write records to their parts, and put each part in order."""
         self._take(shared)
         self._put_parts_in_order(0, self._counts, 0)
 
@@ -163,7 +183,7 @@ class RecordFile:
     def _put_in_order(self, first: int, count: int) -> None:
         """Put some records in order in memory."""
         part = self._read(first, count)
-        order = np.argsort(part["value"], kind="stable")
+        order = self._order(part["value"])
         for start in range(0, count, RECORDS_WRITTEN):
             self._put(part[order[start : start + RECORDS_WRITTEN]], first + start)
 
@@ -199,6 +219,11 @@ class RecordFile:
             for name in ("target", "offset")
         )
         return RecordBlock(np.ascontiguousarray(found["features"]), target, offset, first)
+
+    def values(self, first: int, count: int) -> Words:
+        """Return so many values in order from the first on, or as many as there are."""
+        values: Words = self._read(first, min(count, self.n_rows - first))["value"]
+        return values
 
     @property
     def _names(self) -> tuple[str, ...]:

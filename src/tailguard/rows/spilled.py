@@ -74,7 +74,8 @@ class Ranks:
         return found
 
     def _parts(self, digits: IntArray) -> IntArray:
-        return digits * PARTS // (self.last + 1)
+        # Beyond the last there are none, or the table has changed.
+        return np.minimum(digits * PARTS // (self.last + 1), PARTS - 1)
 
     def check(self, n_rows: int) -> None:
         """Refuse records that are not so many as there were before."""
@@ -148,19 +149,13 @@ class SpilledRows:
         return self._file.block(first, min(self._length, self.n_rows - first))
 
 
-def check_room(rows: StreamRows, count: int) -> None:
-    """Refuse so many records if the disk of temporary files lacks room; no record is read.
+def check_room(needed: int) -> None:
+    """Refuse what needs so many bytes if the disk of temporary files lacks room.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> from tailguard.rows.reader import RecordReader
-    >>> from tailguard.schema.schema import Schema
-    >>> from tailguard.sources.lazy import of_polars
-    >>> table = of_polars(pl.LazyFrame({"id": [1], "age": [41.0]}))
-    >>> check_room(StreamRows(table, RecordReader(Schema(features=["age"], row_id="id"))), 1)
+    >>> check_room(1000)
     """
-    needed = count * record_type(rows).itemsize
     folder, free = free_room()
     if needed > free:
         raise InputError(
@@ -171,7 +166,7 @@ def check_room(rows: StreamRows, count: int) -> None:
 
 def _filled(rows: StreamRows, hashed: KeyedHash, ranks: Ranks) -> RecordFile:
     """Share the first records out to parts."""
-    file = RecordFile(record_type(rows), ranks.part_counts)
+    file = RecordFile(record_type(rows), ranks.part_counts, hashed.order)
     found = rows.identified(hashed, ranks.most)
     file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in found)
     return file

@@ -8,6 +8,7 @@ A table that changes between two passes is no one table, and is told by its leng
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -116,6 +117,7 @@ class StreamRows:
         self.dtype: np.dtype[Any] = np.result_type(*map(reader.dtype, table.empties()))
         self._reader = replace(reader, double=self.dtype == np.float64)
         self._kept: ArrayRows | None = None
+        self.ids_differ: bool | None = None  # nobody has looked
         self.n_rows = table.n_rows
         self.feature_names = reader.schema.coefficient_names
         self.n_features = len(self.feature_names)
@@ -142,7 +144,7 @@ class StreamRows:
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
-        if self._is_short:
+        if self._is_short and not kernel.reads_cells:
             return self._as_array().reduce(kernel, n_threads)
         if kernel.together == "all":
             return kernel.sum_block(joined(list(self.blocks())))
@@ -151,7 +153,19 @@ class StreamRows:
 
     def counted(self, hashed: KeyedHash) -> IntArray:
         """Count the values of all identifiers by their first digits, where the records are."""
-        return self._summed(self._reader.ids, partial(self._reader.counted, hashed), 2**DIGITS)
+        names = self._reader.ids or self._reader.numbers[:1]  # of places any column will do
+        return self._summed(names, partial(self._reader.counted, hashed), 2**DIGITS)
+
+    def values(self, hashed: KeyedHash) -> Iterator[Words]:
+        """Yield the values of all identifiers, run by run: their column comes here."""
+        work = partial(self._reader.hashes, hashed=hashed)
+        return in_turn(work, self.runs(self._reader.ids), resolve_threads())
+
+    def numbered(self) -> "StreamRows":
+        """Return the same records, with their places in the table in place of identifiers."""
+        rows = copy(self)
+        rows._reader = replace(self._reader, numbered=True)
+        return rows
 
     def _summed(
         self, names: list[str], work: Work, size: int, n_threads: int | None = None
@@ -168,15 +182,15 @@ class StreamRows:
     ) -> Iterator[tuple[RecordBlock, Words]]:
         """Yield records whose identifiers have a value of at most ``most``, and these values.
 
-        They are chosen where the records are, and no others come here.
+        They are chosen where the records are, and no others come here: but for those that are known
+        by their places, since who holds a part need not know where it begins.
         """
         work = partial(self._reader.identified, hashed=hashed, most=most)
-        runs: Iterable[Run] = self.runs()
-        if most < LARGEST_WORD:
-            choose = partial(self._reader.chosen, hashed, most)
-            tables = self._table.chosen(self._reader.names, choose)
-            if tables is not None:
-                runs = (([table], 0) for table in tables)
+        choose = partial(self._reader.chosen, hashed, most)
+        tables = self._table.chosen(self._reader.names, choose) if most < LARGEST_WORD else None
+        runs: Iterable[Run] = self.runs(told=tables is None)
+        if tables is not None and not self._reader.numbered:
+            runs = (([table], 0) for table in tables)
         return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
 
     def restricted(self, places: Order) -> Rows:
@@ -191,15 +205,19 @@ class StreamRows:
             return self._as_array().in_order(order)
         return GatheredRows(self, order)
 
-    def runs(self, names: list[str] | None = None) -> Iterator[Run]:
-        """Yield all records in runs of whole chunks, not read yet; or some columns of them."""
+    def runs(self, names: list[str] | None = None, *, told: bool = True) -> Iterator[Run]:
+        """Yield all records in runs of whole chunks, not read yet; or some columns of them.
+
+        Whoever listens is ``told`` how far it has come, unless records decide that they come here.
+        """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
         batches = self._table.batches(names or self._reader.names, length)
         for tables, first in runs_of(batches, length):
             n_rows = first + sum(map(len, tables))
             yield tables, first
-            tell_read(n_rows, self.n_rows)
+            if told:
+                tell_read(n_rows, self.n_rows)
         if n_rows != self.n_rows:
             raise InputError(
                 f"{self._table.where} must have the same rows whenever it is read; it had "

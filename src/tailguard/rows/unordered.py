@@ -2,7 +2,8 @@
 
 Each record is rounded to the lattice by itself, and whole numbers are added. So a sum is the same
 under any order and any cut of the records. What pairs, groups, samples or gathers records goes by
-their places, which identifiers give them (``keyed.py``).
+places in a secret random order. Identifiers only see to it that a seed gives the same places
+wherever the records lie (``keyed.py``).
 """
 
 from collections.abc import Callable, Sequence
@@ -32,8 +33,8 @@ class UnorderedRows:
     rows
         The records, as they lie.
     first
-        Returns the first so many records in the order of their identifiers' values; None where
-        there are no identifiers.
+        Returns the first so many records in a secret random order; None where there are no
+        identifiers.
     source
         Of the key by which all records have places.
 
@@ -66,12 +67,12 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
     def of_arrays(
         cls, rows: ArrayRows, row_ids: Identifiers | None, source: Source
     ) -> "UnorderedRows":
-        """Wrap records in memory, and what tells them apart."""
+        """Wrap records in memory, and their identifiers."""
         if row_ids is None:
             return cls(rows.without_order(), None, source)
 
         def first(hashed: KeyedHash, count: int) -> Rows:
-            return in_keyed_order(rows, hashed.of(row_ids), count)
+            return in_keyed_order(rows, row_ids, hashed, count)
 
         return cls(rows.without_order(), first, source)
 
@@ -112,7 +113,7 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
             fits(self._rows, self.n_rows)
 
     def sample(self, hashed: KeyedHash, count: int) -> Rows:
-        """Return so many records, those with the smallest values: a sample in random order."""
+        """Return so many records: a sample in random order, under a key of its own."""
         if self._first is None:
             raise _without_ids("what was asked")
         return self._first(hashed, count)

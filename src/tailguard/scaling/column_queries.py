@@ -22,14 +22,6 @@ class HistogramSession(Protocol):
     """The budget of a plan while it is spent, as far as histograms of columns need it.
 
     Noise is a Gaussian standard deviation; of other noise, one whose tail is at least as heavy.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_run
-    >>> session: HistogramSession = example_run(tg.losses.Squared())
-    >>> session.plans("typical size"), session.plans("tea")
-    (True, False)
     """
 
     def n_rows(self, stage: Stage | None = None) -> int:
@@ -71,17 +63,6 @@ class ColumnQueries:
         The columns as queries count them: the target is ``d``, the offset ``d + 1``.
     prefix
         What the names of their stages begin with.
-
-    Examples
-    --------
-    >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.example_session import example_session
-    >>> stage = Stage("typical size", "sizes", 1.0, 1, 8)
-    >>> queries = ColumnQueries(example_session(np.ones((400, 2)), stage), (0, 1))
-    >>> bins = Bins("linear", -2.0, 1.0, 4)
-    >>> counts, noise_std = queries.histograms(np.array([0, 1]), bins, stage)
-    >>> counts.argmax(axis=1), noise_std
-    (array([3, 3]), 2.0)
     """
 
     session: HistogramSession

@@ -29,11 +29,6 @@ class Columns:
         Whether columns may be shifted, because a constant takes up what is moved.
     residual
         Whether the target may be shifted with the score; else it is scaled alone, under a log link.
-
-    Examples
-    --------
-    >>> Columns(n_features=2, target=True).indices
-    (0, 1, 2)
     """
 
     n_features: int
@@ -61,12 +56,6 @@ class Columns:
         """Return what scores are short of where a log link has no intercept to take up the scale.
 
         Dividing the target divides what is expected, so that much has to come off every score.
-
-        Examples
-        --------
-        >>> alone = Columns(n_features=1, target=True, intercept=False)
-        >>> alone.unmet_shift(8.0) == float(np.log(8.0))
-        True
         """
         alone = self.target and not self.residual and not self.intercept
         return float(np.log(target_scale)) if alone else 0.0
@@ -89,11 +78,6 @@ class ColumnScales:
         Columns that may be indicators: noise hides few records, and all that are not zero or one.
     far_size
         The absolute value that one in 200 records exceeds, as far as is seen; else 0.
-
-    Examples
-    --------
-    >>> ColumnScales.unknown(2).detected
-    array([False, False])
     """
 
     center: FloatArray
@@ -122,13 +106,7 @@ class ColumnScales:
             getattr(self, name)[chosen] = getattr(other, name)
 
     def units(self, columns: Columns) -> Units:
-        """Put each measured column where it belongs; scales that are not known are one.
-
-        Examples
-        --------
-        >>> ColumnScales.unknown(3).units(Columns(n_features=2, target=True)).scale
-        array([1., 1.])
-        """
+        """Put each measured column where it belongs; scales that are not known are one."""
         scale = np.where(self.detected, self.scale, 1.0)
         scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
         center, d = self.center, columns.n_features

@@ -46,11 +46,6 @@ class LocationScaleFit:
         Whether it is as narrow as a bin, so that the spread is only a bound.
     share
         The share of all records that it is seen to hold.
-
-    Examples
-    --------
-    >>> LocationScaleFit(0.0, 1.0, 9.0, narrow=False, share=0.9).significance
-    9.0
     """
 
     location: float
@@ -60,14 +55,7 @@ class LocationScaleFit:
     share: float
 
     def distribution(self) -> NoisyDistribution:
-        """Return it as the distribution of what was counted.
-
-        Examples
-        --------
-        >>> distribution = LocationScaleFit(3.0, 1.0, 9.0, narrow=False, share=0.9).distribution()
-        >>> round(distribution.quantile(0.5), 9), round(distribution.mean(distribution.points), 9)
-        (3.0, 3.0)
-        """
+        """Return it as the distribution of what was counted."""
         ends = np.arange(QUANTILES + 1) / QUANTILES
         ends[[0, -1]] = 0.25 / QUANTILES, 1.0 - 0.25 / QUANTILES
         count = QUANTILES * POINTS
@@ -81,16 +69,7 @@ class LocationScaleFit:
 def fit_location_scale(
     counts: FloatArray, bins: Bins, total: float, noise_std: float
 ) -> LocationScaleFit:
-    """Return the fitted curve of ``total`` records whose counts are closest to these, in squares.
-
-    Examples
-    --------
-    >>> bins = Bins("linear", -4.0, 2.0, 16)
-    >>> counts = 900.0 * np.exp(-((bins.middle() - 1.0) ** 2) / 2.0)
-    >>> fitted = fit_location_scale(counts, bins, total=4500.0, noise_std=1.0)
-    >>> 0.7 < fitted.location < 1.3, 0.7 < fitted.scale < 1.4, fitted.narrow
-    (True, True, False)
-    """
+    """Return the curve of ``total`` records whose counts are closest in least squares."""
     candidates = _candidates(bins)
     match = candidates.filters @ counts
     best = int(np.argmax((match - total * candidates.norms / 2.0) * candidates.norms))

@@ -51,20 +51,6 @@ def find_locations(
     """Release centres, and scales of columns that lie away from zero; who hides stays at zero.
 
     Return who is but one bin in the finest histogram.
-
-    Examples
-    --------
-    >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.example_session import example_session
-    >>> stage = Stage("location", "centres", 1.5, 3, 128)
-    >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
-    >>> session = example_session(x, stage, mu=3.0)
-    >>> found = ColumnScales.unknown(1)
-    >>> found.scale[:] = 70.0  # its size
-    >>> find_locations(ColumnQueries(session, (0,)), found, stage, stage)
-    array([False])
-    >>> bool(abs(found.center[0] - 50.0) < 1.0), bool(found.scale[0] < 3.0)
-    (True, True)
     """
     located = np.flatnonzero(found.detected & ~found.often_zero)
     n_narrow = np.zeros(len(found.scale))

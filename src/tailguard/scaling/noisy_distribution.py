@@ -21,25 +21,12 @@ FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 def detection_threshold(
     n_columns: float, false_alarm: float = FALSE_ALARM, windows: float = FALSE_WINDOWS
 ) -> float:
-    """How many noise standard deviations a window must stand out to be taken for records.
-
-    Examples
-    --------
-    >>> round(detection_threshold(1), 2), round(detection_threshold(100), 2)
-    (4.42, 5.33)
-    """
+    """How many noise standard deviations a window must stand out to be taken for records."""
     return -NormalDist().inv_cdf(false_alarm / (windows * n_columns))
 
 
 def most_significant_window(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:
-    """Find the window of bins that stands out most; return its ends and how far it stands out.
-
-    Examples
-    --------
-    >>> counts = np.array([0.0, 1.0, 90.0, 80.0, -2.0, 0.0, 1.0, 0.0])
-    >>> most_significant_window(counts, noise_std=1.0)[:2]
-    (2, 4)
-    """
+    """Find the window of bins that stands out most; return its ends and how far it stands out."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     best = (0, 1, -math.inf)
     for width in WINDOW_WIDTHS:
@@ -54,16 +41,7 @@ def most_significant_window(counts: FloatArray, noise_std: float) -> tuple[int, 
 
 @dataclass(frozen=True, eq=False)
 class NoisyDistribution:
-    """Probabilities of points, from the bulk of a noised histogram.
-
-    Examples
-    --------
-    >>> bins = Bins("linear", 0.0, 1.0, 4)
-    >>> counts = np.array([0.0, 50.0, 50.0, 0.0])
-    >>> distribution = NoisyDistribution.of(counts, bins, noise_std=1.0)
-    >>> distribution.mean(distribution.points), distribution.quantile(0.5)
-    (2.0, 2.0)
-    """
+    """Probabilities of points, from the bulk of a noised histogram."""
 
     points: FloatArray
     mass: FloatArray

@@ -62,15 +62,6 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
 
     These are the ones that are zero in less than half of their records. They are fewer, so that
     each has less noise. Both releases are averaged by their precision.
-
-    Examples
-    --------
-    >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.example_session import example_session
-    >>> stage = Stage("typical size", "sizes", 1.0, 1, 320)
-    >>> session = example_session(np.full((400, 1), 5e6), stage)
-    >>> bool(2.0**22 < find_sizes(ColumnQueries(session, (0,)), stage).scale[0] < 2.0**24)
-    True
     """
     total = queries.n_rows()
     counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
@@ -93,18 +84,6 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
     Where ones are, all have the size of indicators. But where other lengths stand out of the noise,
     columns that cannot be indicators have the middle length of records in all of them, and so large
     a size that no such length lies beyond the nearest bound of features.
-
-    Examples
-    --------
-    >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.example_session import example_session
-    >>> stage = Stage("shared size", "one size", 1.0, 1, 320)
-    >>> session = example_session(np.tile(np.eye(4), (100, 1)), stage)
-    >>> found = ColumnScales.unknown(4)
-    >>> found.often_zero[:] = True
-    >>> share_size(ColumnQueries(session, range(4)), found, 4)
-    >>> found.scale  # half of the middle length, of which the octave from 1 to 2 is known
-    array([0.75, 0.75, 0.75, 0.75])
     """
     hidden = ~found.detected & found.often_zero & (np.array(queries.indices) < n_features)
     if not hidden.any() or not queries.plans("shared size"):
@@ -125,15 +104,7 @@ def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> 
 
 
 def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnScales:
-    """Read one histogram and its noise per column; ``total`` is the public number of records.
-
-    Examples
-    --------
-    >>> counts = np.zeros((2, SIZE_BINS.count))
-    >>> counts[0, 170] = 900.0
-    >>> read_sizes(counts, np.full(2, 10.0), total=1000.0).detected
-    array([ True, False])
-    """
+    """Read one histogram and its noise per column; ``total`` is the public number of records."""
     least, found = detection_threshold(len(counts)), ColumnScales.unknown(len(counts))
     least_far = detection_threshold(UNCOMMON_FACTOR * len(counts))
     found.often_zero = counts[:, 0] > MANY_ZEROS * total
@@ -172,26 +143,12 @@ def _far_size(distribution: NoisyDistribution, records: float, noise_std: float)
 
 
 def read_octaves(counts: FloatArray, noise_std: float) -> NoisyDistribution:
-    """Read the distribution of sizes that are not zero: that of a histogram without its first bin.
-
-    Examples
-    --------
-    >>> counts = np.zeros(SIZE_BINS.count)
-    >>> counts[[0, 170]] = 900.0, 100.0
-    >>> read_octaves(counts, noise_std=1.0).quantile(0.5) == 1.5 * 2.0**10
-    True
-    """
+    """Read the distribution of sizes above zero: a histogram without its first bin."""
     return NoisyDistribution.of(np.concatenate([[0.0], counts[1:]]), SIZE_BINS, noise_std)
 
 
 def fewest_records(columns: int, noise_std: float) -> float:
-    """Return how many records typical columns need to stand out of histograms with such noise.
-
-    Examples
-    --------
-    >>> round(fewest_records(columns=1, noise_std=10.0))
-    110
-    """
+    """Return how many records typical columns need to stand out of histograms with such noise."""
     return detection_threshold(columns) * noise_std / SIZE_WINDOW
 
 
@@ -201,18 +158,6 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     Where they hardly can, by public numbers, only columns whose centres stayed too coarse are asked
     for. Where most of their pairs are seen to be equal such a column tells nothing: its scale is
     not known.
-
-    Examples
-    --------
-    >>> from tailguard.plans.stage import Stage
-    >>> from tailguard.solvers.example_session import example_session
-    >>> x = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
-    >>> session = example_session(x, Stage("scale", "sizes", 1.0, 1, 320))
-    >>> found = ColumnScales.unknown(1)
-    >>> found.center[:], found.scale[:] = 50.0, 70.0  # the typical value, which is no spread
-    >>> find_scales(ColumnQueries(session, (0,)), found)
-    >>> bool(0.5 < found.scale[0] < 2.0)
-    True
     """
     stage = queries.stage("scale")
     needed = detection_threshold(len(queries)) * queries.noise_std(len(queries), stage)

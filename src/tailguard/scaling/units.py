@@ -49,14 +49,7 @@ TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
 
 
 class PlannedReleases(NamedTuple):
-    """A stage: ``times`` releases of ``size`` numbers, with a ``share`` of the budget together.
-
-    Examples
-    --------
-    >>> planned = planned_histograms(Columns(n_features=3), size=0.5, location=0.5)
-    >>> planned[0].size, math.fsum(stage.share for stage in planned)
-    (960, 1.02)
-    """
+    """A stage: ``times`` releases of ``size`` numbers, with a ``share`` of the budget together."""
 
     name: str
     purpose: str
@@ -84,12 +77,6 @@ def planned_histograms(
 
     The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
     large, and without it no fit is better than a guess.
-
-    Examples
-    --------
-    >>> columns = Columns(n_features=3, target=True, residual=True)
-    >>> [stage.name for stage in planned_histograms(columns, size=0.03, location=0.03)][:4]
-    ['target typical size', 'target location', 'target scale', 'typical size']
     """
     others = len(columns.indices) - columns.target
     stages: list[tuple[str, float, int, int, int]] = []
@@ -121,20 +108,6 @@ def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, Colu
 
     Where the target is not seen only a constant will be fitted: its centre takes all that is left,
     and no columns are asked for.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.solvers.example_session import example_session
-    >>> from tailguard.solvers.problem_columns import columns_of, units_stages
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
-    >>> stages = units_stages(problem, 9.0, size=0.5, location=0.4)
-    >>> x = 50.0 + tg.datasets.heavy_tailed_linear(400, 1, seed=0).features
-    >>> session = example_session(x, *stages, mu=9.0)
-    >>> units, _ = find_units(session, columns_of(problem))
-    >>> bool(abs(units.center[0] - 50.0) < 1.0)
-    True
     """
     found = find_columns(session, columns, or_constant=True)
     return found.units(columns), found
@@ -156,15 +129,6 @@ def find_columns(
     records, not to be that narrow: its size is the scale, unless differences of pairs tell it,
     since one that is far too small would cut all rows at that column. With ``believe_narrow``
     locations are refined once more, and the width of the last bin is the scale.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.problem_columns import columns_of
-    >>> from tailguard.solvers.whitened.example import example_run
-    >>> session = example_run(tg.losses.Squared())
-    >>> find_columns(session, columns_of(session.problem)).detected
-    array([ True,  True,  True])
     """
     indices = np.array(columns.indices)
     is_target = indices == columns.n_features
@@ -185,22 +149,7 @@ def find_columns(
 
 
 def find_target(session: HistogramSession, columns: Columns) -> tuple[Units, bool]:
-    """Release what the target alone tells of units; say whether it was seen.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.solvers.example_session import example_session
-    >>> from tailguard.solvers.problem_columns import columns_of
-    >>> from tailguard.solvers.whitened.outlook import constant_stages
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=1, intercept=True)
-    >>> y = np.random.default_rng(0).normal(50.0, 1.0, (400, 1))
-    >>> session = example_session(y, *constant_stages(problem, 9.0), mu=9.0)
-    >>> units, _ = find_target(session, columns_of(problem))
-    >>> bool(abs(units.target_center - 50.0) < 1.0)
-    True
-    """
+    """Release what the target alone tells of units; say whether it was seen."""
     whole = ColumnScales.unknown(len(columns.indices))
     if not columns.target:
         return whole.units(columns), True

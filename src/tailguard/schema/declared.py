@@ -11,6 +11,8 @@ from tailguard.schema.levels import check_levels
 
 # A sentence lists so many names and counts the rest: a table may have thousands.
 MOST_LISTED = 12
+UNDECLARED = "nothing is declared of "
+"""How every sentence on columns of which nothing was declared begins."""
 
 
 def listing(columns: Sequence[str]) -> str:
@@ -24,6 +26,37 @@ def listing(columns: Sequence[str]) -> str:
     shown = ", ".join(columns[:MOST_LISTED])
     left = len(columns) - MOST_LISTED
     return f"{shown} and {left} more" if left > 0 else shown or "none"
+
+
+def undeclared_words(columns: Sequence[str]) -> str:
+    """Say that columns are read as numbers since nothing was declared of them.
+
+    Examples
+    --------
+    >>> print(undeclared_words(["age", "region"]))
+    nothing is declared of age, region, so they are read as numbers, and a row with any other \
+cell there is void
+    """
+    return (
+        f"{UNDECLARED}{listing(columns)}, so they are read as numbers, and a row with any other "
+        "cell there is void"
+    )
+
+
+def undeclared_note(columns: Sequence[str]) -> str:
+    """Say so where columns are declared in Python, and how.
+
+    Examples
+    --------
+    >>> print(undeclared_note(["age", "region"])[-47:])
+    leave columns out (schema={'drop': ['region']})
+    """
+    last = columns[-1]
+    return (
+        f"{undeclared_words(columns)}; where that is wrong, declare levels "
+        f"(schema={{'categorical': {{{last!r}: [...]}}}}) or leave columns out "
+        f"(schema={{'drop': [{last!r}]}})"
+    )
 
 
 def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str) -> None:

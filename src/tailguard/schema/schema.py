@@ -43,8 +43,8 @@ class Schema:
     classes
         The labels of the target, for models of labels.
     row_id
-        A column of whole numbers or text that tells every row from all others. With it the rows of
-        a table need no order: they are taken in a secret one, by a key, wherever they lie.
+        A column of whole numbers, text or UUIDs that tells every row from all others. With it the
+        rows of a table need no order: they are taken in a secret one, by a key, wherever they lie.
 
     Notes
     -----
@@ -93,6 +93,12 @@ class Schema:
     def numeric(self) -> tuple[str, ...]:
         """The features that are numbers; those that are named."""
         return tuple(name for name in self.features or () if name not in self.categorical)
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns that a record is made of: features, target and exposure."""
+        beside = (self.target, self.exposure)
+        return (*(self.features or ()), *(name for name in beside if name is not None))
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -170,8 +176,6 @@ class Schema:
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
         plain["categorical"] = {column: list(v) for column, v in self.categorical.items()}
         plain["missing"] = dict(self.missing)
-        if self.row_id is None:  # which files of version 1 did not have at first
-            del plain["row_id"]
         return {KEY: VERSION, **plain}
 
     @classmethod

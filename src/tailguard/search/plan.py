@@ -7,10 +7,12 @@ Papernot and Steinke 2022 (what the best of many tries costs).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError, four_digits, shown
+from tailguard.design.cells import TableColumn
+from tailguard.gate.record_check import RecordCheck, RecordRule
 from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.plans.plan import Plan, last_lines
 from tailguard.plans.problem import Problem
@@ -67,6 +69,10 @@ class SearchPlan:
         What the search itself costs.
     stage
         What the score of a try costs it.
+    check
+        The count of usable records that comes before all of it, or None.
+    remarks
+        What ``explain`` says beside that.
 
     Examples
     --------
@@ -84,16 +90,21 @@ class SearchPlan:
     units: Plan
     selection: Selected
     stage: Stage
+    check: RecordCheck | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def event(self) -> Event:
         """The whole search as a privacy event."""
-        return Composed((self.units.event, self.selection))
+        before = () if self.check is None else (self.check.event,)
+        return Composed((*before, self.units.event, self.selection))
 
     @property
     def coordinates(self) -> int:
         """How many numbers are noised, at most."""
-        return self.units.coordinates + selection_coordinates(self.candidates, self.selection)
+        counted = 0 if self.check is None else self.check.coordinates
+        tries = selection_coordinates(self.candidates, self.selection)
+        return counted + self.units.coordinates + tries
 
     @property
     def stages_by_place(self) -> tuple[Stage, ...]:
@@ -139,16 +150,25 @@ class SearchPlan:
             f"{1.0 - SCORE_SHARE:.0%} for the fit, {SCORE_SHARE:.0%} for its score",
             f"  beside them units of scores are released at mu = {self.units.total_mu:.4g}",
         ]
+        if self.check is not None:
+            lines.append(f"  usable records are counted first, at mu = {self.check.mu:.4g}")
+        lines += [f"  {remark}" for remark in self.remarks]
         lines += last_lines(self.stages_by_place, self.warnings, self.assumptions)
         return "\n".join(lines)
 
 
 def plan_search(
-    tasks: Sequence[SearchTask], problem: Problem, guarantee: Guarantee, tries: NumberOfTries
+    tasks: Sequence[SearchTask],
+    problem: Problem,
+    guarantee: Guarantee,
+    tries: NumberOfTries,
+    rule: RecordRule | None = None,
+    columns: Sequence[TableColumn] = (),
 ) -> SearchPlan:
     """Solve for the budget of a try and let every candidate plan with it.
 
-    ``problem`` is that of the loss which scores tries.
+    ``problem`` is that of the loss which scores tries. By a ``rule`` usable records are counted
+    before all tries, and where they are few, cells of these ``columns``.
 
     Examples
     --------
@@ -165,10 +185,34 @@ def plan_search(
             "guarantee must be ApproxDP for a search: what the best of many tries costs is no "
             f"mu, rho or pure epsilon; got {shown(guarantee)}."
         )
-    left = guarantee
+    if rule is None:
+        return _solved(tasks, problem, guarantee, tries)
+    try:
+        for apart in (False, True):
+            check = rule.check(guarantee, problem, columns, apart=apart)
+            if check is None:
+                break
+            plan = _solved(tasks, problem, guarantee, tries, check)
+            if check.is_covered(plan.event):
+                return plan
+    except InputError:
+        pass  # what is refused is said of the whole guarantee below
+    plan = _solved(tasks, problem, guarantee, tries)
+    return replace(plan, remarks=(rule.left_out(guarantee, problem),))
+
+
+def _solved(
+    tasks: Sequence[SearchTask],
+    problem: Problem,
+    guarantee: ApproxDP,
+    tries: NumberOfTries,
+    check: RecordCheck | None = None,
+) -> SearchPlan:
+    """Solve for the budget of a try, after a check if there is one."""
+    left, before = guarantee, 0.0 if check is None else check.mu
     for _ in range(REPEATS):
-        mu = mu_of_a_try(left, tries, math.sqrt(UNITS_SHARE)) * (1.0 - BUDGET_MARGIN)
-        plan = _plan_at(mu, tasks, problem, guarantee, tries)
+        mu = mu_of_a_try(left, tries, math.sqrt(UNITS_SHARE), before) * (1.0 - BUDGET_MARGIN)
+        plan = replace(_plan_at(mu, tasks, problem, guarantee, tries), check=check)
         usable = usable_guarantee(guarantee, plan.coordinates)
         assert isinstance(usable, ApproxDP)
         if usable.epsilon >= left.epsilon and usable.delta >= left.delta and left != guarantee:

@@ -17,6 +17,7 @@ from tailguard.checks import InputError, require, shown, warn_before_spending
 from tailguard.engine import GivenProblem, Solved
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.unpaid import fits_with
+from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.privacy.books import AnyLedger
@@ -31,6 +32,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 # The search states these once, for all tries.
 PRIVACY = ("epsilon", "delta", "guarantee", "ledger", "random_state")
+CHECKS = ("check_records", "on_unusable")
 # How a table is read does not depend on the try.
 READING = ("schema", "missing", "classes", "extrapolate")
 
@@ -66,6 +68,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         What the whole search may cost; ``guarantee`` must be a ``tg.ApproxDP``. No default.
     ledger
         A ``tg.Ledger``, which is charged once, for the whole search.
+    check_records, on_unusable
+        As for the estimator, whose own are not asked: usable records are counted once, before the
+        tries.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -121,6 +126,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     delta: float | None = None
     guarantee: Guarantee | None = None
     ledger: AnyLedger | None = None
+    check_records: bool = True
+    on_unusable: str = "stop"
     random_state: int | None = None
 
     def fit(
@@ -158,7 +165,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             SearchTask(each._solver(), each._problem(task.table, has_offset=has_offset), parameters)
             for each, parameters in zip(models, candidates, strict=True)
         ]
-        plan = plan_search(tasks, problem, guarantee, tries)
+        rule = RecordRule(self.check_records, self.on_unusable)
+        plan = plan_search(tasks, problem, guarantee, tries, rule, task.columns)
         if self.ledger is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
             self._fits = fits_with(earlier, plan.event, plan.guarantee)
@@ -181,20 +189,22 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, gate.n_rows))
             gate.check_places(plan.stages_by_place)
             gate.reserve(plan.event, coordinates=plan.coordinates)
+            records = () if plan.check is None else (plan.check.ask(gate),)
             score, note = find_score(plan.units, gate, loss, plan.stage)
             best = gate.best(plan.candidates, score, plan.selection)
             gate.settle()
         chosen = models[best.candidate]
-        certificate = gate.certificate(assumptions=(*chosen._assumptions(), *plan.assumptions))
+        assumed = (*chosen._assumptions(), *task.table.assumed)
+        certificate = gate.certificate(assumptions=(*assumed, *records, *plan.assumptions))
         chosen._keep_columns(X, task.table.schema)
-        chosen._keep(Solved(best.solution, certificate, chosen._assumptions()))
+        chosen._keep(Solved(best.solution, certificate, assumed, records))
         self.best_estimator_ = chosen
         self.best_index_ = best.candidate
         self.best_params_ = self.candidates_[best.candidate]
         self.best_score_ = best.score
         self.certificate_ = certificate
         self.plan_ = plan
-        self.notes_: tuple[str, ...] = () if note is None else (note,)
+        self.notes_: tuple[str, ...] = (*records, *(() if note is None else (note,)))
         return self
 
     def _checked_estimator(self) -> PrivateLinearModel:
@@ -280,7 +290,7 @@ def _candidates_of(given: Any, model: PrivateLinearModel) -> list[dict[str, Any]
         raise InputError(f"{wanted}; got {shown(given)}.") from None
     if not found:
         raise InputError(f"{wanted}, and not empty; got {shown(given)}.")
-    allowed = sorted(set(model.get_params(deep=False)) - {*PRIVACY, *READING})
+    allowed = sorted(set(model.get_params(deep=False)) - {*PRIVACY, *CHECKS, *READING})
     for name in (name for each in found for name in each):
         if name not in allowed:
             raise InputError(

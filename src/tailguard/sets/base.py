@@ -63,15 +63,7 @@ class BoundedSet(ConstraintSet, Protocol):
 
 
 def check_set(name: str, value: Any) -> Any:
-    """Return what is a set of weights, refusing anything else.
-
-    Examples
-    --------
-    >>> check_set("constraint", 2.0)
-    Traceback (most recent call last):
-    tailguard.checks.InputError: constraint must be a set of tg.sets, or one of your own that has \
-project, diameter and convex; got 2.0.
-    """
+    """Return what is a set of weights, refusing anything else."""
     needed = ("project", "diameter", "convex")
     wanted = "a set of tg.sets, or one of your own that has project, diameter and convex"
     check_methods(name, value, needed, wanted)

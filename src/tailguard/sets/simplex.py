@@ -76,11 +76,6 @@ def nearest_shares(point: FloatArray, total: float) -> FloatArray:
 
     Only differences from the largest entry matter, and entries ``total`` or more below it end at
     zero: so entries are measured from the largest, in units of ``total``, and nothing overflows.
-
-    Examples
-    --------
-    >>> nearest_shares(np.array([1e308, 1.0]), 2.0)
-    array([2., 0.])
     """
     below = np.maximum((point - point.max()) / total, -1.0)
     descending = np.sort(below)[::-1]

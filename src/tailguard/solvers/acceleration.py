@@ -30,13 +30,6 @@ def accelerate(
     With ``a = 2 / (t + 1)`` and ``e = 4 eta / (t (t + 1))``, the gradient ``g`` is taken at
     ``(1 - a) v + a w``, ``w`` moves to the projection of ``w - (a / e) g`` and the average ``v``
     to ``a w + (1 - a) v``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> slope = lambda step, point: point - 1.0
-    >>> accelerate(slope, 3, 2.0, start=np.zeros(1), constraint=tg.sets.WholeSpace()).ravel()
-    array([0.25     , 0.5      , 0.7265625])
     """
     point = average = constraint.project(start)
     averages = np.empty((n_steps, start.size))
@@ -53,13 +46,7 @@ def accelerate(
 def step_parameter(
     n_steps: int, *, gradient_error: float, smoothness: float, diameter: float
 ) -> float:
-    """Return ``eta = max(2 smoothness, error sqrt(2 T (T+1) (T+2) / 3) / diameter)``.
-
-    Examples
-    --------
-    >>> round(step_parameter(10, gradient_error=0.5, smoothness=1.0, diameter=2.0), 5)
-    7.4162
-    """
+    """Return ``eta = max(2 smoothness, error sqrt(2 T (T+1) (T+2) / 3) / diameter)``."""
     spread = math.sqrt(2.0 * n_steps * (n_steps + 1.0) * (n_steps + 2.0) / 3.0)
     return max(2.0 * smoothness, gradient_error * spread / diameter)
 
@@ -76,13 +63,6 @@ def best_step_count(
     """Choose the number of steps of least predicted risk, with a budget of ``mu`` a batch.
 
     ``b D^2 / T^2 + D (2 C sqrt(d T) / (n mu) + r / sqrt(n)) + D r^q / ((q - 1) C^(q - 1))``.
-
-    Examples
-    --------
-    >>> facts = GradientFacts(size=3, row_limit=3.0, scale=1.0, order=2.0, largest=3.0)
-    >>> numbers = {"mu": 0.2, "smoothness": 1.0, "diameter": 2.0, "clip_norm": None}
-    >>> [best_step_count(facts, n_rows=n_rows, **numbers) for n_rows in (100, 10_000)]
-    [4, 19]
     """
     octaves = math.floor(STEPS_PER_OCTAVE * math.log2(n_rows))
     candidates: set[int] = {round(2.0 ** (i / STEPS_PER_OCTAVE)) for i in range(octaves + 1)}
@@ -99,12 +79,5 @@ def best_step_count(
 
 
 def clip_norm_for(facts: GradientFacts, n_rows: int, n_steps: int, mu: float) -> float:
-    """Return the clip level that balances what it cuts off with the noise of so many batches.
-
-    Examples
-    --------
-    >>> facts = GradientFacts(size=4, row_limit=2.0, scale=1.0, order=2.0, largest=9.0)
-    >>> clip_norm_for(facts, n_rows=1600, n_steps=4, mu=0.02)
-    2.0
-    """
+    """Return the clip level that balances what it cuts off with the noise of so many batches."""
     return facts.clip_norm(n_rows, mu, factor=2.0 * math.sqrt(n_steps))

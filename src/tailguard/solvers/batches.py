@@ -49,13 +49,6 @@ class Batches:
         Of a shuffled pass; it divides ``n_steps``. None is one pass.
     batch_rows
         How many records a sample has.
-
-    Examples
-    --------
-    >>> Batches("disjoint", n_steps=10).rows_per_step(1005)
-    100
-    >>> Batches("shuffled", n_steps=10, n_batches=5).n_passes
-    2
     """
 
     schedule: str
@@ -107,15 +100,7 @@ class Batches:
         return n_rows // self.n_blocks
 
     def stage(self, guarantee: Guarantee, spent_mu: float, n_rows: int, size: int) -> Stage:
-        """Give every step what the guarantee leaves, where ``spent_mu`` is spent on other things.
-
-        Examples
-        --------
-        >>> from tailguard.privacy.guarantees import GDP
-        >>> batches = Batches("full", n_steps=4)
-        >>> round(batches.stage(GDP(1.0), spent_mu=0.0, n_rows=100, size=3).mu, 6)
-        0.5
-        """
+        """Divide what ``spent_mu`` leaves of the guarantee among the steps."""
         rows, passes = self.rows_per_step(n_rows), self.n_passes
         total = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         mu, shuffled = math.sqrt((total**2 - spent_mu**2) / passes), False

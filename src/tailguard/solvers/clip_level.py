@@ -31,15 +31,7 @@ CLIP_QUANTILE = 0.9  # of the gradient norms at the start
 
 
 def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> Stage:
-    """Plan the search: a tenth of the budget.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Logistic(), n_rows=1000, n_features=3)
-    >>> round(clip_level_stage(problem, tg.GDP(1.0), start=0.0).total_mu ** 2, 2)
-    0.1
-    """
+    """Plan the search: a tenth of the budget."""
     total_mu = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
     share = total_mu * math.sqrt(CLIP_SHARE / CLIP_RELEASES)
     query = _norm_counts(problem, start)
@@ -48,18 +40,7 @@ def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> St
 
 
 def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) -> float:
-    """Bisect for a quantile of the gradient norms at the start.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Logistic(), n_rows=4, n_features=4)
-    >>> stage = clip_level_stage(problem, tg.GDP(1.0), start=0.0)
-    >>> gate = Gate.over(np.eye(4), np.ones(4), guarantee=tg.GDP(1.0), loss=problem.loss)
-    >>> gate.reserve(stage.event)
-    >>> release_clip_norm(gate, problem, stage, start=0.0) > 0.0
-    True
-    """
+    """Bisect for a quantile of the gradient norms at the start."""
     query = _norm_counts(problem, start)
 
     def count_below(threshold: float) -> float:
@@ -71,13 +52,7 @@ def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) 
 
 
 def bisect(count_below: Callable[[float], float], wanted: float, *, steps: int) -> float:
-    """Return a float at or below which about as many lie as wanted, after so many counts.
-
-    Examples
-    --------
-    >>> round(bisect(lambda threshold: min(threshold, 100.0), 50.0, steps=40), 6)
-    50.0
-    """
+    """Return a float at or below which about as many lie as wanted, after so many counts."""
     low, high = 0, LARGEST_PATTERN
     for _ in range(steps):
         middle = low // 2 + high // 2

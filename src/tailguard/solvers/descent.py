@@ -37,11 +37,6 @@ class Schedule:
         ``"weighted"``: by their number, so that later points count more.
     decay
         ``"none"``, or ``"root"``: the step over the root of its number.
-
-    Examples
-    --------
-    >>> Schedule(n_steps=10, step_size=0.1, iterate="tail").n_steps
-    10
     """
 
     n_steps: int
@@ -57,13 +52,7 @@ class Schedule:
 
 
 def averaging_weights(schedule: Schedule) -> FloatArray:
-    """Weights of the points ``w_1 .. w_T`` in the answer; they sum to 1.
-
-    Examples
-    --------
-    >>> averaging_weights(Schedule(4, 0.1, "tail")).tolist()
-    [0.0, 0.0, 0.5, 0.5]
-    """
+    """Weights of the points ``w_1 .. w_T`` in the answer; they sum to 1."""
     if schedule.iterate == "weighted":
         turns = np.arange(1.0, schedule.n_steps + 1.0)
         return np.asarray(turns / turns.sum())
@@ -90,24 +79,6 @@ def descend(
     ``blocks`` says which records each step reads; None is what ``stage`` says, at every step: all
     of them, or a secret sample. ``gradient_of`` turns an answer into a gradient of so many entries
     where it is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> from tailguard.gate import Gate
-    >>> from tailguard.queries.clipped_gradient import MeanClippedGradient
-    >>> from tailguard.queries.units import Units
-    >>> gate = Gate.over(np.eye(4), np.ones(4), guarantee=tg.GDP(2.0), random_state=0)
-    >>> stage = Stage("descent", "gradients", 1.0, 3, 4)
-    >>> gate.reserve(stage.event)
-    >>> query = MeanClippedGradient(tg.losses.Squared(), Units.raw(4, intercept=False), 1.0, 1.0)
-    >>> answer, points = descend(
-    ...     gate, query, stage, Schedule(3, 0.5, "last"), start=np.zeros(4),
-    ...     constraint=tg.sets.L2Ball(1.0),
-    ... )
-    >>> points.shape
-    (3, 4)
     """
     point = constraint.project(start)
     points = np.empty((schedule.n_steps, start.size))

@@ -21,13 +21,7 @@ FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
 
 
 def mean_hides(n_rows: int, noise_std: float) -> bool:
-    """Whether a mean of numbers from 0 to 1 hides, with such noise on their sum.
-
-    Examples
-    --------
-    >>> mean_hides(10, noise_std=4.0), mean_hides(20, noise_std=4.0)
-    (True, False)
-    """
+    """Whether a mean of numbers from 0 to 1 hides, with such noise on their sum."""
     return n_rows < MEAN_SIGNIFICANCE * noise_std
 
 
@@ -44,12 +38,6 @@ def scale_warnings(
 
     Scales need the ``fewest`` records, a number that falls as the ``amount`` of the budget grows.
     ``noise_std`` is that of a sum released with the whole of it.
-
-    Examples
-    --------
-    >>> facts = {"amount": ApproxDP.gaussian_mu, "noise_std": 4.2, "effect": "one must guess"}
-    >>> scale_warnings(300, ApproxDP(1.0, 1e-6), 1500, **facts)[0][-59:]
-    'their raw units: one must guess; epsilon = 6.2 would do too'
     """
     if n_rows >= fewest:
         return ()
@@ -65,13 +53,7 @@ def scale_warnings(
 
 
 def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
-    """Return the refusal of what would be noise.
-
-    Examples
-    --------
-    >>> str(noise_refusal(20, PureDP(0.1), "about 390 records would do."))[-46:]
-    'nothing was spent; about 390 records would do.'
-    """
+    """Return the refusal of what would be noise."""
     return InputError(
         f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
         f"hide all that {n_rows} records tell, the best constant included, and nothing was "
@@ -80,24 +62,12 @@ def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
 
 
 def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str:
-    """Say what would do: so many records, or an epsilon at which nothing hides.
-
-    Examples
-    --------
-    >>> remedy(321.0, ApproxDP(1.0, 1e-6), lambda promise: promise.epsilon < 1.66)
-    'about 330 records, or epsilon = 1.7, would do.'
-    """
+    """Say what would do: so many records, or an epsilon at which nothing hides."""
     return _would_do(n_rows, _enough_epsilon(guarantee, hides))
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
-    """Return about the least number above ``start`` at which nothing hides; infinity if none.
-
-    Examples
-    --------
-    >>> 700.0 <= least(lambda number: number < 700.0, 10.0) < 735.0
-    True
-    """
+    """Return about the least number above ``start`` at which nothing hides; infinity if none."""
     low, high = start, 2.0 * start
     try:
         for _ in range(FINDS):

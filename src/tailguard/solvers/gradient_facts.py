@@ -30,12 +30,6 @@ class GradientFacts:
         The norm of a gradient has the moment ``scale ** order`` of that order.
     largest
         The largest norm of the gradient of a bounded row; infinite where slopes are unbounded.
-
-    Examples
-    --------
-    >>> facts = GradientFacts(size=4, row_limit=2.0, scale=1.0, order=2.0, largest=math.inf)
-    >>> facts.clip_norm(n_rows=3200, mu=0.04)
-    2.0
     """
 
     size: int

@@ -24,27 +24,13 @@ NORMAL_POINTS = 20_000
 
 
 def centre_fraction(loss: Loss) -> float:
-    """Quantile of the residuals at which the mean slope is zero: 1/2 unless slopes lean.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> centre_fraction(tg.losses.Squared()), centre_fraction(tg.losses.Quantile(level=0.9))
-    (0.5, 0.9)
-    """
+    """Quantile of the residuals at which the mean slope is zero: 1/2 unless slopes lean."""
     below, above = loss.slope(np.array([-1e9, 1e9]), np.zeros(2))
     return float(round(-below / (above - below), 12))
 
 
 def leans(loss: Loss) -> bool:
-    """Whether slopes balance elsewhere than in the middle of residuals, as those of a quantile.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> leans(tg.losses.Huber()), leans(tg.losses.Quantile(level=0.9))
-    (False, True)
-    """
+    """Whether slopes balance elsewhere than in the middle of residuals, as those of a quantile."""
     return centre_fraction(loss) != 0.5
 
 
@@ -52,13 +38,6 @@ def typical_scores(loss: Loss) -> tuple[FloatArray, FloatArray]:
     """Return equally likely standard normal numbers, and the same around the loss's own centre.
 
     In place of a quadrature: slopes may jump.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> points, scores = typical_scores(tg.losses.Quantile(level=0.9))
-    >>> points.size, round(scores.mean(), 3)
-    (20000, np.float64(1.282))
     """
     centre = float(ndtri(centre_fraction(loss))) if loss.link.residual else 0.0
     points: FloatArray = ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
@@ -71,12 +50,6 @@ def typical_curvature(loss: Loss) -> float:
     For a standard normal residual (or score) ``r`` around the loss's own centre ``z``,
     ``E phi''(z + r) = E r phi'(z + r)`` (Stein 1981, Lemma 1); a log link has curvature 1 where the
     mean is 1.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> round(typical_curvature(tg.losses.Squared()), 3)
-    1.0
     """
     if loss.link.log:
         return 1.0
@@ -86,14 +59,7 @@ def typical_curvature(loss: Loss) -> float:
 
 
 def step_curvature(loss: Loss, typical: float) -> float:
-    """Curvature that the step size allows for, per squared row norm.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> step_curvature(tg.losses.Logistic(), typical=0.2)
-    0.25
-    """
+    """Curvature that the step size allows for, per squared row norm."""
     if loss.link.log:
         return LOG_LINK_CURVATURE * typical
     return min(loss.curvature_bound(), CURVATURE_SPREAD * typical)

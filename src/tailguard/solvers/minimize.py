@@ -6,6 +6,7 @@ from typing import Any
 from tailguard.checks import InputError, check_boolean, check_methods
 from tailguard.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate import Gate
+from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
@@ -13,7 +14,7 @@ from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
-from tailguard.solvers.options import promises_nothing
+from tailguard.solvers.options import planned_guarantee, promises_nothing
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import check_plain_labels, classes_assumed, n_labels
@@ -38,6 +39,8 @@ def minimize(
     solver: str | Solver = "auto",
     ledger: AnyLedger | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    check_records: bool = True,
+    on_unusable: str = "stop",
     random_state: int | None = None,
 ) -> Solved:
     """Minimise the mean loss over the records, privately.
@@ -63,7 +66,7 @@ def minimize(
     exposure, classes
         As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
         to k - 1 where no classes are declared.
-    solver, ledger, checkpoint, random_state
+    solver, ledger, checkpoint, check_records, on_unusable, random_state
         As for ``LinearRegression``.
 
     Returns
@@ -93,7 +96,8 @@ def minimize(
     >>> bool(np.linalg.norm(solved.coef) <= 2.0 + 1e-9)
     True
     """
-    promise = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
+    asked = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = planned_guarantee(solver, asked, ledger)
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
@@ -115,11 +119,13 @@ def minimize(
         constraint=constraint,
         has_offset=exposure is not None,
     )
-    chosen, plan = plan_for(solver, problem, promise)
-    gate = GivenProblem(table, classes, problem).gate(
+    task = GivenProblem(table, classes, problem)
+    rule = RecordRule(check_records, on_unusable)
+    chosen, plan, check = task.planned(lambda rest: plan_for(solver, problem, rest), promise, rule)
+    gate = task.gate(
         Gate, guarantee=promise, ledger=ledger, checkpoint=checkpoint, random_state=random_state
     )
-    return run(chosen, plan, gate, assumptions=assumed)
+    return run(chosen, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
 
 
 def _assumed(loss: Loss | RecordLoss, table: Given, classes: Any) -> tuple[str, ...]:

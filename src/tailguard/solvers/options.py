@@ -20,6 +20,7 @@ from tailguard.checks import (
     require,
     shown,
 )
+from tailguard.ledger.cap import within_filter
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
 
 Check = Callable[[str, Any], object]
@@ -108,6 +109,22 @@ def kept_promise(solver: object, guarantee: Guarantee) -> Guarantee:
     """
     said = isinstance(guarantee, Unprotected) or not promises_nothing(solver)
     return guarantee if said else Unprotected(guarantee)
+
+
+def planned_guarantee(solver: object, asked: Guarantee, ledger: object) -> Guarantee:
+    """Return what a fit plans with and promises: of a ledger's whole cap, what is in its filter.
+
+    A theorem that states a guarantee of its own keeps that one.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> whole = ApproxDP(1.0, 1e-6)
+    >>> planned_guarantee("auto", whole, SimpleNamespace(cap=whole))
+    ApproxDP(epsilon=1.0, delta=9.9e-07)
+    """
+    stated = getattr(solver, "guarantee", None) is not None
+    return asked if stated else within_filter(asked, ledger)
 
 
 def printed_in(guarantee: Guarantee) -> ApproxDP:

@@ -16,14 +16,7 @@ from tailguard.scaling.units import PAIRED, PlannedReleases, planned_histograms
 
 
 def columns_of(problem: Problem) -> Columns:
-    """Read from the public facts what is measured.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> columns_of(Problem(tg.losses.Poisson(), n_rows=10, n_features=1)).target_shifted
-    False
-    """
+    """Read from the public facts what is measured."""
     return Columns(
         problem.n_features,
         target=problem.link.scaled,
@@ -44,15 +37,7 @@ def units_stages(
     pair_differences: float = 0.02,
     target: float = 0.02,
 ) -> list[Stage]:
-    """Plan the histograms by their shares of ``total_mu**2``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 1000, 3, intercept=True)
-    >>> [stage.name for stage in units_stages(problem, 1.0, size=0.03, location=0.03)][:4]
-    ['target typical size', 'target location', 'target scale', 'typical size']
-    """
+    """Plan the histograms by their shares of ``total_mu**2``."""
     planned = planned_histograms(
         columns_of(problem),
         size=size,
@@ -68,15 +53,7 @@ def units_stages(
 def histogram_stages(
     planned: Iterable[PlannedReleases], budget: Share, part: float = 1.0
 ) -> list[Stage]:
-    """Return stages of histograms that have their shares of a part of a budget.
-
-    Examples
-    --------
-    >>> from tailguard.scaling.columns import Columns
-    >>> planned = planned_histograms(Columns(3), size=0.25, location=0.75)
-    >>> [round(stage.mu, 3) for stage in histogram_stages(planned, Gaussian(1.0))][:2]
-    [0.5, 0.612]
-    """
+    """Return stages of histograms that have their shares of a part of a budget."""
     return [
         Stage.of(
             part_of(budget, part * share, times=times),

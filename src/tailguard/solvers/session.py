@@ -40,13 +40,7 @@ BEYOND_FLOATS = (ArithmeticError, np.linalg.LinAlgError, InputError)
 
 
 def usable(weights: FloatArray) -> FloatArray:
-    """Return weights that records can be read with.
-
-    Examples
-    --------
-    >>> usable(np.ones(2))
-    array([1., 1.])
-    """
+    """Return weights that records can be read with."""
     if not (np.abs(weights) <= LARGEST_ENTRY).all():
         raise UnusableError
     return weights
@@ -57,13 +51,6 @@ class BudgetSession:
 
     ``sample_dropped`` may be set where released numbers show that the sample tells too little: the
     rest is asked of all records then, at the same cost.
-
-    Examples
-    --------
-    >>> from tailguard.solvers.example_session import example_session
-    >>> session = example_session(np.zeros((4, 1)), Stage("rounds", "scores", 1.0, 1, 1))
-    >>> round(session.left(reserve=0.6), 9)
-    0.8
     """
 
     def __init__(self, plan: Plan, gate: Gate) -> None:

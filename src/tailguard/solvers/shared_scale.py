@@ -44,14 +44,6 @@ class SharedScale:
         Centres and scales that the user states.
     releases_scale, releases_target
         What is released: the scale of the features; scale and centre of the target.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=1000, intercept=True)
-    >>> stated = Units.raw(1000, intercept=False)
-    >>> [stage.name for stage in SharedScale(problem, stated, True, True).stages(0.1)]
-    ['feature scale', 'target typical size', 'target location', 'target scale']
     """
 
     problem: Problem

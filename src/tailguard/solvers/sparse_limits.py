@@ -42,11 +42,6 @@ class SparseLimits:
         As the solver's parameters.
     largest_noise
         What the largest noise of all entries of a step is expected to be.
-
-    Examples
-    --------
-    >>> SparseLimits(n_steps=4, threshold=3.6, step_size=0.6, largest_noise=0.1).n_steps
-    4
     """
 
     n_steps: int
@@ -56,14 +51,7 @@ class SparseLimits:
 
 
 def typical_slope(loss: Loss) -> float:
-    """Root of the mean square of the slope, for a standard normal residual or score.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> round(typical_slope(tg.losses.Squared()), 3), round(typical_slope(tg.losses.Logistic()), 3)
-    (1.0, 0.542)
-    """
+    """Root of the mean square of the slope, for a standard normal residual or score."""
     _, scores = typical_scores(loss)
     return float(np.sqrt(np.mean(loss.slope(scores, np.zeros(scores.size)) ** 2)))
 
@@ -80,14 +68,6 @@ def choose_sparse_limits(
     """Fill in what the user left open; among step counts, the one of least predicted error.
 
     ``ratio`` is the sensitivity of an entry over the scale of its noise, which the budget fixes.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=20_000, n_features=1000)
-    >>> limits = choose_sparse_limits(problem, ratio=1 / 14, n_nonzero=5)
-    >>> limits.n_steps, round(limits.threshold, 1)
-    (3, 4.0)
     """
     loss = problem.scored
     assert loss is not None

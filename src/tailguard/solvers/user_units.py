@@ -24,37 +24,17 @@ from tailguard.sets.whole_space import WholeSpace
 
 
 def set_of(problem: Problem) -> ConstraintSet:
-    """Return the set of allowed weights; all of them where none is stated.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> set_of(Problem(tg.losses.Squared(), n_rows=10, n_features=1))
-    WholeSpace()
-    """
+    """Return the set of allowed weights; all of them where none is stated."""
     return problem.constraint or WholeSpace()
 
 
 def start_of(problem: Problem, number: float) -> FloatArray:
-    """Return where a descent starts: at weights that are all this number, put into the set.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> start_of(Problem(tg.losses.Squared(), n_rows=10, n_features=2), 0.5)
-    array([0.5, 0.5])
-    """
+    """Return where a descent starts: at weights that are all this number, put into the set."""
     return set_of(problem).project(np.full(problem.size, number))
 
 
 def check_constraint(problem: Problem, diameter: float) -> None:
-    """Refuse a set of other vectors, and a search without end; all of it is public.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> check_constraint(Problem(tg.losses.Squared(), n_rows=10, n_features=1), diameter=5.0)
-    """
+    """Refuse a set of other vectors, and a search without end; all of it is public."""
     require(
         math.isfinite(diameter),
         "constraint must be a set of finite diameter where the solver states no diameter; got "
@@ -64,14 +44,7 @@ def check_constraint(problem: Problem, diameter: float) -> None:
 
 
 def check_vectors(problem: Problem) -> None:
-    """Refuse a set of other vectors, and an intercept beside a gradient that covers all weights.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> ball = tg.sets.L2Ball(1.0)
-    >>> check_vectors(Problem(tg.losses.Squared(), n_rows=10, n_features=1, constraint=ball))
-    """
+    """Refuse a set of other vectors, and an intercept beside a gradient that covers all weights."""
     require(
         problem.scored is not None or not problem.intercept,
         "intercept must be False for a loss known one record at a time: its gradient covers all "
@@ -89,14 +62,7 @@ def check_vectors(problem: Problem) -> None:
 
 
 def clipped_gradients(problem: Problem, clip_norm: float) -> Query:
-    """Return the mean of clipped gradients, of records in the user's units.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> clipped_gradients(Problem(tg.losses.Squared(), n_rows=10, n_features=1), 2.0).norm_limit
-    2.0
-    """
+    """Return the mean of clipped gradients, of records in the user's units."""
     if problem.by_record:
         return MeanRecordGradient(problem.by_record, clip_norm)
     units = Units.raw(problem.n_features, intercept=problem.intercept)
@@ -104,17 +70,7 @@ def clipped_gradients(problem: Problem, clip_norm: float) -> Query:
 
 
 def solved_at(plan: Plan, weights: FloatArray, points: FloatArray) -> Solution:
-    """Return weights in the user's units as a solution whose noise nothing predicts.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=10, n_features=1, intercept=True)
-    >>> plan = Plan("example", problem, tg.GDP(1.0), ())
-    >>> solved = solved_at(plan, np.array([2.0, 0.5]), np.zeros((1, 2)))
-    >>> solved.coef, solved.intercept
-    (array([2.]), 0.5)
-    """
+    """Return weights in the user's units as a solution whose noise nothing predicts."""
     coef, intercept = weights, 0.0
     if not plan.problem.by_record:
         units = Units.raw(plan.problem.n_features, intercept=plan.problem.intercept)

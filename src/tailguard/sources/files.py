@@ -7,7 +7,7 @@ nothing is said about them. Every record of the file counts, a blank line too.
 import csv
 import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -24,6 +24,7 @@ from tailguard.tables.cells import cell_numbers
 from .csv_records import csv_records
 from .parquet import (
     check_number_types,
+    opened_parquet,
     parquet_cells,
     parquet_column,
     parquet_names,
@@ -80,6 +81,17 @@ class FileColumns:
         if classes is not None and any(isinstance(label, str) for label in classes):
             return np.array(self.cells([name])[0], dtype=object)
         return self.numbers([name])[:, 0]
+
+    def pieces(self, names: Sequence[str], n_rows: int) -> Iterator[Mapping[str, Any]]:
+        """Yield columns by their names, of so many rows at a time; those of a CSV file are text."""
+        path = _with_columns(self.path, names)
+        if is_parquet(path):
+            for batch in opened_parquet(path).iter_batches(n_rows, columns=list(names)):
+                yield {name: batch.column(name) for name in names}
+            return
+        rows = _csv_rows(path, names)
+        while part := list(islice(rows, min(n_rows, ROWS_AT_ONCE))):
+            yield {name: [row[place] for row in part] for place, name in enumerate(names)}
 
 
 def file_column_names(path: str | Path) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError, check_choice
-from tailguard.design.columns import BatchedTable, Columns, TableColumns, columns_of
+from tailguard.design.cells import Cells, TableColumn
+from tailguard.design.columns import BatchedTable, TableColumns, columns_of
 from tailguard.design.matrix import design_matrix
 from tailguard.missing import Fill
-from tailguard.schema.declared import check_columns
+from tailguard.schema.declared import check_columns, undeclared_note
 from tailguard.schema.schema import Schema
 from tailguard.tables import column_names, to_features
 from tailguard.tables.identifiers import identifiers_of
@@ -37,9 +38,13 @@ class Given:
     names
         Names of the features, where they have names.
     row_ids
-        What tells the rows apart, where a column was named; of a table in batches, None.
+        The identifiers of the rows, where a column was named; of a table in batches, None.
     order
         ``"any"`` where the order of rows says nothing, as it was stated.
+    cells
+        The cells that records in memory are read from; None for a table in batches.
+    undeclared
+        Columns that are read as numbers although no schema says so.
 
     Examples
     --------
@@ -60,6 +65,35 @@ class Given:
     names: tuple[str, ...] | None = None
     row_ids: Any = None
     order: str = "file"
+    cells: Cells | None = None
+    undeclared: tuple[str, ...] = ()
+
+    def without_target(self) -> "Given":
+        """Return the same records without a target, for what reads none."""
+        cells, schema = self.cells, self.schema
+        if schema is not None:
+            schema = replace(schema, target=None)
+        if cells is not None and cells.schema is not None:
+            cells = replace(cells, target=None, schema=replace(cells.schema, target=None))
+        return replace(self, y=None, targets=(), schema=schema, cells=cells)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is said where columns are read as numbers although no schema says so."""
+        return (undeclared_note(self.undeclared),) if self.undeclared else ()
+
+    def columns(self, *, has_target: bool, has_exposure: bool) -> tuple[TableColumn, ...]:
+        """Return the columns that a record is made of, in the order in which cells are marked."""
+        schema = self.schema if self.cells is None else self.cells.schema
+        names = self.names or range(self.n_features)
+        found = [TableColumn("feature", name) for name in names]
+        target, exposure = "y", "exposure"
+        if schema is not None:
+            levels, features = schema.levels, schema.features or ()
+            found = [TableColumn("levels" if x in levels else "feature", x) for x in features]
+            target, exposure = schema.target or target, schema.exposure or exposure
+        found += [TableColumn("target", target)] * has_target
+        return (*found, *[TableColumn("exposure", exposure)] * has_exposure)
 
 
 ORDERS = ("file", "any")
@@ -118,14 +152,20 @@ def _given(
     if y is not None and told["target"] is not None:
         raise InputError("y must be None where target names its column; got both.")
     if isinstance(X, BatchedTable):
-        return _of_batches(X, declared, y=y, exposure=exposure)
-    return _of_table(X, declared, y=y, exposure=exposure, classes=classes)
+        found = _of_batches(X, declared, y=y, exposure=exposure)
+    else:
+        found = _of_table(X, declared, y=y, exposure=exposure, classes=classes)
+    if schema is not None:
+        return found
+    names = X.names if isinstance(X, BatchedTable) else columns_of(X).names
+    return replace(found, undeclared=declared.undeclared(names))
 
 
 def _of_matrix(X: Any, y: Any, *, missing: Any, exposure: Any) -> Given:
     features = to_features(X)
     n_rows, n_features = features.shape
-    constants = Fill.of(missing, n_features, column_names(X)).constants
+    names = column_names(X)
+    constants = Fill.of(missing, n_features, names).constants
     return Given(
         records=features,
         n_rows=n_rows,
@@ -133,14 +173,22 @@ def _of_matrix(X: Any, y: Any, *, missing: Any, exposure: Any) -> Given:
         y=y,
         exposure=exposure,
         missing=constants,
-        names=column_names(X),
+        names=names,
         targets=() if y is None else (y,),
+        cells=Cells(table=X, target=y, exposure=exposure, filled=constants.keys()),
+        undeclared=tuple(n for place, n in enumerate(names or ()) if place not in constants),
     )
 
 
 def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) -> Given:
     columns = columns_of(X)
     schema = schema.settled(columns.names, columns.where)
+    named = replace(
+        schema,
+        target=schema.target if y is None else None,
+        exposure=exposure if isinstance(exposure, str) else None,
+    )
+    cells = Cells(table=X, target=y, exposure=None if named.exposure else exposure, schema=named)
     if y is None and schema.target is not None:
         y = columns.target(schema.target, schema.classes or classes)
     if isinstance(exposure, str):
@@ -148,7 +196,7 @@ def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) ->
     features = design_matrix(columns, schema)
     row_id = schema.row_id
     return Given(
-        row_ids=None if row_id is None else _identifiers(columns, row_id),
+        row_ids=None if row_id is None else identifiers_of(columns.target(row_id, ("text",))),
         records=features,
         n_rows=len(features),
         n_features=features.shape[1],
@@ -158,12 +206,8 @@ def _of_table(X: Any, schema: Schema, *, y: Any, exposure: Any, classes: Any) ->
         missing=schema.constants,
         names=schema.coefficient_names,
         targets=() if y is None else (y,),
+        cells=cells,
     )
-
-
-def _identifiers(columns: Columns, name: str) -> Any:
-    """Return the column that tells rows apart."""
-    return identifiers_of(columns.target(name, ("text",)), f"Column {name!r} of {columns.where}")
 
 
 def _of_batches(X: BatchedTable, schema: Schema, *, y: Any, exposure: Any) -> Given:

@@ -5,6 +5,7 @@ that came with a record could raise, warn, or change another record. So what a c
 this cell alone.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -37,6 +38,22 @@ def cell_numbers(cells: Iterable[Any]) -> FloatArray:
         return np.fromiter(map(_cell_number, listed), np.float64, len(listed))
 
 
+def cell_marks(cells: Iterable[Any]) -> FloatArray:
+    """Return what each cell is: finite for a number, NaN for an empty cell, else infinite.
+
+    Empty are None, a missing value of pandas, blank text, and NaN as a number or as text.
+
+    Examples
+    --------
+    >>> cell_marks([2, "2.5", None, " ", "nan", "two", "2,5", [4.0, 1.0]])
+    array([2. , 2.5, nan, nan, nan, inf, inf, inf])
+    """
+    listed = list(cells)
+    numbers, missing = cell_numbers(listed), _missing_types()
+    empty = np.fromiter((_is_empty(cell, missing) for cell in listed), np.bool_, len(listed))
+    return np.where(np.isnan(numbers) & ~empty, np.inf, numbers)
+
+
 def cell_texts(cells: Iterable[Any]) -> list[str | None]:
     """Return cells as text, None where a cell is none; bytes are decoded.
 
@@ -58,6 +75,31 @@ def _cell_number(cell: Any) -> float:
         return np.nan if read is None else read(cell)
     except Exception:
         return np.nan
+
+
+def _is_empty(cell: Any, missing: set[int]) -> bool:
+    """Whether a cell that is no number holds nothing."""
+    if _n_entries(cell) > 1:
+        return False
+    cell = _unpacked(cell)
+    text = _text(cell)
+    if text is not None:
+        return text.strip().lower() in BLANK
+    return cell is None or id(type(cell)) in missing
+
+
+def _missing_types() -> set[int]:
+    """Return the types that are empty: those of pandas' missing cells, and real numbers, as NaN."""
+    pandas = sys.modules.get("pandas")
+    return REAL if pandas is None else REAL | {id(type(pandas.NA)), id(type(pandas.NaT))}
+
+
+def _n_entries(cell: Any) -> int:
+    """Return how many entries a list, a tuple or an array has, and 1 of any other cell."""
+    kind = type(cell)
+    if kind is np.ndarray:
+        return int(cell.size)
+    return len(cell) if kind is list or kind is tuple else 1
 
 
 def _unpacked(cell: Any) -> Any:
@@ -104,19 +146,28 @@ def _of_fraction(ratio: Fraction) -> float:
     return above / below if type(above) is type(below) is int else np.nan
 
 
-def _scalars(kinds: str) -> list[type]:
-    """Return NumPy's types of scalars of these kinds."""
+def scalar_types(kinds: str) -> list[type]:
+    """Return NumPy's types of scalars of these kinds.
+
+    Examples
+    --------
+    >>> np.int8 in scalar_types("iu"), np.float64 in scalar_types("iu")
+    (True, False)
+    """
     return [kind for kind in set(np.sctypeDict.values()) if np.dtype(kind).kind in kinds]
 
 
+BLANK = {"", "nan"}
 # Keyed by identity: to look a class up by itself would run the hash of its own class.
 TEXTS = {id(kind) for kind in (str, np.str_)}
 CODED = {id(kind) for kind in (bytes, np.bytes_)}
 READERS: dict[int, Callable[[Any], float]] = {
-    **{id(kind): float for kind in (bool, float, Decimal, *_scalars("biuf"))},
+    **{id(kind): float for kind in (bool, float, Decimal, *scalar_types("biuf"))},
     **dict.fromkeys(TEXTS, _of_text),
     **dict.fromkeys(CODED, _of_bytes),
-    **{id(kind): _of_complex for kind in (complex, *_scalars("c"))},
+    **{id(kind): _of_complex for kind in (complex, *scalar_types("c"))},
     id(int): _of_integer,
     id(Fraction): _of_fraction,
 }
+REAL = {kind for kind, read in READERS.items() if read is float}
+"""Numbers of these types that are none are NaN, and so empty."""

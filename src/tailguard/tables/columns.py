@@ -12,8 +12,8 @@ import numpy as np
 from tailguard.array_types import FloatArray
 
 from . import of_arrow, of_numpy, of_pandas, of_polars
-from .cells import cell_numbers
-from .kinds import NUMBERS, Kind, Levels, is_a, is_column, refused
+from .cells import cell_marks, cell_numbers
+from .kinds import LABELS, NUMBERS, Kind, Levels, is_a, is_column, refused
 
 
 def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
@@ -24,11 +24,23 @@ def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
     >>> kind_of(np.zeros(2), "y"), kind_of(np.array(["no", "yes"]), "y"), kind_of([0, 1], "y")
     ('numbers', 'cells', 'cells')
     """
+    kind = kind_if_read(column)
+    if kind is None:
+        raise refused(where, type_of(column), allowed)
+    return kind
+
+
+def kind_if_read(column: Any) -> Kind | None:
+    """Say by its type how a column is read; None where it is read as nothing, such as one of dates.
+
+    Examples
+    --------
+    >>> kind_if_read(np.zeros(2)), kind_if_read(np.array(["2020-01-01"], dtype="M8[D]"))
+    ('numbers', None)
+    """
     if isinstance(column, list):
         return "cells"
     kind: Kind | None = _library(column).kind(column)
-    if kind is None:
-        raise refused(where, type_of(column), allowed)
     return kind
 
 
@@ -48,6 +60,20 @@ def numbers_of(column: Any, where: str) -> FloatArray:
         return floats.reshape(column.shape) if isinstance(column, np.ndarray) else floats
     read: FloatArray = _library(column).numbers(column)
     return read
+
+
+def marks_of(column: Any, where: str) -> FloatArray:
+    """Return what each cell of a column is: finite for a number, NaN if it is empty, else infinite.
+
+    Examples
+    --------
+    >>> marks_of(np.array(["1", "", "?"]), "y"), marks_of(np.array([1.0, np.nan]), "y")
+    (array([ 1., nan, inf]), array([ 1., nan]))
+    """
+    if kind_of(column, where, LABELS) == "numbers":
+        return numbers_of(column, where)
+    marks = cell_marks(cells_of(column))
+    return marks.reshape(column.shape) if isinstance(column, np.ndarray) else marks
 
 
 def cells_of(column: Any) -> list[Any]:

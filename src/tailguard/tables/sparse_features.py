@@ -2,8 +2,9 @@
 
 A record's cells are made of its own stored entries alone. SciPy itself sorts the entries of all
 records, or of none, by what it finds in any of them, and so changes in which order those of one
-cell are added; a number of a column that is not there makes it write into another record. So
-neither is left to it.
+cell are added; it adds them in the type of the matrix, which any one record may have decided; and a
+number of a column that is not there makes it write into another record. So none of it is left to
+SciPy: an entry becomes a float64 by itself, and floats are added in the order they are stored in.
 """
 
 from collections.abc import Iterator
@@ -28,9 +29,9 @@ FORMATS = ("csr", "csc", "coo")
 class SparseFeatures:
     """A matrix of records of which only the stored entries are in memory.
 
-    An entry that is not stored is zero, and stored ones of the same place are added, as SciPy's
-    ``toarray`` does. What was given is neither copied nor changed if it is in the CSR format; of
-    CSC and COO a copy is made, of stored entries as well.
+    An entry that is not stored is zero, and stored ones of the same place are added as float64,
+    whatever the type of the matrix is. What was given is neither copied nor changed if it is in the
+    CSR format; of CSC and COO a copy is made, of stored entries as well.
 
     Parameters
     ----------
@@ -98,11 +99,12 @@ class SparseFeatures:
         rows, stored = _stored(self._ends, places, len(self._entries))
         columns = self._columns[stored].astype(np.int64)
         inside = (columns >= 0) & (columns < n_columns)
-        dense = np.zeros(n_rows * n_columns, dtype=self._entries.dtype)
+        dense = np.zeros(n_rows * n_columns)
         cells = rows[inside] * n_columns + columns[inside]
+        entries = numbers_of(self._entries[stored][inside], self._where)
         with np.errstate(all="ignore"):
-            np.add.at(dense, cells, self._entries[stored][inside])
-        features: Features = numbers_of(dense.reshape(n_rows, n_columns), self._where)
+            np.add.at(dense, cells, entries.astype(np.float64, copy=False))
+        features = dense.reshape(n_rows, n_columns)
         features[rows[~inside]] = np.nan
         return features
 

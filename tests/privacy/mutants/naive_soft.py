@@ -37,6 +37,7 @@ class NaiveSum:
     grid: float
 
     together = "none"
+    reads_cells = False
 
     def sum_block(self, block):
         total = np.zeros(self.size, dtype=np.int64)

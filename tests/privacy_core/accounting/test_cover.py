@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from tailguard.privacy.accounting.concentrated import mu_of_pure
-from tailguard.privacy.accounting.cover import COVER_FAILURE, covering_mu
+from tailguard.privacy.accounting.cover import COVER_FAILURE, _covers, covering_mu
 from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.privacy.accounting.pld import PldAccountant
 from tailguard.privacy.events import (
@@ -61,6 +61,17 @@ def test_a_smaller_mu_does_not_cover(event):
     mu, missed = cover(event)
     levels = np.linspace(0.0, 12.0 * mu, 1_000)
     assert worst_excess(event, mu * (1 - 2e-3), missed, levels) > 0.0
+
+
+def test_a_profile_above_the_cover_in_one_interval_is_not_covered():
+    """A convex curve lies below the chord between two levels at which both are nearly equal."""
+    levels = np.linspace(0.0, 3.0, 31)
+    below, above = (np.array([delta_of(mu, level) for level in levels]) for mu in (0.5, 1.0))
+    assert _covers(1.0, levels, below)
+    for first in (0, 7, 29):
+        touching = below.copy()
+        touching[first : first + 2] = (1.0 - 1e-9) * above[first : first + 2]
+        assert not _covers(1.0, levels, touching)
 
 
 def test_levels_that_are_far_apart_cost_accuracy_and_no_more(monkeypatch):

@@ -207,3 +207,31 @@ def test_parameters_have_names(parameters):
     """Other keys would be read back from JSON as other ones."""
     with pytest.raises(InputError, match="parameters must map names to numbers and words"):
         slope(parameters=parameters)
+
+
+@pytest.mark.parametrize("stopped_early", [False, True])
+def test_settled_books_are_closed(stopped_early):
+    books = MemoryBooks()
+    books.reserve(Repeated(Gaussian(0.25), 2))
+    books.record(slope())
+    for _ in range(2):
+        books.settle(stopped_early=stopped_early)
+        for write in (lambda: books.reserve(Gaussian(0.25)), lambda: books.record(slope())):
+            with pytest.raises(BudgetError, match="before their run is settled; this one is"):
+                write()
+    assert [release.times for release in books.releases] == [1]
+    assert books.reserved == Composed((Repeated(Gaussian(0.25), 2),))
+
+
+def test_runs_that_share_books_end_one_by_one():
+    books = MemoryBooks()
+    first, second = books.opened("1"), books.opened("2")
+    for run in (first, second):
+        run.reserve(Gaussian(0.25))
+    first.record(slope())
+    first.settle()
+    with pytest.raises(BudgetError, match="before their run is settled"):
+        first.record(slope())
+    second.record(slope())
+    assert [release.times for release in books.releases] == [2]
+    assert books.reserved == Composed((Gaussian(0.25),) * 2)

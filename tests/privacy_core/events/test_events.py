@@ -26,7 +26,7 @@ from tailguard.privacy.events import (
 from tailguard.privacy.events.events import KINDS, LARGEST_MEAN
 
 # The constitution: these dictionaries are in people's books, so they must read the same for ever.
-OLD_BOOKS = [
+WRITTEN = [
     ({"kind": "nothing"}, "Nothing()"),
     ({"kind": "gaussian", "mu": 0.5}, "Gaussian(mu=0.5)"),
     ({"kind": "laplace", "epsilon": 0.5}, "Laplace(epsilon=0.5)"),
@@ -63,14 +63,14 @@ OLD_BOOKS = [
 ]
 
 
-@pytest.mark.parametrize(("written", "meaning"), OLD_BOOKS)
-def test_old_books_read_the_same(written, meaning):
+@pytest.mark.parametrize(("written", "meaning"), WRITTEN)
+def test_what_books_write_is_read_as_it_was_meant(written, meaning):
     assert repr(event_from_dict(written)) == meaning
     assert event_from_dict(written).to_dict() == written
 
 
 def test_the_constitution_covers_every_kind():
-    assert {written["kind"] for written, _ in OLD_BOOKS} == set(KINDS)
+    assert {written["kind"] for written, _ in WRITTEN} == set(KINDS)
 
 
 @given(TREES)

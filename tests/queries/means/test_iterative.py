@@ -50,6 +50,15 @@ def test_a_step_goes_a_quarter_of_the_way():
 
 
 @pytest.mark.parametrize("centre", CENTRES)
+def test_another_unit_changes_no_centre(centre):
+    """By a power of two, which floats multiply by exactly."""
+    points = np.random.default_rng(0).standard_t(2.0, (21, 3))
+    for unit in (2.0**-60, 2.0**60):
+        np.testing.assert_array_equal(centre_of(unit * points, centre) / unit,
+                                      centre_of(points, centre))  # fmt: skip
+
+
+@pytest.mark.parametrize("centre", CENTRES)
 def test_a_tenth_of_bad_groups_moves_no_centre_far(centre):
     rng = np.random.default_rng(0)
     points = rng.standard_normal((50, 4))
@@ -105,6 +114,11 @@ def test_options_that_cannot_be(facts):
 def test_more_groups_than_records_are_refused_from_public_numbers():
     with pytest.raises(InputError, match="n_groups must be at most n_rows"):
         IterativeMean(None, RAW, clip_norm=1.0, n_groups=20).calibrate(19, 3, 1.0)
+
+
+def test_the_largest_group_bounds_the_sums():
+    by_rows = [IterativeMean(None, RAW, 1.0, n_groups=3).sensitivity(n, 3) for n in (6, 7, 9)]
+    assert by_rows[0] != by_rows[1] == by_rows[2]
 
 
 def test_whatever_the_noise_is_the_answer_is_finite():

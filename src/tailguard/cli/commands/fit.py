@@ -30,10 +30,13 @@ unreadable cell is void: it counts as a row, contributes nothing, and nothing
 is said about it; with --missing age=40 such a cell of age counts as 40
 instead, in predictions too. In a categorical column, values that were not
 declared share the level 'other'. A column of words or dates that is neither
-declared categorical nor dropped makes every row void.
+declared categorical nor dropped makes every row void. So a fit first counts
+usable rows privately; where these are surely fewer than half, it stops with
+exit code 3, having spent little, and names the column.
 """
 
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -76,6 +79,8 @@ def fit(
     ledger_key: options.LedgerKeyOption = None,
     checkpoint: options.CheckpointOption = None,
     resume: options.ResumeOption = False,
+    check_records: options.CheckRecordsOption = True,
+    on_unusable: options.OnUnusableOption = "stop",
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Fit a model privately and write the model file.
@@ -97,17 +102,9 @@ def fit(
     """
     tg.ApproxDP(epsilon, delta)
     columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
-    declared = declared_schema(
-        schema,
-        features=features,
-        categorical=categorical,
-        drop=drop,
-        missing=missing,
-        target=target,
-        exposure=exposure,
-        classes=classes,
-        row_id=row_id,
-    )
+    said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
+    said |= {"missing": missing, "target": target, "exposure": exposure, "row_id": row_id}
+    declared = declared_schema(schema, classes=classes, **said)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
     own |= {"--level": level, "--power": power, "--threshold": threshold}
     settled = settled_for(declared, columns)
@@ -115,6 +112,7 @@ def fit(
     parameters = {
         **{"epsilon": epsilon, "delta": delta, "fit_intercept": intercept, "schema": settled},
         **{"checkpoint": checkpoint_of(checkpoint, resume=resume), "random_state": random_state},
+        **{"check_records": check_records, "on_unusable": on_unusable},
         "ledger": ledger_of(ledger, ledger_name, ledger_key),
     }
     fitted = ModelFile(model, make_estimator(model, parameters, own_options=own))

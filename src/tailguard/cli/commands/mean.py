@@ -88,6 +88,8 @@ def estimate_means(
     ledger_key: options.LedgerKeyOption = None,
     checkpoint: options.CheckpointOption = None,
     resume: options.ResumeOption = False,
+    check_records: options.CheckRecordsOption = True,
+    on_unusable: options.OnUnusableOption = "stop",
     random_state: options.RandomStateOption = None,
 ) -> None:
     r"""Print private means, and write them with their certificate if asked to.
@@ -110,19 +112,17 @@ def estimate_means(
     table.check_types(settled.numeric)
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns")
+    how: dict[str, Any] = {"order": order, "method": method, "random_state": random_state}
+    how |= {"check_records": check_records, "on_unusable": on_unusable}
+    how |= {"calibration": calibration, "unsafe_reproduction": unsafe_reproduction}
+    how |= {"moment": _moment(moment_order, moment_bound, moment_kind), "guarantee": guarantee}
     result = with_progress(
         tg.mean,
         table,
         schema=settled,
-        order=order,
-        guarantee=guarantee,
-        method=method,
-        moment=_moment(moment_order, moment_bound, moment_kind),
-        calibration=calibration,  # type: ignore[arg-type] # the library checks it
-        unsafe_reproduction=unsafe_reproduction,
         ledger=ledger_of(ledger, ledger_name, ledger_key),
         checkpoint=checkpoint_of(checkpoint, resume=resume),
-        random_state=random_state,
+        **how,
         **_chosen(method, groups, option or []),
     )
     if out is not None:
@@ -182,5 +182,7 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
         "privacy noise: predicted standard deviation of the added noise alone; sampling error and "
         "the bias of clipping come on top; nan where it follows the records and is not told",
     )
+    for note in result.notes:
+        print_wrapped(console, note)
     if explain:
         print_plain(console, result.explain())

@@ -24,16 +24,7 @@ Prices = Mapping[type[Event], Callable[[Any], Fraction]]
 
 
 class AdditiveAccountant(Accountant):
-    """Adds up prices, and sets the failure probabilities of (epsilon, delta) events aside.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.accounting.pure import PureAccountant
-    >>> from tailguard.privacy.events import Approximate
-    >>> accountant = PureAccountant().compose(Approximate(0.5, 2.0**-30), times=10)
-    >>> accountant.total, accountant.failure
-    (Fraction(5, 1), Fraction(5, 536870912))
-    """
+    """Adds up prices, and sets the failure probabilities of (epsilon, delta) events aside."""
 
     prices: ClassVar[Prices]
 
@@ -73,13 +64,7 @@ class AdditiveAccountant(Accountant):
 
 
 def ceiling(exact: Fraction) -> float:
-    """Return the smallest float that is not below an exact number.
-
-    Examples
-    --------
-    >>> ceiling(Fraction(1, 2)), ceiling(Fraction(1, 10)) >= Fraction(1, 10)
-    (0.5, True)
-    """
+    """Return the smallest float that is not below an exact number."""
     try:
         nearest = float(exact)
     except OverflowError:

@@ -11,16 +11,7 @@ from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """Adds events up, and refuses leaves not in ``known``; every answer bounds the truth above.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.accounting.registry import make_accountant
-    >>> from tailguard.privacy.events import Gaussian
-    >>> accountant: Accountant = make_accountant("gdp")
-    >>> round(accountant.compose(Gaussian(mu=0.1), times=100).epsilon(delta=1e-6), 8)
-    4.88655412
-    """
+    """Adds events up, and refuses leaves not in ``known``; every answer bounds the truth above."""
 
     known: ClassVar[frozenset[type[Event]]]
     flat_events: FlatEvents = field(default_factory=FlatEvents)

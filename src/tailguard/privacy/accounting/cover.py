@@ -54,14 +54,6 @@ def covering_mu(event: Event) -> tuple[float, float] | None:
     are evaluated.
 
     *Reference.* The module's head.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian, ZeroConcentrated
-    >>> round(covering_mu(Gaussian(0.5))[0], 3)
-    0.5
-    >>> round(covering_mu(ZeroConcentrated(0.02))[0], 3)  # a Gaussian release of that rho has 0.2
-    0.304
     """
     accountant = PldAccountant.of(event)
     if accountant is None:

@@ -34,11 +34,6 @@ class Distance:
         Probabilities lie within a factor ``exp(log_ratio)``, both ways.
     variation
         But for an event of this probability.
-
-    Examples
-    --------
-    >>> Distance(1e-12, 1e-26).times(3) + Distance(0.0, 1e-26)
-    Distance(log_ratio=3e-12, variation=4e-26)
     """
 
     log_ratio: float = 0.0

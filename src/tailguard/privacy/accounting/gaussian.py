@@ -6,7 +6,8 @@ differentially private exactly for
     delta(epsilon) = Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu).
 
 Every answer is rounded to the safe side: delta and epsilon are never below the truth, mu never
-above it.
+above it. dp-accounting's closed forms agree to 11 digits, but what they return may exceed the
+promised delta, by up to 8e-10 of it.
 
 Reference
 ---------
@@ -41,11 +42,6 @@ def log_delta(mu: float, epsilon: float) -> float:
     *Edge cases.* ``mu = 0`` gives minus infinity; ``mu = inf`` gives 0.
 
     *Reference.* Balle and Wang 2018, Theorem 8.
-
-    Examples
-    --------
-    >>> round(log_delta(1.0, 1.0), 9)
-    -2.064066446
     """
     return _log_delta(check_cost("mu", mu), check_cost("epsilon", epsilon))
 
@@ -58,11 +54,6 @@ def delta_of(mu: float, epsilon: float) -> float:
     *Edge cases.* Underflows to 0 where delta is below 1e-323; ``log_delta`` does not.
 
     *Reference.* Balle and Wang 2018, Theorem 8.
-
-    Examples
-    --------
-    >>> round(delta_of(mu=1.0, epsilon=1.0), 10)
-    0.1269367375
     """
     return min(1.0, math.exp(log_delta(mu, epsilon)))
 
@@ -75,11 +66,6 @@ def epsilon_of(mu: float, delta: float) -> float:
     *Edge cases.* 0 where the total variation distance is already below ``delta``.
 
     *Reference.* Dong, Roth and Su 2022, Corollary 2.13.
-
-    Examples
-    --------
-    >>> round(epsilon_of(mu=1.0, delta=1e-6), 8)
-    4.88655412
     """
     mu, target = check_cost("mu", mu), math.log(check_open_unit("delta", delta))
     if math.isinf(mu):
@@ -98,11 +84,6 @@ def mu_of(epsilon: float, delta: float) -> float:
     above ``epsilon``.
 
     *Reference.* Balle and Wang 2018, Algorithm 1 (the analytic Gaussian mechanism).
-
-    Examples
-    --------
-    >>> round(mu_of(epsilon=1.0, delta=1e-6), 8)
-    0.23670438
     """
     epsilon, target = check_cost("epsilon", epsilon), math.log(check_open_unit("delta", delta))
     if math.isinf(epsilon):

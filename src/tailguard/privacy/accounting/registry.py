@@ -15,12 +15,6 @@ ACCOUNTANTS = {
 
 
 def make_accountant(name: str) -> Accountant:
-    """Return the empty accountant called ``name``.
-
-    Examples
-    --------
-    >>> make_accountant("zcdp").epsilon(delta=1e-6)
-    0.0
-    """
+    """Return the empty accountant called ``name``."""
     accountant: Accountant = class_called(name, ACCOUNTANTS)()
     return accountant

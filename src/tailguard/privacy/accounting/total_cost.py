@@ -27,11 +27,6 @@ class TotalCost:
         A zCDP total; None for events that may fail.
     accountant
         Which accountant proves the epsilon, or else the other numbers.
-
-    Examples
-    --------
-    >>> TotalCost(epsilon=None, delta=None, mu=1.0, rho=0.5, accountant="gdp").to_dict()
-    {'epsilon': None, 'delta': None, 'mu': 1.0, 'rho': 0.5, 'accountant': 'gdp'}
     """
 
     epsilon: float | None
@@ -54,16 +49,6 @@ def total_cost(
 
     ``bound_mu`` states a mu also where it is an upper bound only, by the accountant that checks a
     promise in mu.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import BoundedRange, Gaussian
-    >>> total = total_cost(Gaussian(mu=1.0), delta=1e-6)
-    >>> round(total.epsilon, 8), total.mu, total.rho, total.accountant
-    (4.88655412, 1.0, 0.5, 'gdp')
-    >>> chosen = total_cost(BoundedRange(eta=1.0), delta=None, bound_mu=True)
-    >>> round(chosen.mu, 6), chosen.accountant
-    (0.623893, 'gdp')
     """
     if Unbounded in flatten(event).kinds:
         return TotalCost(None if delta is None else math.inf, delta, None, math.inf, "none")
@@ -83,12 +68,6 @@ def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> Epsil
     *Guarantee.* What is returned meets ``Distance.left_of``.
 
     *Reference.* Canonne, Kamath and Steinke 2020, Section 5 (samplers that are nearly exact).
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> round(epsilon_at_distance(Gaussian(mu=1.0), 1e-6, Distance(1e-9, 1e-10)).epsilon, 6)
-    4.889386
     """
     bound = smallest_epsilon(event, delta)
     while distance and bound.epsilon < math.inf:

@@ -53,14 +53,7 @@ LARGEST_EPSILON = 600.0
 
 @dataclass(frozen=True)
 class Clones:
-    """The worst pair of outputs of shuffled ``unit_epsilon``-DP releases.
-
-    Examples
-    --------
-    >>> pair = Clones(n_units=1000, unit_epsilon=0.5)
-    >>> round(pair.epsilon(delta=1e-6), 4)
-    0.0705
-    """
+    """The worst pair of outputs of shuffled ``unit_epsilon``-DP releases."""
 
     n_units: int
     unit_epsilon: float
@@ -124,10 +117,5 @@ def failure_variation(n_units: int, unit_epsilon: float, unit_delta: float) -> f
     """How far shuffled (epsilon, delta)-DP units are, in total variation, from epsilon-DP ones.
 
     *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8.
-
-    Examples
-    --------
-    >>> failure_variation(1000, unit_epsilon=0.5, unit_delta=0.0)
-    0.0
     """
     return (1.0 + math.exp(-unit_epsilon) / 2.0) * n_units * unit_delta

@@ -29,12 +29,6 @@ class Blocks(Sequence["Block"]):
         equal size, each of which is asked once.
     within
         The block of another partition that is cut here, or None for all records.
-
-    Examples
-    --------
-    >>> blocks = Blocks("halves", sizes=(50, 49))
-    >>> len(blocks), blocks[1].n_rows
-    (2, 49)
     """
 
     name: str
@@ -77,12 +71,6 @@ class Block:
         The partition.
     index
         Which of its blocks, from 0.
-
-    Examples
-    --------
-    >>> block = Blocks("halves", sizes=(50, 49))[1]
-    >>> block.block_map, block.index, block.n_rows
-    ('halves', 1, 49)
     """
 
     blocks: Blocks
@@ -105,13 +93,6 @@ def block_sizes(
     """Return the sizes of so many blocks, which differ by at most one, or the sizes as given.
 
     Where they must be equal, the records that are left over are in no block.
-
-    Examples
-    --------
-    >>> block_sizes(11, 3, None, equal=False), block_sizes(11, 3, None, equal=True)
-    ((3, 4, 4), (3, 3, 3))
-    >>> block_sizes(11, None, (5, 2), equal=False)
-    (5, 2)
     """
     if (n_blocks is None) == (sizes is None):
         raise InputError("partition needs n_blocks or sizes, one of the two.")

@@ -30,7 +30,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from threading import Lock
+from threading import RLock
 from typing import Protocol
 
 from tailguard.checks import BudgetError
@@ -55,6 +55,11 @@ class Books(Protocol):
         ...
 
     @property
+    def charged(self) -> Event:
+        """What stays charged: what was reserved, or less after an early stop."""
+        ...
+
+    @property
     def releases(self) -> Sequence[Release]:
         """Everything that was released, in order."""
         ...
@@ -68,8 +73,12 @@ class Books(Protocol):
         """Reserve a planned event, of so many noised numbers."""
         ...
 
-    def settle(self) -> None:
-        """Say that the run is over; what was reserved stays reserved."""
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """Close the books: later reservations and releases are refused.
+
+        What was reserved stays charged. ``stopped_early`` names the one end after which a durable
+        ledger may give back what the run left unspent.
+        """
         ...
 
     def check(self, release: Release) -> None:
@@ -124,7 +133,8 @@ class MemoryBooks:
         self._planned = FlatEvents()
         self._spent = ComposedReleases()
         self._releases: list[Release] = []
-        self._lock = Lock()
+        self._lock = RLock()
+        self._settled = False
         self._process = os.getpid()
 
     def __sklearn_clone__(self) -> "MemoryBooks":
@@ -142,21 +152,29 @@ class MemoryBooks:
         return tuple(self._releases)
 
     @property
+    def charged(self) -> Event:
+        """What was reserved: there is no cap that anything could be given back to."""
+        return self.reserved
+
+    @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """No durable ledger was charged."""
         return ()
 
     def opened(self, run: str) -> "MemoryBooks":
-        """Return the books themselves: all runs share them."""
-        return self
+        """Return the books of one run, which are written into these books as well."""
+        return _SharedRun(self)
 
-    def settle(self) -> None:
-        """Change nothing: what was reserved stays reserved."""
+    def settle(self, *, stopped_early: bool = False) -> None:
+        """Close the books; what was reserved stays reserved, however the run ended."""
+        with self._lock:
+            self._check_process()
+            self._settled = True
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
         """Reserve a planned event, on top of earlier ones."""
-        self._check_process()
         with self._lock:
+            self._check_open()
             self._planned = FlatEvents.total((self._planned, flatten(event)))
             self._reserved = (*self._reserved, event)
 
@@ -174,6 +192,15 @@ class MemoryBooks:
             else:
                 self._releases.append(release)
 
+    def _check_open(self) -> None:
+        """Refuse settled books, too."""
+        self._check_process()
+        if self._settled:
+            raise BudgetError(
+                "books must be written before their run is settled; this one is, and nothing more "
+                "is reserved or released."
+            )
+
     def _check_process(self) -> None:
         """Refuse the copy of a fork, in which everything could be released once more."""
         if os.getpid() != self._process:
@@ -183,7 +210,7 @@ class MemoryBooks:
 
     def _spent_with(self, release: Release) -> ComposedReleases:
         """Return what is spent with the release on top, or refuse."""
-        self._check_process()
+        self._check_open()
         spent = self._spent.plus(release)
         if not self._planned.covers(spent.flat_events):
             raise BudgetError(
@@ -191,6 +218,26 @@ class MemoryBooks:
                 "spent before, it is not, and nothing was drawn."
             )
         return spent
+
+
+class _SharedRun(MemoryBooks):
+    """The books of one of the runs that share books in memory."""
+
+    def __init__(self, shared: MemoryBooks) -> None:
+        super().__init__()
+        self._shared = shared
+
+    def reserve(self, event: Event, *, coordinates: int = 0) -> None:
+        """Reserve in both."""
+        with self._lock:
+            super().reserve(event, coordinates=coordinates)
+            self._shared.reserve(event, coordinates=coordinates)
+
+    def record(self, release: Release) -> None:
+        """Write down in both."""
+        with self._lock:
+            super().record(release)
+            self._shared.record(release)
 
 
 class ReadOnlyBooks:

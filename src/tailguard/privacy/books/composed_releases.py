@@ -30,18 +30,6 @@ def pass_event(releases: Sequence[Release]) -> Event:
     """Return what the releases on the blocks of one secret partition cost, in any order.
 
     One shuffle where every block was asked at most once, else what each costs by itself.
-
-    Examples
-    --------
-    >>> mean = Release(
-    ...     *("mean", "Mean", "gaussian", "l2"), sensitivity=1.0, noise_std=4.0,
-    ...     block_map="groups", block=3,
-    ...     parameters={"map_blocks": 1000, "map_order": "shuffled"},
-    ... )
-    >>> pass_event([mean])
-    Shuffled(mu=0.25, n_units=1000)
-    >>> pass_event([mean, mean]).events[0]
-    Parallel(block_map='groups', block=3, event=Gaussian(mu=0.25))
     """
     scope = releases[0].read_scope
     if scope is None or not _ask_once(releases):
@@ -76,12 +64,6 @@ class ComposedReleases:
         The releases on each secret partition.
     hidden
         What each of these passes costs.
-
-    Examples
-    --------
-    >>> mean = Release("mean", "Mean", "gaussian", "l2", sensitivity=1.0, noise_std=4.0)
-    >>> ComposedReleases().plus(mean).plus(mean).flat_events.leaves
-    {Gaussian(mu=0.25): 2}
     """
 
     alone: FlatEvents = field(default_factory=FlatEvents)
@@ -108,18 +90,7 @@ class ComposedReleases:
 
 
 def spent_event(releases: Iterable[Release]) -> Event:
-    """Return what the releases cost together, as one event.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> mean = Release(
-    ...     *("mean", "Mean", "gaussian", "l2"), sensitivity=1.0, noise_std=4.0,
-    ...     block_map="groups", block=0, parameters={"map_blocks": 2, "map_order": "shuffled"},
-    ... )
-    >>> spent_event([mean, replace(mean, block=1)])
-    Composed(events=(Shuffled(mu=0.25, n_units=2),))
-    """
+    """Return what the releases cost together, as one event."""
     alone: list[Event] = []
     passes: dict[str, list[Release]] = {}
     for release in releases:
@@ -132,13 +103,5 @@ def spent_event(releases: Iterable[Release]) -> Event:
 
 
 def covers(planned: Event, releases: Iterable[Release]) -> bool:
-    """Tell whether what was planned covers all releases, as books demand.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> mean = Release("mean", "Mean", "gaussian", "l2", sensitivity=1.0, noise_std=4.0)
-    >>> covers(Gaussian(mu=0.25), [mean]), covers(Gaussian(mu=0.25), [mean, mean])
-    (True, False)
-    """
+    """Tell whether what was planned covers all releases, as books demand."""
     return flatten(planned).covers(flatten(spent_event(releases)))

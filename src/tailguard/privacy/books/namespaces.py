@@ -13,14 +13,7 @@ from tailguard.privacy.events import Composed, Event, Parallel, Repeated
 
 @singledispatch
 def namespaced_event(event: Event, namespace: str) -> Event:
-    """Return the event with the names of its block maps after ``namespace``.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> namespaced_event(Parallel("halves", 0, Gaussian(mu=1.0)), "3f").block_map
-    '3f/halves'
-    """
+    """Return the event with the names of its block maps after ``namespace``."""
     return event
 
 
@@ -42,14 +35,7 @@ def _(event: Parallel, namespace: str) -> Event:
 
 
 def namespaced_release(release: Release, namespace: str) -> Release:
-    """Return the release with the names of its block maps after ``namespace``.
-
-    Examples
-    --------
-    >>> facts = {"sensitivity": 1.0, "noise_std": 4.0, "block_map": "halves", "block": 0}
-    >>> namespaced_release(Release("mean", "Mean", "gaussian", "l2", **facts), "3f").block_map
-    '3f/halves'
-    """
+    """Return the release with the names of its block maps after ``namespace``."""
     if release.block_map is None:
         return release
     parameters = dict(release.parameters)

@@ -25,12 +25,6 @@ class ReadScope:
         Whether the map is a secret partition, made for one pass.
     outer
         Map and block that the map cuts, or None for all records.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> ReadScope("halves", (1,), n_blocks=2).around(Gaussian(mu=1.0))
-    Parallel(block_map='halves', block=1, event=Gaussian(mu=1.0))
     """
 
     block_map: str
@@ -55,12 +49,6 @@ def read_scope(
     """Read the place of a release; None where it read all records.
 
     A release that names a map and no block read every block of it, once, with noise for each.
-
-    Examples
-    --------
-    >>> read_scope("groups", None, {"map_blocks": 3, "map_order": "shuffled"}).blocks
-    (0, 1, 2)
-    >>> read_scope(None, None, {})
     """
     if block_map is None:
         if block is not None:

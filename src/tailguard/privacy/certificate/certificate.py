@@ -40,8 +40,8 @@ Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: N
 
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
-VERSION = 2
-"""A change of meaning takes a new number: certificates of version 1 name no ledger."""
+VERSION = 1
+"""A change of meaning takes a new number."""
 
 # Totals are rounded by less than this share of them; a smaller difference is no unused budget.
 ROUNDING_MARGIN = 1e-9
@@ -103,6 +103,9 @@ class Certificate:
         How far the sampled noise is from the one that is accounted for, over all releases.
     ledger_entries
         Where a durable ledger was charged with it.
+    charged
+        What the ledger counts in the place of ``planned`` after an early stop; None where all that
+        was planned counts.
     version
         The version of tailguard that made the releases.
 
@@ -124,6 +127,7 @@ class Certificate:
     mode: Mode = "private"
     sampler_distance: Distance = EXACT
     ledger_entries: tuple[LedgerEntry, ...] = ()
+    charged: Event | None = None
     version: str = __version__
 
     def __post_init__(self) -> None:
@@ -142,6 +146,7 @@ class Certificate:
         unused_stages: tuple[str, ...] = (),
         sampler_distance: Distance = EXACT,
         ledger_entries: tuple[LedgerEntry, ...] = (),
+        charged: Event | None = None,
     ) -> "Certificate":
         """Certify what the books say."""
         return cls(
@@ -154,12 +159,18 @@ class Certificate:
             mode=_mode(guarantee, private=private),
             sampler_distance=sampler_distance,
             ledger_entries=ledger_entries,
+            charged=charged,
         )
 
     @cached_property
     def total(self) -> TotalCost:
-        """What was reserved, which counts as spent."""
+        """What was reserved, which counts as spent, unless a ledger counts less."""
         return self._total(self.planned)
+
+    @cached_property
+    def counted(self) -> TotalCost:
+        """What counts as spent: what was reserved, or what a ledger counts after an early stop."""
+        return self.total if self.charged is None else self._total(self.charged)
 
     @cached_property
     def spent(self) -> TotalCost:
@@ -206,6 +217,7 @@ class Certificate:
             "assumptions_for_accuracy": list(self.assumptions_for_accuracy),
             "ledger_entries": [entry.to_dict() for entry in self.ledger_entries],
             "version": self.version,
+            **self._after_early_stop(),
         }
 
     @classmethod
@@ -215,8 +227,8 @@ class Certificate:
         What cannot be written again is refused, and releases that books would have refused.
         """
         try:
-            # Certificates of before versions were written are of version 1.
-            check_version("certificate", data.get(KEY, VERSION), newest=VERSION)
+            check_version("certificate", data.get(KEY), newest=VERSION)
+            charged = data.get("charged")
             found = cls(
                 guarantee_from_dict(data["guarantee"]),
                 data["n_rows"],
@@ -226,13 +238,17 @@ class Certificate:
                 unused_stages=tuple(data["unused_stages"]),
                 mode=data["mode"],
                 sampler_distance=Distance(
-                    data.get("sampler_log_ratio", 0.0), data["sampler_total_variation"]
+                    data["sampler_log_ratio"], data["sampler_total_variation"]
                 ),
-                ledger_entries=tuple(
-                    LedgerEntry(**entry) for entry in data.get("ledger_entries", ())
-                ),
+                ledger_entries=tuple(LedgerEntry(**entry) for entry in data["ledger_entries"]),
+                charged=event_from_dict(charged) if charged is not None else None,
                 version=data["version"],
             )
+            if charged is not None and not _lessened(found):
+                raise InputError(
+                    "certificate must say what counts after an early stop: at most what was "
+                    "planned, and at least what was released; it says something else."
+                )
             if not covers(found.planned, found.releases):
                 raise InputError(
                     "certificate must plan for all that was released; its releases cost more than "
@@ -270,6 +286,12 @@ class Certificate:
     def __str__(self) -> str:
         return self.to_text()
 
+    def _after_early_stop(self) -> dict[str, Any]:
+        """Return what counts in the place of what was planned, if less does."""
+        if self.charged is None:
+            return {}
+        return {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
+
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
         kinds, accountant = flatten(self.planned).kinds, self.total.accountant
@@ -300,6 +322,14 @@ class Certificate:
             distance=self.sampler_distance,
             bound_mu=isinstance(self.guarantee, GDP),
         )
+
+
+def _lessened(certificate: Certificate) -> bool:
+    """Whether what counts is within what was planned, and covers all that was released."""
+    charged = certificate.charged
+    assert charged is not None
+    within = flatten(certificate.planned).covers(flatten(charged))
+    return within and covers(charged, certificate.releases)
 
 
 def _mode(guarantee: Guarantee, *, private: bool) -> Mode:

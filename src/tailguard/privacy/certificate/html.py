@@ -28,15 +28,6 @@ def certificate_html(data: Mapping[str, Any]) -> str:
 
     It says what the page of plain text says. Every word of it is escaped, and it asks for nothing
     from elsewhere: no script, font or picture.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.certificate import Certificate
-    >>> from tailguard.privacy.events import Gaussian
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> page = certificate_html(Certificate(GDP(1.0), 1000, planned=Gaussian(1.0)).to_dict())
-    >>> page.splitlines()[0]
-    '<!DOCTYPE html>'
     """
     remarks, assumptions = data["remarks"], data["assumptions_for_accuracy"] or ("nothing",)
     parts = [

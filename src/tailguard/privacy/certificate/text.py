@@ -113,7 +113,7 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
         "promise": data["promise"],
         "neighbours": data["neighbours"],
         "records": f"n = {data['n_rows']}, public",
-        "reserved": f"{_total_words(data['total'])}; all of it counts as spent",
+        "reserved": f"{_total_words(data['total'])}; {_counted(data)}",
         "released": _total_words(data["spent"]),
         "unused": _unused(data),
         "composition": data["composition"],
@@ -150,6 +150,13 @@ def _total_words(total: Mapping[str, Any]) -> str:
         if total[name] is not None
     ]
     return ", ".join(parts) if parts else "no bound is known"
+
+
+def _counted(data: Mapping[str, Any]) -> str:
+    """Say how much of what was reserved counts as spent."""
+    if "charged" not in data:
+        return "all of it counts as spent"
+    return f"the run stopped early, and the ledger counts {_total_words(data['counted'])}"
 
 
 def _unused(data: Mapping[str, Any]) -> str:

@@ -76,6 +76,28 @@ class FlatEvents:
             },
         )
 
+    @property
+    def event(self) -> Event:
+        """All of it as one event again."""
+        leaves = (leaf if n == 1 else Repeated(leaf, n) for leaf, n in self.leaves.items())
+        blocks = (
+            Parallel(block_map, block, part.event)
+            for block_map, parts in self.blocks.items()
+            for block, part in parts.items()
+        )
+        return Composed((*leaves, *blocks))
+
+    def split(self) -> tuple["FlatEvents", "FlatEvents"]:
+        """Return what is Gaussian, over all records or in maps of which all is, and all else."""
+        return self._part(gaussian=True), self._part(gaussian=False)
+
+    def _part(self, *, gaussian: bool) -> "FlatEvents":
+        leaves = self.leaves.items()
+        return FlatEvents(
+            {leaf: times for leaf, times in leaves if isinstance(leaf, Gaussian) is gaussian},
+            {name: part for name, part in self.blocks.items() if (name in self._mixed) != gaussian},
+        )
+
     @cached_property
     def kinds(self) -> frozenset[type[Event]]:
         """The types of all leaves, at any depth."""

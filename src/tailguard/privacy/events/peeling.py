@@ -41,13 +41,6 @@ def peeling_event(form: str, ratio: float, n_selected: int, n_free: int = 0) -> 
 
     *Guarantee.* Holds for replace-one neighbours whose vectors differ by at most ``ratio`` noise
     scales in every entry.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.accounting.zcdp import ZcdpAccountant
-    >>> event = peeling_event("peeled-gaussian", ratio=0.1, n_selected=5)
-    >>> round(ZcdpAccountant().compose(event).rho, 9)
-    0.05
     """
     check_choice("form", form, PEELINGS)
     check_positive("ratio", ratio)
@@ -65,11 +58,6 @@ def share_factor(form: str, n_selected: int, n_free: int = 0) -> float:
 
     The Gaussian form spends ``mu``, in the sense that it is ``mu**2 / 2``-zCDP as mu-GDP would be;
     the Laplace form spends ``epsilon``.
-
-    Examples
-    --------
-    >>> share_factor("peeled-gaussian", n_selected=8), share_factor("peeled-laplace", 4, n_free=3)
-    (4.0, 15.0)
     """
     check_choice("form", form, PEELINGS)
     chosen, released = _counts(n_selected, n_free)

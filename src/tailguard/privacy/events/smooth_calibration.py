@@ -55,12 +55,6 @@ class SmoothCalibration:
         Of an (epsilon, delta) release; None for a concentrated one.
     facts
         Further public numbers for the books.
-
-    Examples
-    --------
-    >>> public = SmoothCalibration("arsinh-normal", 2, 0.01, 0.1, "tight", 1.0, scale_ceiling=2.0)
-    >>> round(public.event.rho, 5), public.grid == 2.0**-36
-    (0.01767, True)
     """
 
     mechanism: str

@@ -48,14 +48,6 @@ def exact_delta_of_smooth_gaussian(
     where the shift exceeds the smoothness some 800 times.
 
     *Reference.* The module's head.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events.smooth_gaussian import delta_of_smooth_gaussian
-    >>> pair = 0.04, 0.09
-    >>> exact = exact_delta_of_smooth_gaussian(*pair, size=2, epsilon=1.0)
-    >>> 0.0 < exact < delta_of_smooth_gaussian(*pair, size=2, epsilon=1.0)
-    True
     """
     if (
         max(epsilon / LARGEST_EPSILON, size / LARGEST_SIZE) > 1.0

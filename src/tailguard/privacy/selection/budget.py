@@ -5,6 +5,7 @@ Reference
 Papernot and Steinke 2022; Koskela, Redberg and Wang 2024 (what a search costs, inverted here).
 """
 
+import math
 from functools import cache
 
 from tailguard.privacy.accounting.renyi import RenyiAccountant
@@ -18,12 +19,15 @@ from tailguard.privacy.selection.tries import NumberOfTries
 ACCURACY = 1e-10
 
 
-def mu_of_a_try(guarantee: ApproxDP, tries: NumberOfTries, beside: float = 0.0) -> float:
-    """Return the largest mu of a try, where a Gaussian release is made beside the search.
+def mu_of_a_try(
+    guarantee: ApproxDP, tries: NumberOfTries, beside: float = 0.0, before: float = 0.0
+) -> float:
+    """Return the largest mu of a try, where Gaussian releases are made beside the search.
 
-    ``beside`` says how large the mu of that release is, as a share of the mu of a try.
+    ``beside`` says how large the mu of one release is, as a share of the mu of a try, and
+    ``before`` is the mu of another one.
 
-    *Guarantee.* Search and release together keep the promise, by an accountant.
+    *Guarantee.* Search and releases together keep the promise, by an accountant.
 
     *Reference.* The module's head.
 
@@ -36,9 +40,9 @@ def mu_of_a_try(guarantee: ApproxDP, tries: NumberOfTries, beside: float = 0.0) 
 
     @cache
     def epsilon(mu: float) -> float:
-        """Return what search and release cost together."""
+        """Return what search and releases cost together."""
         parts: list[Event] = [Selected(mu, tries.mean, tries.law)]
-        parts += [Gaussian(beside * mu)] if beside else []
+        parts += [Gaussian(math.hypot(beside * mu, before))] if beside or before else []
         event = Composed(tuple(parts))
         accountants = (SelectionAccountant(), RenyiAccountant())
         return min(each.compose(event).epsilon(guarantee.delta) for each in accountants)

@@ -58,13 +58,7 @@ RANGE, N_LEVELS = 1.05, 1_000
 
 
 def tries_of(event: Selected) -> NumberOfTries:
-    """Return the law of the number of tries.
-
-    Examples
-    --------
-    >>> tries_of(Selected(mu=0.1, mean_tries=8.0)).parameter
-    0.125
-    """
+    """Return the law of the number of tries."""
     return NumberOfTries(event.mean_tries, event.law)
 
 
@@ -75,11 +69,6 @@ def density_log_ratio(event: Selected) -> float:
     *Guarantee.* Never below the truth.
 
     *Reference.* The module's head; Koskela, Redberg and Wang 2024.
-
-    Examples
-    --------
-    >>> round(density_log_ratio(Selected(mu=0.2367, mean_tries=10.0)), 3)
-    0.426
     """
     tries, mu = tries_of(event), event.mu
     if tries.single:
@@ -105,12 +94,6 @@ def selected_profile(event: Selected) -> Profile:
     *Guarantee.* Never below the truth.
 
     *Reference.* The module's head; Koskela, Redberg and Wang 2024.
-
-    Examples
-    --------
-    >>> event = Selected(mu=0.2367, mean_tries=10.0)
-    >>> selected_profile(event).delta(np.array([0.0, 1.0])).round(4)
-    array([0.2616, 0.0079])
     """
     base, shift = profile_of(Gaussian(event.mu)), density_log_ratio(event)
     mean = tries_of(event).mean_bound
@@ -161,11 +144,6 @@ def excess_divergence(event: Selected, excess: float) -> float:
     *Guarantee.* Never below the truth.
 
     *Reference.* Papernot and Steinke 2022, Theorems 2 and 6.
-
-    Examples
-    --------
-    >>> round(excess_divergence(Selected(mu=0.2367, mean_tries=10.0), 10.0), 3)
-    1.19
     """
     tries, rho = tries_of(event), event.mu**2 / 2.0
     if tries.single:

@@ -29,12 +29,6 @@ class NumberOfTries:
 
     Of ``k`` tries there is a chance proportional to ``(1 - gamma)**k / k * k**shape`` for shapes 1
     (geometric) and 0 (logarithmic), and to ``rate**k / k!`` for Poisson numbers, from ``k = 1``.
-
-    Examples
-    --------
-    >>> tries = NumberOfTries(10.0)
-    >>> tries.parameter, round(tries.never(0.2), 3)
-    (0.1, 0.286)
     """
 
     mean: float

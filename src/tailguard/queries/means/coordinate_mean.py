@@ -43,13 +43,7 @@ from tailguard.rows.base import Rows
 
 
 def median_of_groups(means: IntArray) -> IntArray:
-    """Return the middle of the rows, entry by entry; the sum of the two middle ones if even.
-
-    Examples
-    --------
-    >>> median_of_groups(np.array([[5], [1], [2]])), median_of_groups(np.array([[5], [1]]))
-    (array([2]), array([6]))
-    """
+    """Return the middle of the rows, entry by entry; the sum of the two middle ones if even."""
     n_groups = len(means)
     ordered = np.sort(means, axis=0)
     middle: IntArray = ordered[(n_groups - 1) // 2 : n_groups // 2 + 1].sum(axis=0)
@@ -66,15 +60,6 @@ class CoordinateMean(GaussianQuery):
         A loss of a score, or None for slope 1: the mean of the rows themselves.
     units
         The coordinate system in which rows and targets are read.
-
-    Examples
-    --------
-    >>> from tailguard.queries.means.clamped import ClampedMean
-    >>> query: CoordinateMean = ClampedMean(
-    ...     None, Units.raw(2, intercept=False), threshold=1.0, n_groups=2
-    ... )
-    >>> query.bound.limit, query.group_count
-    (3.0, 2)
     """
 
     loss: Loss | None

@@ -31,14 +31,7 @@ ENCLOSED = 1e-9  # below this residual the centre lies in the hull, and no direc
 
 
 def reach(offsets: FloatArray, directions: FloatArray, count: int) -> FloatArray:
-    """Return how far at least ``count`` points lie in each direction, one direction a row.
-
-    Examples
-    --------
-    >>> points = np.arange(10.0)[:, None]
-    >>> reach(points + 5.0, np.array([[1.0], [-1.0]]), count=9)
-    array([  6., -13.])
-    """
+    """Return how far at least ``count`` points lie in each direction, one direction a row."""
     projections = offsets @ directions.T
     place = len(offsets) - count
     found: FloatArray = np.partition(projections, place, axis=0)[place]
@@ -50,11 +43,6 @@ def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArr
 
     *Edge cases.* A negative reach: no direction has so many points ahead. Points that are all zero
     have reach 0.
-
-    Examples
-    --------
-    >>> furthest_direction(np.arange(10.0)[:, None] + 5.0, count=9)
-    (6.0, array([1.]))
     """
     k, d = offsets.shape
     scale = float(np.abs(offsets).max())

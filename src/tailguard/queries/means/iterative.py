@@ -59,11 +59,6 @@ def updated_centre(
     a start outside of the points ends at the edge of their bulk.
 
     *Reference.* Zhao et al. 2024, Algorithm 3.
-
-    Examples
-    --------
-    >>> updated_centre(np.ones((20, 2)), start=np.zeros(2)).round(3)
-    array([1., 1.])
     """
     count = max(1, math.ceil(level * len(points) - 1e-9))
     best, least, centre = start, math.inf, start
@@ -83,11 +78,6 @@ def centre_of(
     """Return a centre of noised group means, one a row, by one of ``CENTRES``.
 
     Updates go from one of ``STARTS``.
-
-    Examples
-    --------
-    >>> centre_of(np.array([[0.0], [1.0], [5.0]]), "median")
-    array([1.])
     """
     median: FloatArray = np.median(points, axis=0)
     if centre == "median":
@@ -202,24 +192,12 @@ class IterativeMean(GaussianQuery):
 
 
 def group_edges(n_rows: int, n_groups: int) -> IntArray:
-    """Where groups begin and end in the order that records come in; sizes differ by at most one.
-
-    Examples
-    --------
-    >>> group_edges(10, 4)
-    array([ 0,  2,  5,  7, 10])
-    """
+    """Where groups begin and end in the order that records come in; sizes differ by at most one."""
     return np.arange(n_groups + 1) * n_rows // n_groups
 
 
 def check_group_count(n_groups: int, n_rows: int) -> int:
-    """Return a number of groups if there are as many records.
-
-    Examples
-    --------
-    >>> check_group_count(20, n_rows=1000)
-    20
-    """
+    """Return a number of groups if there are as many records."""
     if check_integer("n_groups", n_groups, minimum=1) > n_rows:
         raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
     return n_groups

@@ -47,16 +47,7 @@ LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
 
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
-    """Ask once, and read features within the bound that wins; the present one where none does.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = choose_bound(*example_fit(tg.losses.Squared(), phase=0))
-    >>> fit.geometry.bound  # all features lie within the nearest, and none is better
-    64.0
-    """
+    """Ask once, and read features within the bound that wins; the present one where none does."""
     loss, problem, view = session.loss, session.problem, fit.geometry.view
     if (told := LARGEST_DIFFERENCES.get(loss.link)) is None:
         residual = max(fit.clipping.slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
@@ -82,17 +73,7 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
 
 
 def choose_fit(session: FitSession, fit: Fit) -> Fit:
-    """Ask once which of fit, half of it and its constant loses least, and keep that.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.standard_normal((2000, 5)), rng.standard_normal(2000)  # nothing to fit
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(0.2), random_state=8).fit(X, y)
-    >>> model.notes_[-2], model.plan_.stage("choice of fit").times
-    ('no coefficient was kept: by a comparison of losses the constant is better', 1)
-    """
+    """Ask once which of fit, half of it and its constant loses least, and keep that."""
     if not session.plans("choice of fit"):
         return fit
     loss, geometry, now = session.loss, fit.geometry, fit.whitened

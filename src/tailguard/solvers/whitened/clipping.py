@@ -45,16 +45,7 @@ LEAST_RISE = 0.5  # of what bounded slopes rise about where they balance; by tri
 
 @dataclass(frozen=True, eq=False)
 class RowNormDistribution:
-    """Row lengths, each counted with its curvature weight where the loss has one.
-
-    Examples
-    --------
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> bins = Bins("linear", 0.0, 1.0, 3)
-    >>> norms = NoisyDistribution.of(np.array([0.0, 10.0, 0.0]), bins, 0.1)
-    >>> round(RowNormDistribution(norms, 2).variance(1.0), 3)
-    1.0
-    """
+    """Row lengths, each counted with its curvature weight where the loss has one."""
 
     distribution: NoisyDistribution
     width: float
@@ -95,16 +86,7 @@ Secant: TypeAlias = tuple[FloatArray, FloatArray, float]
 
 @dataclass(frozen=True, eq=False)
 class SlopeDistribution:
-    """Slopes at the current fit, from residuals (or from slopes themselves).
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> distribution = NoisyDistribution.of(np.array([5.0, 5.0]), Bins("linear", -1.0, 1.0, 2), 0.1)
-    >>> round(SlopeDistribution(tg.losses.Squared(), distribution).curvature(9.0), 3)
-    1.0
-    """
+    """Slopes at the current fit, from residuals (or from slopes themselves)."""
 
     loss: Loss | None
     distribution: NoisyDistribution
@@ -276,12 +258,6 @@ class Clipping:
         Mean rise of the clipped gradient, a coordinate.
     error
         Estimated mean squared error of a step, a coordinate.
-
-    Examples
-    --------
-    >>> clipping = Clipping.unknown(slope_bound=0.5)
-    >>> clipping.rows.seen, clipping.slopes.seen, clipping.slope_limit
-    (False, False, 1.0)
     """
 
     rows: RowNormDistribution
@@ -305,17 +281,7 @@ def _bins_beyond(largest: float) -> FloatArray:
 def top_level(
     slopes: SlopeDistribution, row_limit: float, width: int, n_rows: int, mu: float
 ) -> float:
-    """Return the level above which what clipping may take away is not worth the noise.
-
-    Examples
-    --------
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> bins = Bins("linear", -1.5, 1.0, 3)
-    >>> residuals = NoisyDistribution.of(np.array([9.0, 90.0, 9.0]), bins, 0.1)
-    >>> slopes = SlopeDistribution(None, residuals)
-    >>> top_level(slopes, 1.0, 2, 10**6, 0.1) > top_level(slopes, 1.0, 2, 10, 0.1)
-    True
-    """
+    """Return the level above which what clipping may take away is not worth the noise."""
     levels = np.unique(np.abs(slopes.slopes))
     levels = np.concatenate([levels[levels > 0.0], _bins_beyond(levels[-1])])
     lost = np.array(
@@ -339,19 +305,6 @@ def choose_clip(
     ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
     away biases a fit without intercept. Where the fit should be ``unbiased``, what clipping takes
     from skewed residuals counts along the rows that have large ones, too.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> bins = Bins("linear", -4.0, 4.0, 32)
-    >>> normal = NoisyDistribution.of(1e4 * np.exp(-bins.middle() ** 2 / 2.0), bins, 1.0)
-    >>> norms = NoisyDistribution.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1)
-    >>> rows = RowNormDistribution(norms, 2)
-    >>> slopes = SlopeDistribution(tg.losses.Squared(), normal)
-    >>> many, few = (choose_clip(rows, slopes, n_rows=n, mu=0.1) for n in (10**6, 10**2))
-    >>> many.slope_limit > few.slope_limit
-    True
     """
     width = rows.width
     slope_limits = slopes.limits

@@ -54,15 +54,7 @@ LARGEST_MEAN = 32.0
 
 
 def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
-    """Plan a constant and nothing else, or refuse where noise is predicted to hide it as well.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
-    >>> len(constant_plan(problem, tg.GDP(0.2), "mean").stages)
-    2
-    """
+    """Plan a constant and nothing else, or refuse where noise is predicted to hide it as well."""
     coordinates = sum(stage.coordinates for stage in constant_stages(problem, 1.0))
     mu = usable_mu(guarantee, coordinates)
     if constant_hides(problem, mu):
@@ -78,22 +70,7 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
 
 
 def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
-    """Carry out the plan of a constant and nothing else.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.solvers.whitened.solver import WhitenedNewton
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.standard_normal((200, 3)), rng.normal(50.0, 1.0, 200)
-    >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
-    >>> plan = WhitenedNewton().plan(problem, tg.GDP(0.2))
-    >>> gate = Gate.over(X, y, guarantee=tg.GDP(0.2), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> bool(abs(run_constant_plan(plan, gate).intercept - 50.0) < 5.0)
-    True
-    """
+    """Carry out the plan of a constant and nothing else."""
     session, problem = FitSession(plan, gate, Shares()), plan.problem
     units, seen = find_target(session, columns_of(problem))
     notes = ["no coefficient was fitted: the budget shows no scale, and went to the constant"]
@@ -109,16 +86,7 @@ def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
 
 
 def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
-    """Return a fit that is a constant; zero without an intercept.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
-    >>> constant_solution(Plan("example", problem, tg.GDP(0.2), ()), 7.0).intercept
-    7.0
-    """
+    """Return a fit that is a constant; zero without an intercept."""
     problem = plan.problem
     unknown = np.full(problem.n_features, np.nan)
     return Solution(
@@ -134,16 +102,7 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
 
 
 def keep_constant_only(fit: Fit) -> Fit:
-    """Leave all but the constant out, whose rows have length one; without one, see no rows.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = keep_constant_only(example_fit(tg.losses.Squared())[1])
-    >>> fit.clipping.rows.seen, fit.geometry.width, fit.weights
-    (True, 1, array([0., 0., 0.]))
-    """
+    """Leave all but the constant out, whose rows have length one; without one, see no rows."""
     height = fit.weights.size
     fit = replace(fit, weights=np.zeros(height))
     fit = fit.noted("no coefficient was fitted: noise hid how long records are")
@@ -161,14 +120,6 @@ def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
 
     A likelihood's is asked for once more, with all that is left; of other losses it is the target's
     centre, or with all that is left a quantile.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = fall_back_to_constant(*example_fit(tg.losses.Squared()))
-    >>> fit.weights, fit.notes
-    (array([0., 0., 0.]), ('no coefficient was fitted: noise hid the residuals',))
     """
     problem, units = session.problem, fit.geometry.units
     if problem.link.residual:
@@ -195,13 +146,7 @@ def _at_quantile(session: FitSession, fit: Fit) -> Fit:
 
 
 def weights_at_mean(weights: FloatArray, mean: float, link: Link) -> FloatArray:
-    """Return weights whose constant is the score of a mean target.
-
-    Examples
-    --------
-    >>> weights_at_mean(np.zeros(2), 0.5, Link.LOGIT), weights_at_mean(np.zeros(2), 1.0, Link.LOG)
-    (array([0., 0.]), array([0., 0.]))
-    """
+    """Return weights whose constant is the score of a mean target."""
     return np.append(weights[:-1], math.log(mean if link.log else mean / (1.0 - mean)))
 
 
@@ -210,14 +155,6 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
 
     At the stage, where steps follow, or with all that is left. The mean is taken to be at least so
     many of its noise standard deviations as then makes sense.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> session, fit = example_fit(tg.losses.Logistic())
-    >>> 0.3 < mean_target(session, fit.geometry.units) < 0.7
-    True
     """
     problem, log = session.problem, session.problem.link.log
     exposed = log and problem.has_offset

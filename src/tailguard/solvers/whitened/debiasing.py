@@ -51,17 +51,6 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     """Move the fit in two directions to where gradients clipped far higher average zero.
 
     It stays where it is if that was not planned.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.phase_start import start_phase
-    >>> from tailguard.solvers.whitened.newton import step
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> fit = debias(session, start_phase(session, step(session, fit), phase=3))
-    >>> fit.correction.directions.shape, len(fit.notes)
-    ((3, 2), 1)
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
     if not slopes.seen or not session.plans("debiasing"):
@@ -145,13 +134,6 @@ def directions(fit: Fit) -> FloatArray:
 
     These are the constant, or the mean row, and the fitted score; the first alone for a likelihood
     whose curvature was not released, as the fit may then be mostly noise.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> directions(example_fit(tg.losses.Squared())[1]).shape
-    (3, 2)
     """
     geometry = fit.geometry
     constant, mean_row = geometry.inverse[:, -1], geometry.matrix.T @ geometry.mean_row
@@ -206,15 +188,7 @@ def _released_curvature(session: FitSession, fit: Fit, view: View, level: float)
 
 
 def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
-    """Return a first level and up to ``count`` more, in equal ratios; one level if none fits.
-
-    Examples
-    --------
-    >>> levels_up_to(1.0, 16.0, 4)
-    (1.0, 2.0, 4.0, 8.0, 16.0)
-    >>> levels_up_to(1.0, 0.5, 4)
-    (1.0,)
-    """
+    """Return a first level and up to ``count`` more, in equal ratios; one level if none fits."""
     if not top > 1.25 * first:  # by about one bin of slopes
         return (first,)
     return tuple(float(level) for level in first * (top / first) ** (np.arange(count + 1) / count))
@@ -225,11 +199,6 @@ def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
 
     With widths ``w`` and shares ``c`` of norm 1, the noise of the sum is ``sum (w / c)**2``, least
     at ``c**2`` in proportion to ``w`` (Cauchy-Schwarz).
-
-    Examples
-    --------
-    >>> increment_shares((1.0, 4.0))
-    (0.5, 0.8660254037844386)
     """
     widths = np.diff([0.0, *levels])
     return tuple(float(share) for share in np.sqrt(widths / widths.sum()))
@@ -240,12 +209,6 @@ def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[f
 
     ``variances`` are those of an increment, a coordinate. Residuals that look symmetric are not
     biased by clipping, and what is to raise their level has to be sure. The top level leaves none.
-
-    Examples
-    --------
-    >>> found = sure_squared_biases(np.array([[3.0, 0.0], [0.1, 0.0]]), np.array([0.01, 0.01]))
-    >>> [round(bias, 2) for bias in found]
-    [9.33, 0.0, 0.0]
     """
     width = increments.shape[1]
     found = []
@@ -270,18 +233,6 @@ def squared_bias(
     the level. What the levels up to the second, the top, released updates that by the rule of Bayes
     for normal distributions. Beyond the top, where nothing is measured, it may take from the first
     direction all that the histogram leaves. Residuals that look symmetric are not biased.
-
-    Examples
-    --------
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> from tailguard.scaling.noisy_distribution import NoisyDistribution
-    >>> bins = Bins("linear", -1.5, 1.0, 4)
-    >>> residuals = NoisyDistribution.of(np.array([0.0, 90.0, 40.0, 9.0]), bins, 0.1)
-    >>> shares, above = np.array([0.7, 0.08]), np.array([0.3, 0.0])
-    >>> slopes = SlopeDistribution(None, residuals)
-    >>> sure, vague = (squared_bias(slopes, (0.5, 2.0), shares, above, v) for v in (1e-6, 1.0))
-    >>> bool(abs(sure[0] - 0.09) < 0.02 and vague[0] < sure[0])
-    True
     """
     level, top = levels
     if not slopes.skewed:

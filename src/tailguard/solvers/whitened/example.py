@@ -20,13 +20,6 @@ def example_run(loss: Loss) -> FitSession:
 
     The target is skewed: ``x_0 - x_1 / 2``, an exponential and a constant. Labels say whether that
     is above its mean.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> session = example_run(tg.losses.Squared())
-    >>> session.problem.size, len(session.shares.rounds)
-    (3, 4)
     """
     order = np.arange(4000.0)
     X = np.column_stack([np.sin(order), np.cos(np.sqrt(2.0) * order)])
@@ -42,15 +35,7 @@ def example_run(loss: Loss) -> FitSession:
 
 
 def example_fit(loss: Loss, *, phase: int | None = None) -> tuple[FitSession, Fit]:
-    """Return the example's fit as it begins, or with the clip levels of a first phase chosen.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> _, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> fit.weights.shape, fit.clipping.rows.seen
-    ((3,), True)
-    """
+    """Return the example's fit as it begins, or with the clip levels of a first phase chosen."""
     session = example_run(loss)
     fit = start(session, *find_units(session, columns_of(session.problem)))
     if phase is None:

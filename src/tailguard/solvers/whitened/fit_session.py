@@ -26,14 +26,6 @@ class FitSession(BudgetSession):
 
     Once units are released, ``share_out`` gives what they left to rounds and corrections, each of
     which may then spend ``mu_factor`` times what was planned.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_run
-    >>> session = example_run(tg.losses.Squared())
-    >>> session.plans("debiasing"), session.rounds([0, 1])[1].name
-    (True, 'rounds of phase 2')
     """
 
     def __init__(self, plan: Plan, gate: Gate, shares: Shares) -> None:

@@ -40,14 +40,6 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
 
     It goes a part of the Newton step, the less the noisier. Where that is less than what an average
     of all rounds would go, the fit stands at the average.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = step(*example_fit(tg.losses.Squared(), phase=0))
-    >>> len(fit.iterates), fit.iterates[0].n_rows
-    (1, 4000)
     """
     (planned,) = session.rounds([fit.phase])
     stage = session.allowed(planned)
@@ -138,15 +130,6 @@ def averaged(fit: Fit) -> Fit:
     Reference
     ---------
     Polyak and Juditsky 1992 (the average of later steps is as good as the best of them).
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> fit = averaged(step(session, step(session, fit)))
-    >>> float(fit.noise[0, 0].round(3)), round(fit.iterates[-1].noise_std, 3)
-    (0.034, 0.048)
     """
     late = fit.iterates[int(BURN_IN * len(fit.iterates)) :]
     kept = [iterate for iterate in late if iterate.n_rows == late[-1].n_rows]

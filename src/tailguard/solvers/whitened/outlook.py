@@ -42,14 +42,7 @@ PREDICTS = {
 
 
 def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
-    """Return what a fit of coefficients may spend.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> planned_mu(Problem(tg.losses.Squared(), 1000, 3, intercept=True), tg.GDP(0.5)) < 0.5
-    True
-    """
+    """Return what a fit of coefficients may spend."""
     shares = shares_for(problem, guarantee.gaussian_mu())
     coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
     return usable_mu(guarantee, coordinates)
@@ -60,13 +53,6 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
 
     No column has a larger bulk than 1, which is one of a single value. Shares are those of mean
     targets; robust ones leave a little more to sizes.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problems = [Problem(tg.losses.Squared(), n, 3, intercept=True) for n in (100, 1000)]
-    >>> [scales_hide(problem, tg.GDP(0.24)) for problem in problems]
-    [True, False]
     """
     mu = planned_mu(problem, guarantee)
     stages = stages_before(problem, shares_for(problem, guarantee.gaussian_mu()), mu)
@@ -78,18 +64,7 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
 
 
 def check_fitted(problem: Problem) -> None:
-    """Refuse what the method does not fit, or would fit wrongly, and name what does.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> check_fitted(Problem(tg.losses.BalancedLogistic(), 1000, 3))
-    Traceback (most recent call last):
-    ...
-    tailguard.checks.InputError: solver 'whitened-newton' needs a loss of the residual, or one \
-whose slope is the expected target less the target; BalancedLogistic is neither: use \
-solver='noisy-gradient-descent' and a constraint.
-    """
+    """Refuse what the method does not fit, or would fit wrongly, and name what does."""
     loss, name = problem.scored, type(problem.loss).__name__
     instead = "use solver='noisy-gradient-descent'"
     if loss is None:
@@ -110,15 +85,7 @@ solver='noisy-gradient-descent' and a constraint.
 
 
 def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
-    """Plan the constant with the whole budget.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 100, 3, intercept=True)
-    >>> [stage.name for stage in constant_stages(problem, 0.5)]
-    ['target typical size', 'target location']
-    """
+    """Plan the constant with the whole budget."""
     size = ("target typical size", "the typical absolute value of the target", 1, SIZE_BINS.count)
     centre = ("target location", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
     constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
@@ -129,15 +96,7 @@ def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
 
 
 def constant_hides(problem: Problem, mu: float) -> bool:
-    """Whether not even a constant is predicted to be seen with the whole budget.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problems = [Problem(tg.losses.Squared(), n, 3, intercept=True) for n in (50, 500)]
-    >>> [constant_hides(problem, 0.24) for problem in problems]
-    [True, False]
-    """
+    """Whether not even a constant is predicted to be seen with the whole budget."""
     if not problem.intercept:
         return True
     each = constant_stages(problem, mu)[0].mu
@@ -147,28 +106,13 @@ def constant_hides(problem: Problem, mu: float) -> bool:
 
 
 def predicted(problem: Problem, mu: float) -> dict[str, float]:
-    """Predict the error that privacy adds, from public numbers, relative to the residuals' scale.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=9)
-    >>> round(predicted(problem, 0.5)["predicted_privacy_error"], 4)
-    0.0054
-    """
+    """Predict the error that privacy adds, relative to the residuals' scale."""
     noise = 2.0 * TYPICAL_LIMITS * math.sqrt(problem.size) / (problem.n_rows * mu)
     return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
 
 
 def assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
-    """Say from public numbers alone when the budget cannot carry the coefficients.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> assumptions(Problem(tg.losses.Squared(), n_rows=10_000, n_features=9), 0.5)
-    ('columns vary, and their scales can be told from the noise',)
-    """
+    """Say from public numbers alone when the budget cannot carry the coefficients."""
     if predicted(problem, mu)["predicted_privacy_error"] < 1.0:
         return ("columns vary, and their scales can be told from the noise",)
     return (
@@ -178,14 +122,7 @@ def assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
 
 
 def meaning(problem: Problem) -> str:
-    """Say in one sentence what the predicted error is; the loss's own slopes do not enter it.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> meaning(Problem(tg.losses.Squared(), n_rows=10_000, n_features=9))[:40]
-    'that is how far noise alone would move t'
-    """
+    """Say in one sentence what the predicted error is; the loss's own slopes do not enter it."""
     score, unit, times = PREDICTS[problem.link]
     return (
         f"that is how far noise alone would move {score} of a typical row (root mean square, "
@@ -195,15 +132,7 @@ def meaning(problem: Problem) -> str:
 
 
 def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
-    """Say what will be fitted in spite of the noise, and what would do; public numbers only.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 200, 3, intercept=True)
-    >>> warning(problem, tg.ApproxDP(1.0, 1e-6), constant=True)[-46:]
-    'about 360 records, or epsilon = 1.9, would do.'
-    """
+    """Say what will be fitted in spite of the noise, and what would do; public numbers only."""
     words = "only a constant is fitted" if constant else "little more than a constant is expected"
     columns = "every column" if constant else "typical columns"
     return (
@@ -213,15 +142,7 @@ def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
 
 
 def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
-    """Return the refusal of a fit that would be noise.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 20, 3, intercept=True)
-    >>> str(refusal(problem, tg.GDP(0.2)))[-46:]
-    'nothing was spent; about 420 records would do.'
-    """
+    """Return the refusal of a fit that would be noise."""
     return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee))
 
 

@@ -45,16 +45,7 @@ SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is ke
 
 
 def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
-    """Start a phase: release what is planned and choose clip levels; None where nothing is seen.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> started = start_phase(*example_fit(tg.losses.Logistic()), phase=0)
-    >>> started.clipping.slope_limit
-    1.0
-    """
+    """Start a phase: release what is planned and choose clip levels; None where nothing is seen."""
     if session.problem.link.residual and not fit.clipping.rows.seen:
         return None
     fit = replace(fit, phase=phase, shortening=replace(fit.shortening, last=None))
@@ -74,16 +65,7 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
 
 
 def release_row_norms(session: FitSession, fit: Fit) -> Fit:
-    """Release the lengths of whitened rows; they are kept if anything stands out of the noise.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = release_row_norms(*example_fit(tg.losses.Squared()))
-    >>> 1.0 < fit.clipping.rows.distribution.quantile(0.5) < 2.0
-    True
-    """
+    """Release the lengths of whitened rows; they are kept if anything stands out of the noise."""
     problem, link, geometry = session.problem, session.problem.link, fit.geometry
     # At its first constant the curvature of a log link is the same at all records, which then count
     # in full.
@@ -105,15 +87,7 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
 
 
 def release_residuals(session: FitSession, fit: Fit) -> Fit:
-    """Release the distribution of residuals, or of slopes where these depend on more.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> release_residuals(*example_fit(tg.losses.Squared())).clipping.slopes.skewed
-    True
-    """
+    """Release the distribution of residuals, or of slopes where these depend on more."""
     geometry, before, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
     bins = replace(SLOPE_BINS, unit=_residual_unit(before))
     query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
@@ -143,16 +117,7 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
 
 
 def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
-    """Choose clip levels for all rounds that were planned to read what those of this phase do.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = choose_clip_levels(*example_fit(tg.losses.Squared(), phase=0))
-    >>> 0.5 < fit.clipping.slope_limit < 3.0
-    True
-    """
+    """Choose clip levels for all rounds that were planned to read what those of this phase do."""
     rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
     if session.problem.link.curved and slopes.seen:
         # A log link: the bias of clipped counts lies along the constant, whose whitened direction
@@ -173,15 +138,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
 
 
 def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
-    """Return how records count by the curvature of their clipped slope.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> curvature_weighting(*example_fit(tg.losses.Logistic()))
-    Weighting(kind='curvature', slope_limit=1.0, half_step=0.5, bound=0.25)
-    """
+    """Return how records count by the curvature of their clipped slope."""
     limit = fit.clipping.slope_limit
     if session.problem.link.curved:
         half_step, bound = HALF_STEP, fit.geometry.largest_curvature
@@ -197,14 +154,6 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
 
     The largest row limit whose noise, from public numbers, stays small against the released
     curvature is taken.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> fit = update_curvature(*example_fit(tg.losses.Logistic(), phase=0))
-    >>> fit.geometry.curvature_released
-    True
     """
     # Curvature is cut at the clip levels of this phase: they are chosen before it is asked for.
     fit = choose_clip_levels(session, fit)

@@ -35,17 +35,6 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
     """Release second moments of bounded rows and start from what they tell.
 
     Columns whose scale was not seen are left out: their coefficient stays zero.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_run
-    >>> from tailguard.scaling.units import find_units
-    >>> from tailguard.solvers.problem_columns import columns_of
-    >>> session = example_run(tg.losses.Squared())
-    >>> fit = start(session, *find_units(session, columns_of(session.problem)))
-    >>> fit.geometry.matrix.shape, bool(fit.weights[0] > 0.0 > fit.weights[1])
-    ((3, 3), True)
     """
     problem, shares, residual = session.problem, session.shares, session.problem.link.residual
     size, d = problem.size, problem.n_features

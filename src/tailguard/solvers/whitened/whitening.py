@@ -40,11 +40,6 @@ class Whitening:
         Which share of each direction's second moment was surely seen, and not added by raising it.
     diagonal
         Released second moments of the coordinates that the matrix starts from.
-
-    Examples
-    --------
-    >>> whiten(np.diag([4.0, 1.0]), 0.1).matrix.shape
-    (2, 2)
     """
 
     matrix: FloatArray
@@ -76,13 +71,7 @@ class Whitening:
 
 
 def noise_level(noise_std: float, width: int) -> float:
-    """Largest eigenvalue of symmetric noise with that standard deviation on the diagonal.
-
-    Examples
-    --------
-    >>> noise_level(1.0, 8)
-    4.0
-    """
+    """Largest eigenvalue of symmetric noise with that standard deviation on the diagonal."""
     return noise_std * math.sqrt(2.0 * width)
 
 
@@ -99,12 +88,6 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     Reference
     ---------
     Capitaine, Donati-Martin and Feral 2009, Theorem 2.1 (the threshold of half the edge).
-
-    Examples
-    --------
-    >>> small = whiten(np.diag([4.0, 0.001]), 1.0)  # stretched as if it were 0.15
-    >>> float((small.matrix[1] ** 2).sum().round(2)), round(1.0 / 0.15, 2)
-    (6.67, 6.67)
     """
     values, vectors = np.linalg.eigh(moments)
     total, (values, leaning) = float(values.sum()), cleaned(values, level)
@@ -136,11 +119,6 @@ def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArr
     noise): with ``g`` the mean of ``1 / (x - other eigenvalues)``, just off the axis, a second
     moment is ``x - 2 s**2 re(g)``. By the overlaps given there the squared noise off the diagonal
     is, along an eigenvector, ``s**2 (1 - s**2 |g|**2)``.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in cleaned(np.array([1.0, 9.0]), level=0.0)]
-    [[1.0, 9.0], [1.0, 1.0]]
     """
     if not level > 0.0:
         return np.asarray(np.maximum(eigenvalues, 0.0)), np.ones(eigenvalues.size)
@@ -153,13 +131,7 @@ def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArr
 
 
 def first_fit(whitening: FloatArray, cross: FloatArray, noise_std: float) -> FloatArray:
-    """Regress the target on whitened rows from their noised cross moments, shrunk by the noise.
-
-    Examples
-    --------
-    >>> first_fit(np.eye(1), np.array([0.5]), noise_std=0.0)
-    array([0.5])
-    """
+    """Regress the target on whitened rows from their noised cross moments, shrunk by the noise."""
     whitened = whitening.T @ cross
     variance = (whitening**2).sum(axis=0) * noise_std**2 / 2.0
     return np.asarray(whitening @ (whitened * shrunk(whitened, float(variance.sum()))))
@@ -171,11 +143,6 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
     Reference
     ---------
     James and Stein 1961; Baranchik 1964 (positive part).
-
-    Examples
-    --------
-    >>> shrunk(np.array([2.0, 0.0]), 1.0), shrunk(np.array([0.1]), 1.0)
-    (0.75, 0.0)
     """
     size = float(estimate @ estimate)
     return max(0.0, 1.0 - variance / size) if size > 0.0 else 0.0
@@ -196,13 +163,6 @@ class StepShortening:
     Reference
     ---------
     Dennis and More 1977 (secant conditions).
-
-    Examples
-    --------
-    >>> steep, at, then = np.diag([3.0, 1.0]), np.array([1.0, 0.0]), np.array([-0.5, 0.0])
-    >>> seen = StepShortening.none(2).after(at, steep @ at, 1e-3).after(then, steep @ then, 1e-3)
-    >>> (-seen.matrix @ steep @ then).round(3)
-    array([0.5, 0. ])
     """
 
     matrix: FloatArray

@@ -22,17 +22,7 @@ MOST_LOST = 0.8
 
 
 def correct(session: FitSession, fit: Fit) -> Fit:
-    """Correct a fit, if that was planned, and attach what it is known to within.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.newton import averaged, step
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=3)
-    >>> correct(session, averaged(step(session, fit))).estimate.settled
-    True
-    """
+    """Correct a fit, if that was planned, and attach what it is known to within."""
     if not session.plans("contribution rounds") or not fit.iterates:
         return fit
     curvature = release_curvature(session, fit)

@@ -41,12 +41,6 @@ class Lean:
         Mean part of contributions between those levels, and its noise along any direction.
     prior
         Squared size along a typical direction that is expected of that part.
-
-    Examples
-    --------
-    >>> lean = Lean(1.0, 1.0, np.array([0.5, 0.0]), variance=1e-6, prior=0.1)
-    >>> lean.along(np.eye(2)).round(3)  # (2 * 0.5)**2, and the least
-    array([1.   , 0.011])
     """
 
     beyond: float
@@ -77,20 +71,7 @@ class Lean:
 
 
 def estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: "Lean") -> Estimate:
-    """Work out what the corrected weights are known to within, by weight.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.correction.released import release_curvature, release_metric
-    >>> from tailguard.solvers.whitened.correction.rounds import run_rounds
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=3)
-    >>> curvature = release_curvature(session, fit)
-    >>> rounds = run_rounds(session, fit, curvature, release_metric(session, fit, curvature))
-    >>> estimated(session, fit, rounds, Lean.of(rounds)).untold
-    array([False, False, False])
-    """
+    """Work out what the corrected weights are known to within, by weight."""
     geometry, curvature, metric = fit.geometry, rounds.curvature, rounds.metric
     through = geometry.matrix @ rounds.gain
     lengths = np.linalg.norm(through, axis=1)

@@ -60,13 +60,6 @@ class Moments:
         The length of the cut.
     lengths
         The distribution of lengths by which that was chosen.
-
-    Examples
-    --------
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> lengths = NoisyDistribution.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1)
-    >>> Moments(np.diag([2.0, 1e-3]), 0.1, 1.0, lengths).edge
-    0.2
     """
 
     matrix: FloatArray
@@ -130,14 +123,6 @@ class Curvature:
         The inverse root of the first release: the second is of rows through it.
     second
         The second release.
-
-    Examples
-    --------
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> lengths = NoisyDistribution.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1)
-    >>> told = Curvature(np.eye(2), Moments(np.diag([1.0, 0.0]), 0.1, 2.0, lengths))
-    >>> told.resolved, told.matrix.round(1).tolist()
-    (array([False,  True]), [[1.0, 0.0], [0.0, 0.1]])
     """
 
     first: FloatArray
@@ -199,26 +184,12 @@ class Curvature:
 
 
 def curvature_floor(edge: float) -> float:
-    """Return to which eigenvalues of rows of about unit second moments are raised.
-
-    Examples
-    --------
-    >>> curvature_floor(0.1), curvature_floor(9.0)
-    (0.1, 0.35)
-    """
+    """Return to which eigenvalues of rows of about unit second moments are raised."""
     return max(CURVATURE_FLOOR * min(edge, 1.0), LEAST_CURVATURE)
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
-    """Release second moments of whitened rows, and again in the metric of the first release.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> release_curvature(*example_fit(tg.losses.Squared(), phase=3)).resolved
-    array([ True,  True,  True])
-    """
+    """Release second moments of whitened rows, and again in the metric of the first release."""
     view, state = fit.geometry.view, fit.weights
     lengths = fit.clipping.rows.distribution
     coarse = _release_moments(session, view, state, "curvature of rows", lengths, ROWS_NOISE)
@@ -240,13 +211,6 @@ class Tail:
     residuals
         Sizes of residuals times the length of a typical row, and their probabilities: the farthest
         contributions may be too few for a bin of their own histogram.
-
-    Examples
-    --------
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> lengths = NoisyDistribution.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1)
-    >>> Tail(lengths, np.array([1.0, 5.0]), np.array([0.9, 0.1])).seen_beyond(3.0)
-    0.2
     """
 
     lengths: NoisyDistribution
@@ -288,14 +252,6 @@ class Metric:
         Second moments of contributions through ``T1``.
     tail
         Their lengths there.
-
-    Examples
-    --------
-    >>> from tailguard.queries.column_histograms import Bins
-    >>> lengths = NoisyDistribution.of(np.array([0.0, 9.0]), Bins("linear", 0.0, 1.0, 2), 0.1)
-    >>> moments, tail = Moments(np.eye(1), 0.1, 1.0, lengths), Tail(lengths, *np.ones((2, 1)))
-    >>> Metric(np.eye(1), 2.0 * np.eye(1), moments, tail).scale
-    2.0
     """
 
     first: FloatArray
@@ -322,16 +278,7 @@ class Metric:
 
 
 def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
-    """Release second moments of contributions, and again in the metric of the first release.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=3)
-    >>> release_metric(session, fit, release_curvature(session, fit)).matrix.shape
-    (3, 3)
-    """
+    """Release second moments of contributions, and again in the metric of the first release."""
     view, state = fit.geometry.view.contributions(), fit.weights
     lengths = _release_lengths(session, view, state, "contribution lengths")
     name, most = "contribution moments", CONTRIBUTIONS_NOISE
@@ -356,15 +303,6 @@ def choose_level(session: FitSession, metric: Metric, mu: float) -> float:
     """Return the level of least estimated error along a typical direction, through ``T``.
 
     That is noise, and a share of what the level takes away.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=3)
-    >>> metric = release_metric(session, fit, release_curvature(session, fit))
-    >>> choose_level(session, metric, mu=2.0) >= choose_level(session, metric, mu=0.1)
-    True
     """
     n_rows, width, tail = session.problem.n_rows, len(metric.last), metric.tail
     candidates = tail.levels()

@@ -49,14 +49,6 @@ class Rounds:
         The noise of the average along a typical direction, in the metric of the curvature.
     late
         Squared lengths of the last gradients over that of their noise.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0)
-    >>> X = np.random.default_rng(0).standard_normal((4000, 1))
-    >>> model.fit(X, X[:, 0]).plan_.stage("contribution rounds").times
-    12
     """
 
     curvature: Curvature
@@ -91,19 +83,7 @@ class Rounds:
 
 
 def run_rounds(session: FitSession, fit: Fit, curvature: Curvature, metric: Metric) -> Rounds:
-    """Go half steps on cut contributions; average those that came after the early ones.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.correction.released import release_curvature, release_metric
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=3)
-    >>> curvature = release_curvature(session, fit)
-    >>> rounds = run_rounds(session, fit, curvature, release_metric(session, fit, curvature))
-    >>> rounds.mean.shape, rounds.increments.shape
-    ((3,), (3, 3))
-    """
+    """Go half steps on cut contributions; average those that came after the early ones."""
     geometry, n_rows = fit.geometry, session.problem.n_rows
     early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
     level = choose_level(session, metric, math.hypot(early.total_mu, late.total_mu))

@@ -1,0 +1,273 @@
+"""Ask first how many records can be used, and stop before a budget is spent on void ones.
+
+A run begins with one private count of usable records. Where that is surely below half of them, a
+second release counts the cells of each column by kind, and the run stops with an error that names
+the column to blame. Decision and sentence are made of released numbers alone. The second release is
+paid from what the rest of the plan then leaves, or has a share of its own where the rest is not all
+Gaussian noise.
+
+Guarantee
+---------
+The count is a stage of the plan, whose other stages are planned with what it leaves; the gate
+admits the second release only if the reserved event covers it. All else is post-processing. Where
+at least half of the records can be used, a run stops by mistake with a chance of at most 1e-6.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1 (post-processing); Smith and Thakurta 2022 (a run may choose
+what it asks for, and stop, on what was released).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from tailguard.checks import InputError, UnusableTableError, check_boolean, check_choice
+from tailguard.design.cells import TableColumn
+from tailguard.gate.gate import Gate
+from tailguard.gate.unusable import about, blamed_columns, unusable_sentence
+from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.stage import Stage
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.solve import satisfies, spent_share
+from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
+from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
+
+Made = TypeVar("Made")
+AnyPlan = TypeVar("AnyPlan", bound=Plan)
+
+RESTS_ON = "the result rests on "
+"""How the sentence on usable records begins."""
+
+ON_UNUSABLE = ("stop", "fit")
+"""What a run does where most records cannot be used."""
+
+# Shares of the squared mu. The first costs a fit .25 % of its mu.
+COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
+# Noise that is not Gaussian may cost a little more beside a count than alone. So a plan is made
+# anew with what is over taken off, and a little more, and at most so many times.
+OVERSHOOT, MOST_PLANS = 1.1, 4
+# Normal noise is below so many of its deviations with a chance of 1e-6 (computed: 9.7e-7).
+SURELY = 4.76
+# The number of records times mu at which a table of void records alone stops with a chance of
+# 99.9 %: half of it is 4.76 + 3.09 deviations of the count's noise (computed).
+FEWEST = 222.0
+
+
+@dataclass(frozen=True)
+class RecordCheck:
+    """The count before a plan, and what the plan may spend.
+
+    Attributes
+    ----------
+    guarantee, rest
+        What is promised in all, and what is left of it for the plan.
+    columns
+        Those whose cells are counted where most records cannot be used.
+    on_unusable
+        ``"stop"``, or ``"fit"`` to go on.
+    count, kinds
+        The stages of both releases.
+    reserves_kinds
+        Whether the second one has a share of its own.
+    coordinates
+        How many numbers both releases have, at most.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> columns = [TableColumn("feature", "age"), TableColumn("target", "cost")]
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=1)
+    >>> check = RecordRule().check(tg.GDP(1.0), problem, columns)
+    >>> round(check.count.mu**2, 6), round(check.rest.mu**2, 6), round(check.kinds.mu**2, 6)
+    (0.005, 0.995, 0.015)
+    """
+
+    guarantee: Guarantee
+    rest: Guarantee
+    columns: tuple[TableColumn, ...]
+    on_unusable: str
+    count: Stage
+    kinds: Stage
+    reserves_kinds: bool
+    coordinates: int
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages that the whole plan begins with."""
+        return (self.count, self.kinds) if self.reserves_kinds else (self.count,)
+
+    @property
+    def mu(self) -> float:
+        """What these stages spend."""
+        return math.hypot(*(stage.total_mu for stage in self.stages))
+
+    @property
+    def event(self) -> Event:
+        """These stages as a privacy event."""
+        return Composed(tuple(stage.event for stage in self.stages))
+
+    def whole(self, plan: AnyPlan) -> AnyPlan:
+        """Return the whole plan, for one that was made with the rest."""
+        return replace(plan, guarantee=self.guarantee, stages=(*self.stages, *plan.stages))
+
+    def adds_up(self, plan: Plan) -> bool:
+        """Whether a count may come before a plan whose costs are squares that add up."""
+        hidden = any(stage.shuffled or stage.sampled is not None for stage in plan.stages)
+        currencies = {stage.currency for stage in plan.stages}
+        return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
+
+    def fits(self, plan: Plan) -> bool:
+        """Whether the whole plan keeps the guarantee."""
+        distance = COORDINATE_DISTANCE.times(plan.coordinates + self.coordinates)
+        return satisfies(self.whole(plan).event, self.guarantee, distance=distance)
+
+    def is_covered(self, event: Event) -> bool:
+        """Whether both releases cost at most an event."""
+        both = Composed((self.count.event, self.kinds.event))
+        return flatten(event).covers(flatten(both))
+
+    def ask(self, gate: Gate) -> str:
+        """Say how many records the result rests on, or settle the run and stop it."""
+        n_rows, query = gate.n_rows, UsableRecords()
+        noise_std = query.calibrate(n_rows, gate.n_features, self.count.mu).noise_std
+        (usable,) = gate.ask(query, None, self.count)
+        records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} records"
+        if usable >= n_rows / 2.0 - SURELY * noise_std:
+            return f"{RESTS_ON}{records}"
+        if self.on_unusable == "fit":
+            return f"{RESTS_ON}{records}, surely fewer than half: on_unusable='fit' went on"
+        raise self._stopped(gate, records)
+
+    def _stopped(self, gate: Gate, records: str) -> UnusableTableError:
+        """Ask which columns are to blame, settle the run, and return the error that says so."""
+        kinds = CellKinds(len(self.columns))
+        noise_std = kinds.calibrate(gate.n_rows, gate.n_features, self.kinds.mu).noise_std
+        counts = gate.ask(kinds, None, self.kinds)
+        blamed = blamed_columns(self.columns, counts, noise_std, gate.n_rows)
+        gate.settle(stopped_early=True)
+        certificate = gate.certificate(unused_stages=("the run stopped after counts of records",))
+        sentence = unusable_sentence(records, blamed)
+        return UnusableTableError(sentence, certificate, records, tuple(blamed))
+
+
+@dataclass(frozen=True)
+class RecordRule:
+    """Whether usable records are counted, and what a run does where there are few.
+
+    Attributes
+    ----------
+    check_records
+        Whether they are counted, where budget and records are enough.
+    on_unusable
+        ``"stop"`` or ``"fit"``.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(None, n_rows=100, n_features=1)
+    >>> RecordRule().check(tg.GDP(1.0), problem, [TableColumn("feature", "age")]) is None
+    True
+    >>> RecordRule().left_out(tg.GDP(1.0), problem)
+    'usable records are not counted: the number of records times mu is 100, below 222'
+    """
+
+    check_records: bool = True
+    on_unusable: str = ON_UNUSABLE[0]
+
+    def __post_init__(self) -> None:
+        check_boolean("check_records", self.check_records)
+        check_choice("on_unusable", self.on_unusable, ON_UNUSABLE)
+
+    def plan(
+        self,
+        make: Callable[[Guarantee], tuple[Made, AnyPlan]],
+        guarantee: Guarantee,
+        problem: Problem,
+        columns: Sequence[TableColumn],
+    ) -> tuple[Made, AnyPlan, RecordCheck | None]:
+        """Plan with what a count of usable records leaves; with all where there is none.
+
+        ``make`` returns something, and its plan, for a guarantee.
+        """
+        apart, over = False, 0.0
+        try:
+            for _ in range(MOST_PLANS):
+                check = self.check(guarantee, problem, columns, apart=apart, over=over)
+                if check is None:
+                    break
+                made, plan = make(check.rest)
+                if not check.adds_up(plan):
+                    break
+                if not check.is_covered(check.whole(plan).event):
+                    apart = True
+                elif check.fits(plan):
+                    return made, plan, check
+                else:
+                    over += OVERSHOOT * (spent_share(guarantee, check.whole(plan).event) - 1.0)
+        except InputError:
+            pass  # what is refused is said of the whole guarantee below
+        made, plan = make(guarantee)
+        if plan.admits_check:
+            plan = replace(plan, remarks=(*plan.remarks, self.left_out(guarantee, problem)))
+        return made, plan, None
+
+    def check(
+        self,
+        guarantee: Guarantee,
+        problem: Problem,
+        columns: Sequence[TableColumn],
+        *,
+        apart: bool = False,
+        over: float = 0.0,
+    ) -> RecordCheck | None:
+        """Return what may come before a plan; None where nothing does.
+
+        ``apart`` gives the kinds of cells a share of their own. ``over`` is by how much an earlier
+        plan exceeded the guarantee, as a part of it.
+        """
+        if not self.check_records or isinstance(guarantee, PureDP | Unprotected):
+            return None
+        if problem.n_rows * guarantee.gaussian_mu() < FEWEST:
+            return None
+        # Of the matrix, target and exposure included, so that levels plan as their indicators do.
+        coordinates = 1 + KINDS * (problem.n_features + 2)
+        usable = usable_guarantee(guarantee, coordinates)
+        mu = usable.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+        sizes, query = (problem.n_rows, problem.n_features), CellKinds(len(columns))
+        # What the noise is really worth, so that the run spends what it planned.
+        count_mu = UsableRecords().calibrate(*sizes, mu * math.sqrt(COUNT_SHARE)).share
+        kinds_mu = query.calibrate(*sizes, mu * math.sqrt(KINDS_SHARE)).share
+        purposes = "how many records can be used", "which columns cannot be used"
+        count = Stage("usable records", purposes[0], count_mu, 1, 1)
+        kinds = Stage("kinds of cells", purposes[1], kinds_mu, 1, KINDS * len(columns))
+        first = math.hypot(count_mu, kinds_mu * apart)
+        rest = _without(usable, math.sqrt(mu**2 - first**2), over)
+        told = guarantee, rest, tuple(columns), self.on_unusable, count, kinds
+        return RecordCheck(*told, apart, coordinates)
+
+    def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
+        """Say that usable records are not counted, and why."""
+        why = "what the plan costs leaves no room for a count"
+        if not self.check_records:
+            why = "check_records=False"
+        elif isinstance(guarantee, PureDP | Unprotected):
+            why = "what the plan costs are no squares that add up"
+        elif (records := problem.n_rows * guarantee.gaussian_mu()) < FEWEST:
+            why = f"the number of records times mu is {records:.3g}, below {FEWEST:g}"
+        return f"usable records are not counted: {why}"
+
+
+def _without(guarantee: Guarantee, mu: float, over: float) -> Guarantee:
+    """Return a guarantee of the same kind at mu, less the part that an earlier one was over."""
+    if isinstance(guarantee, ApproxDP):
+        return ApproxDP(epsilon_of(mu, guarantee.delta) * (1.0 - over), guarantee.delta)
+    if isinstance(guarantee, ZCDP):
+        return ZCDP(mu**2 / 2.0 * (1.0 - over))
+    return GDP(mu * (1.0 - over))

@@ -1,0 +1,203 @@
+"""Kills between reserving, stopping and settling, and races: no release is without its charge."""
+
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from ledger.mutants import OpenRun, UnlockedStore
+from ledger.test_processes import FORK, MU
+from tailguard.checks import BudgetError
+from tailguard.ledger import ledger as module
+from tailguard.ledger.cap import price
+from tailguard.ledger.contents import replayed, standing
+from tailguard.ledger.ledger import Ledger
+from tailguard.ledger.store import Store
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.books import Release
+from tailguard.privacy.events import Gaussian, Repeated
+from tailguard.privacy.guarantees import GDP, ZCDP
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+RHO = MU**2 / 2  # exact: MU is a power of two
+SMALL = Release("usable", "Count", "gaussian", "l2", sensitivity=MU, noise_std=1.0)
+
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop_at(path, place):
+    """One run that stops early, in a process that is killed at a place of it."""
+    run = Ledger(path, "claims").opened("3f")
+    run.reserve(Gaussian(0.75))
+    if place == "reserved":
+        die()
+    run.record(SMALL)
+    if place == "released":
+        die()
+    if place == "closed":
+        Store.append = die
+    if place == "written, not committed":
+        write = Store._write
+        Store._write = lambda *given: (write(*given), die())
+    run.settle(stopped_early=True)
+    die()
+
+
+@pytest.mark.parametrize(
+    ("place", "charged"),
+    [
+        ("reserved", 0.75),
+        ("released", 0.75),
+        ("closed", 0.75),
+        ("written, not committed", 0.75),
+        ("settled", MU),
+    ],
+)
+def test_a_process_that_is_killed_gets_nothing_back_before_its_line_is_written(
+    tmp_path, place, charged
+):
+    ledger = Ledger(tmp_path / "budget.sqlite", "claims", guarantee=GDP(1.0))
+    process = FORK.Process(target=stop_at, args=(ledger.path, place))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert ledger.verify() == (3 if place == "settled" else 2)
+    left = (1.0 - charged**2) ** 0.5
+    with pytest.raises(BudgetError, match="nothing is charged or released"):
+        ledger.charge(Gaussian(left * (1 + 1e-9)), key="too much")
+    ledger.charge(Gaussian(left * (1 - 1e-9)), key="the rest")
+
+
+def release_until_killed(path, journal):
+    """Reserve, release and stop early, over and over; write down what left, release by release."""
+    ledger, number, chance = Ledger(path, "claims"), 0, random.Random(os.getpid())
+    while True:
+        key = f"{os.getpid()}-{number}"
+        run = ledger.opened(key)
+        run.reserve(Repeated(Gaussian(MU), 4))
+        for _ in range(chance.randint(0, 4)):
+            run.record(SMALL)
+            os.write(journal, f"{key}\n".encode())
+        run.settle(stopped_early=chance.random() < 0.7)
+        number += 1
+
+
+@pytest.mark.parametrize("n_times", [12, pytest.param(300, marks=pytest.mark.audit)])
+def test_after_kills_every_release_is_counted(tmp_path, n_times):
+    path, released = tmp_path / "budget.sqlite", tmp_path / "released"
+    ledger = Ledger(path, "claims", guarantee=ZCDP(1.0))
+    journal = os.open(released, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    chance = random.Random(0)
+    for _ in range(n_times):
+        writer = FORK.Process(target=release_until_killed, args=(path, journal))
+        wanted = released.stat().st_size + chance.randint(1, 200)
+        writer.start()
+        while writer.is_alive() and released.stat().st_size < wanted:
+            time.sleep(0.001)
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.join()
+    os.close(journal)
+    ledger.verify()
+    charges = standing(ledger.lines())
+    counted = {key: price(ZcdpAccountant, each)[0] / RHO for key, each in charges.items()}
+    left = Counter(released.read_text().split())
+    assert len(left) > n_times
+    assert all(counted[key] >= times for key, times in left.items())
+    assert any(counted[key] == times < 4 for key, times in left.items())  # given back
+    ledger.charge(Gaussian(MU), key="after")
+
+
+def released_and_charged(ledger, settle_after):
+    """Threads release until they are refused, while another one settles."""
+    run, counts = ledger.opened("3f"), []
+    run.reserve(Repeated(Gaussian(MU), 4000))
+
+    def release():
+        count = 0
+        try:
+            while count < 1000:
+                run.record(SMALL)
+                count += 1
+        except BudgetError:
+            pass
+        counts.append(count)
+
+    threads = [threading.Thread(target=release) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while len(run.releases) == 0 or run.releases[0].times < settle_after:
+        pass
+    run.settle(stopped_early=True)
+    for thread in threads:
+        thread.join()
+    ((_, charge),) = standing(ledger.lines()).items()
+    return sum(counts), price(ZcdpAccountant, charge)[0] / RHO
+
+
+def test_what_threads_release_while_a_run_settles_is_charged_or_refused(tmp_path):
+    for number in range(10):
+        ledger = Ledger(tmp_path / f"{number}.sqlite", "claims", guarantee=ZCDP(1.0))
+        released, charged = released_and_charged(ledger, settle_after=10 * number)
+        assert 10 * number <= released == charged < 4000
+
+
+def test_books_that_close_after_they_are_settled_are_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LedgerRun", OpenRun)
+    ledger = Ledger(tmp_path / "budget.sqlite", "claims", guarantee=ZCDP(1.0))
+    released, charged = released_and_charged(ledger, settle_after=10)
+    assert released > charged
+
+
+def stop_early_and_late(path, store, barrier, granted):
+    """Reserve until all is refused; of every two runs the first stops early."""
+    Ledger._store = property(lambda ledger: store(ledger.path))
+    ledger, mine = Ledger(path, "claims"), 0
+    barrier.wait()
+    for number in range(40):
+        run = ledger.opened(f"{os.getpid()}-{number}")
+        try:
+            run.reserve(Repeated(Gaussian(MU), 4))
+        except BudgetError:
+            continue
+        run.record(SMALL)
+        run.settle(stopped_early=number % 2 == 0)
+        mine += 1 if number % 2 == 0 else 4
+    granted.put(mine)
+
+
+def granted_to(n_processes, cap, path, store=Store):
+    ledger = Ledger(path, "claims", guarantee=ZCDP(cap * RHO))
+    barrier, granted = FORK.Barrier(n_processes), FORK.Queue()
+    racers = [
+        FORK.Process(target=stop_early_and_late, args=(path, store, barrier, granted))
+        for _ in range(n_processes)
+    ]
+    for racer in racers:
+        racer.start()
+    total = sum(granted.get(timeout=600) for _ in racers)
+    for racer in racers:
+        racer.join()
+    return ledger, total
+
+
+def test_processes_that_stop_early_are_granted_the_cap_and_no_more(tmp_path):
+    ledger, granted = granted_to(4, 120, tmp_path / "budget.sqlite")
+    assert 117 <= granted <= 120  # less than the 4 of a reservation is left
+    ledger.verify()
+    totals = [sum(price(ZcdpAccountant, each)[0] for each in charges.values()) / RHO
+              for _, charges in replayed(ledger.lines())]  # fmt: skip
+    assert max(totals) <= 120
+    assert any(after < before for before, after in pairwise(totals))
+
+
+def test_without_the_lock_they_are_granted_more(tmp_path):
+    ledger, _ = granted_to(4, 12, tmp_path / "budget.sqlite", UnlockedStore)
+    with pytest.raises(BudgetError, match="more than was left"):
+        ledger.verify()

@@ -1,0 +1,33 @@
+"""Tables of which at least 55 percent of the records can be used, and how many stop a run."""
+
+import numpy as np
+
+import tailguard as tg
+from tailguard.checks import UnusableTableError
+from tailguard.design.cells import TableColumn
+from tailguard.gate import Gate
+from tailguard.gate.record_check import FEWEST, RecordRule
+from tailguard.plans.problem import Problem
+
+MOST_VOID = 0.45
+COLUMNS = (TableColumn("feature", "x"), TableColumn("target", "y"))
+
+
+def n_stopped(n_tables, mu=0.5):
+    """Ask the count of every table, with noise of its own; the first has just enough records."""
+    stopped = 0
+    for number in range(n_tables):
+        n_rows = int(FEWEST / mu) + 1 + 10 * number % 2000
+        n_void = int(MOST_VOID * n_rows * (number + 1) / n_tables)
+        x, y = np.ones((n_rows, 1)), np.ones(n_rows)
+        x[:n_void] = np.nan
+        problem = Problem(tg.losses.Squared(), n_rows, 1)
+        check = RecordRule().check(tg.GDP(mu), problem, COLUMNS)
+        gate = Gate.over(x, y, guarantee=tg.GDP(mu), loss=problem.loss)
+        gate.reserve(check.event, coordinates=check.coordinates)
+        gate.reserve(check.kinds.event)
+        try:
+            check.ask(gate)
+        except UnusableTableError:
+            stopped += 1
+    return stopped
